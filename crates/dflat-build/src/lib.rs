@@ -1,0 +1,1 @@
+//! Compiles Dflat schemas from a build script.

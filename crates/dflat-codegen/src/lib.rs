@@ -1,0 +1,1 @@
+//! Back end of the Dflat schema compiler: a checked schema to source text.

@@ -1,0 +1,1 @@
+//! The untyped runtime of the Dflat object database.

@@ -1,0 +1,3 @@
+//! Plain data of the Dflat object database: descriptors, values, predicates, queries.
+mod scalar;
+pub use scalar::Scalar;

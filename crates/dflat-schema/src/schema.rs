@@ -1,0 +1,278 @@
+//! The checked, resolved and laid-out schema: all that later stages need, nothing of the syntax.
+//!
+//! A [`Schema`] exists only when checking found no error, so whoever holds one need not check again:
+//! every reference resolves, every offset is assigned, every default fits its type.
+
+use std::ops::Range;
+
+use dflat_model::Scalar;
+
+/// Index of a [`SourceFile`] in [`Schema::files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// Index of a [`Definition`] in [`Schema::definitions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DefinitionId(pub u32);
+
+/// A place in a source file, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The bytes of the file's text.
+    pub range: Range<usize>,
+}
+
+/// A checked schema of one or more files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    /// The files, those asked for and those they include.
+    pub files: Vec<SourceFile>,
+    /// All types, in declaration order, those of an included file before those of its includer.
+    pub definitions: Vec<Definition>,
+}
+
+impl Schema {
+    /// The definition an id names.
+    #[must_use]
+    pub fn definition(&self, id: DefinitionId) -> &Definition {
+        &self.definitions[id.0 as usize]
+    }
+}
+
+/// One file of a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path as it was given or included, for messages.
+    pub path: String,
+    /// Whether it was asked for, rather than included by one that was.
+    pub requested: bool,
+    /// The files it includes, directly.
+    pub includes: Vec<FileId>,
+    /// Its `file_identifier`.
+    pub file_identifier: Option<String>,
+    /// Its `file_extension`.
+    pub file_extension: Option<String>,
+    /// Its `root_type`.
+    pub root: Option<DefinitionId>,
+}
+
+/// A named type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The name, as written.
+    pub name: String,
+    /// The namespace's parts, as written.
+    pub namespace: Vec<String>,
+    /// Its `///` comment, a line each, without the slashes and one leading blank.
+    pub docs: Vec<String>,
+    /// Where its name stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: DefinitionKind,
+}
+
+impl Definition {
+    /// The dotted name with its namespace, such as `MyGame.Sample.Monster`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        let mut parts = self.namespace.clone();
+        parts.push(self.name.clone());
+        parts.join(".")
+    }
+}
+
+/// What a definition is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DefinitionKind {
+    /// An enum, or a set of bit flags.
+    Enum(Enum),
+    /// A union.
+    Union(Union),
+    /// A struct.
+    Struct(Struct),
+    /// A FlatBuffers table.
+    Table(Table),
+}
+
+/// An enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Enum {
+    /// The underlying integer type.
+    pub base: Scalar,
+    /// Declared with `bit_flags`; the values are then masks (`1 << n`).
+    pub bit_flags: bool,
+    /// The values, in declaration order.
+    pub values: Vec<EnumValue>,
+}
+
+/// A value of an enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumValue {
+    /// The name, as written.
+    pub name: String,
+    /// Its `///` comment.
+    pub docs: Vec<String>,
+    /// Where its name stands.
+    pub span: Span,
+    /// The value; an `ulong` above `i64::MAX` fits too.
+    pub value: i128,
+}
+
+/// A union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Union {
+    /// The members, without `NONE`, in declaration order.
+    pub members: Vec<UnionMember>,
+}
+
+/// A member of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnionMember {
+    /// The alias, or the last part of the type's name.
+    pub name: String,
+    /// Whether the schema gave the name (`Alias: Type`).
+    pub aliased: bool,
+    /// Its `///` comment.
+    pub docs: Vec<String>,
+    /// Where its name stands.
+    pub span: Span,
+    /// The type code, from 1 to 255; 0 is `NONE`.
+    pub code: u8,
+    /// The type it holds.
+    pub target: UnionTarget,
+}
+
+/// What a union's member holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnionTarget {
+    /// A table or a struct.
+    Definition(DefinitionId),
+    /// A string.
+    Text,
+}
+
+/// A struct: fixed size, fields in line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Struct {
+    /// Size in bytes, padding included.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// The fields, in declaration order, with their byte offsets.
+    pub fields: Vec<StructField>,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructField {
+    /// The name, as written.
+    pub name: String,
+    /// Its `///` comment.
+    pub docs: Vec<String>,
+    /// Where its name stands.
+    pub span: Span,
+    /// Byte offset within the struct.
+    pub offset: u32,
+    /// The element's type; never text, a table or a union.
+    pub element: Element,
+    /// The length, if it is a fixed array.
+    pub array: Option<u16>,
+    /// Its Dflat attributes.
+    pub storage: Storage,
+    /// Declared with `deprecated`.
+    pub deprecated: bool,
+}
+
+/// A FlatBuffers table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The fields, in declaration order.
+    pub fields: Vec<Field>,
+    /// The table version, attribute `v:`.
+    pub version: Option<String>,
+    /// Some `root_type` names it: Dflat stores its objects.
+    pub root: bool,
+}
+
+/// A field of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// The name, as written.
+    pub name: String,
+    /// Its `///` comment.
+    pub docs: Vec<String>,
+    /// Where its name stands.
+    pub span: Span,
+    /// The vtable offset of its value (4, 6, ..). A union's type code stands at `voffset - 2`.
+    pub voffset: u16,
+    /// Its type.
+    pub ty: FieldType,
+    /// Its value when absent.
+    pub default: Default,
+    /// Declared with `deprecated`: kept for its slot, generated nowhere.
+    pub deprecated: bool,
+    /// Declared with `required`.
+    pub required: bool,
+    /// Declared with `key` (FlatBuffers' own, no Dflat meaning).
+    pub key: bool,
+    /// Its Dflat attributes.
+    pub storage: Storage,
+}
+
+/// The Dflat attributes of a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Storage {
+    /// Part of the primary key.
+    pub primary: bool,
+    /// Has a secondary index; true also when `unique`.
+    pub indexed: bool,
+    /// Its index admits a value once.
+    pub unique: bool,
+}
+
+/// The type of a table's field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// One value.
+    Single(Element),
+    /// A vector of values.
+    Vector(Element),
+}
+
+impl FieldType {
+    /// The type of the value, or of each value of a vector.
+    #[must_use]
+    pub fn element(self) -> Element {
+        match self {
+            Self::Single(element) | Self::Vector(element) => element,
+        }
+    }
+}
+
+/// The type of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// A number or a boolean.
+    Scalar(Scalar),
+    /// A string.
+    Text,
+    /// An enum, a union, a struct or a table.
+    Definition(DefinitionId),
+}
+
+/// A field's value when it is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Default {
+    /// Absent stays absent: strings, tables, structs, unions, vectors without a default, `= null`.
+    Null,
+    /// A boolean, an integer or an enum's value.
+    Integer(i128),
+    /// A number of type `float` or `double`; may be NaN or infinite.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// An empty vector, `= []`.
+    EmptyVector,
+}

@@ -1,0 +1,1 @@
+//! An embedded object database: FlatBuffers schemas, SQLite storage, typed queries, live results.

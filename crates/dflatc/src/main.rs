@@ -1,0 +1,2 @@
+//! The Dflat schema compiler.
+fn main() {}
