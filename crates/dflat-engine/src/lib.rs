@@ -1,1 +1,6 @@
 //! The untyped runtime of the Dflat object database.
+
+pub mod error;
+pub mod storage;
+
+pub use error::{Error, ErrorKind, Result};

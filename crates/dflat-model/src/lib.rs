@@ -1,3 +1,24 @@
 //! Plain data of the Dflat object database: descriptors, values, predicates, queries.
+//!
+//! Both the schema compiler and the engine stand on this crate. It has no behaviour beyond
+//! comparison and printing, and no dependency. The public interface of Dflat is the crate `dflat`.
+
+mod descriptor;
+mod field;
+mod id;
+mod predicate;
+mod query;
 mod scalar;
+mod value;
+
+pub use descriptor::{
+    Element, EnumLayout, EnumValueLayout, FieldLayout, IndexDescriptor, MemberLayout, ROOT_TYPE,
+    Shape, StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor,
+    TypeId, UnionLayout,
+};
+pub use field::{ColumnType, Field, FieldKind, Step};
+pub use id::{CommitSeq, RowId};
+pub use predicate::{Comparison, Predicate};
+pub use query::{Direction, Order, Query};
 pub use scalar::Scalar;
+pub use value::{Value, ValueRef};

@@ -1,0 +1,245 @@
+//! The storage seam: what a backend does, and nothing else.
+//!
+//! A backend stores rows and index rows, scans them by a plan, and commits. It never decodes a payload
+//! and never calls user code. Its laws, which `dflat-testkit` checks on every backend:
+//!
+//! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for as
+//!    long as it lives, whatever is committed meanwhile. It never blocks a writer.
+//! 2. A write transaction sees its own writes; nobody else does before it commits, and everybody who
+//!    starts to look afterwards does.
+//! 3. One write transaction exists at a time: `begin` waits for the one before.
+//! 4. A write that fails with a [`Conflict`] changed nothing, and the transaction goes on.
+//! 5. Row ids are positive and increase in order of insertion. One that was committed is never used
+//!    again, even if its row is deleted.
+//! 6. A scan gives its rows in the order that [`ScanPlan`] states.
+//! 7. A transaction that is dropped without `commit` is rolled back.
+//! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
+//! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL included.
+//! 10. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use dflat_model::{Direction, RowId, Table, Value, ValueRef};
+
+use crate::error::{Error, Result};
+
+/// A place where objects are stored.
+pub trait Backend: Send + Sync + 'static {
+    /// Starts to read.
+    ///
+    /// # Errors
+    /// As opening a file or waiting for a reader can fail.
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>>;
+
+    /// Starts to write: waits for the writer before, and for other processes up to the busy timeout.
+    ///
+    /// # Errors
+    /// As opening or creating a file or waiting for a lock can fail.
+    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>>;
+
+    /// Waits until all snapshots and transactions have ended, then releases every resource.
+    ///
+    /// # Errors
+    /// As the work that `options` asks for can fail; the backend is closed all the same.
+    fn close(&self, options: CloseOptions) -> Result<()>;
+}
+
+/// What a snapshot sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Each scan sees the latest committed state: the cheapest way to scan once.
+    Latest,
+    /// All scans see the state of the first.
+    Pinned,
+}
+
+/// What to do when a backend is closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CloseOptions {
+    /// Leave one file, without a write-ahead log beside it.
+    pub truncate: bool,
+    /// Give unused space back to the file system.
+    pub vacuum: bool,
+}
+
+/// Reads.
+pub trait Snapshot: Send {
+    /// Calls `visit` with each row of the plan, until it breaks.
+    ///
+    /// # Errors
+    /// As reading the file can fail; rows already visited are valid.
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()>;
+
+    /// The state of each of the table's indexes, in their order, as this snapshot sees them.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>>;
+}
+
+/// Reads and writes.
+pub trait WriteTransaction: Snapshot {
+    /// Creates the table and its index tables if they are missing, without filling them.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn create(&mut self, table: &Table) -> Result<()>;
+
+    /// Inserts a row and its index entries.
+    ///
+    /// # Errors
+    /// A conflict if the key or a unique value exists; else as writing the file can fail.
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
+
+    /// Replaces a row. Only the key, if given, and the index entries given are changed.
+    ///
+    /// # Errors
+    /// A conflict if the new key or a unique value exists; else as writing the file can fail.
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError>;
+
+    /// Deletes a row and all its index entries; whether there was one.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool>;
+
+    /// Adds or replaces the index entry of a row that exists: how an index is filled.
+    ///
+    /// # Errors
+    /// A conflict if a unique value exists; else as writing the file can fail.
+    fn put_index_entry(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        entry: &IndexEntry<'_>,
+    ) -> Result<(), WriteError>;
+
+    /// Makes the changes visible to all and, as far as the chosen durability goes, permanent.
+    ///
+    /// # Errors
+    /// As writing the file can fail; nothing of the transaction is kept then.
+    fn commit(self: Box<Self>) -> Result<()>;
+
+    /// Undoes the changes.
+    fn rollback(self: Box<Self>);
+}
+
+/// What to scan, and in which order.
+#[derive(Clone, Debug)]
+pub struct ScanPlan<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// The rows.
+    pub source: Source<'a>,
+}
+
+/// Which rows a scan visits.
+#[derive(Clone, Debug)]
+pub enum Source<'a> {
+    /// All rows, by ascending row id.
+    Rows,
+    /// The rows of these ids that exist, in the order given.
+    RowIds(&'a [RowId]),
+    /// Rows by the primary key or an index that is ready.
+    Key(KeyScan<'a>),
+}
+
+/// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies between
+/// `lower` and `upper` in the total order of [`ValueRef::order`], in which NULL is the smallest value:
+/// `Excluded(Null)` as lower bound leaves NULLs out, `Included(Null)` on both sides is `IS NULL`.
+///
+/// Rows come by the parts that `prefix` leaves open, all in `direction`, then by ascending row id.
+#[derive(Clone, Debug)]
+pub struct KeyScan<'a> {
+    /// The key.
+    pub key: Key,
+    /// Values of the first parts.
+    pub prefix: &'a [Value],
+    /// Lower bound of the next part.
+    pub lower: Bound<&'a Value>,
+    /// Upper bound of the next part.
+    pub upper: Bound<&'a Value>,
+    /// The direction of the parts that `prefix` leaves open.
+    pub direction: Direction,
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// The primary key.
+    Primary,
+    /// The secondary index at this position of the table's `indexes`.
+    Index(usize),
+}
+
+/// A row, lent for the time of a visit.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// Its identity.
+    pub row_id: RowId,
+    /// The object's bytes, unverified.
+    pub payload: &'a [u8],
+}
+
+/// What a write stores.
+#[derive(Clone, Copy, Debug)]
+pub struct RowWrite<'a> {
+    /// The primary key's values; `None` in an update that leaves it as it is.
+    pub key: Option<&'a [ValueRef<'a>]>,
+    /// The object's bytes.
+    pub payload: &'a [u8],
+    /// The index entries to write.
+    pub entries: &'a [IndexEntry<'a>],
+}
+
+/// An entry of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexEntry<'a> {
+    /// Position of the index in the table's `indexes`.
+    pub index: usize,
+    /// The value, NULL included.
+    pub value: ValueRef<'a>,
+}
+
+/// How far an index is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexState {
+    /// It has an entry for each row.
+    Ready,
+    /// It lacks entries.
+    Incomplete,
+    /// It does not exist, while its table does.
+    Missing,
+}
+
+/// A row can't be written because another has the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The key that admits the value once.
+    pub key: Key,
+}
+
+/// Why a write failed.
+#[derive(Debug)]
+pub enum WriteError {
+    /// Another row has the same value; the transaction goes on.
+    Conflict(Conflict),
+    /// Anything else; the transaction is lost.
+    Failed(Error),
+}
+
+impl From<Error> for WriteError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}

@@ -1,0 +1,226 @@
+//! What the engine knows of a stored type: its storage, its keys and the layout of its bytes.
+//!
+//! Descriptors are plain data that can stand in a `static` (generated code) or be built at run time
+//! from a schema. Types refer to one another by [`TypeId`], so that recursive schemas are finite.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::{Field, Scalar, Value};
+
+/// A stored type: one per root table of a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDescriptor {
+    /// The storage table's name, such as `mygame__sample__monster_v1_1`.
+    pub name: Cow<'static, str>,
+    /// The type's full name in the schema, such as `MyGame.Sample.Monster`.
+    pub type_name: Cow<'static, str>,
+    /// The fields of the primary key, in order; never empty.
+    pub primary_key: Cow<'static, [Field]>,
+    /// The secondary indexes.
+    pub indexes: Cow<'static, [IndexDescriptor]>,
+    /// The types of the payload: the root table first, then all it reaches.
+    pub types: Cow<'static, [TypeDescriptor]>,
+}
+
+/// A secondary index over one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDescriptor {
+    /// The field.
+    pub field: Field,
+    /// Whether a value other than NULL may occur once only.
+    pub unique: bool,
+}
+
+/// Index of a type in [`TableDescriptor::types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeId(pub u16);
+
+/// The root table of a payload.
+pub const ROOT_TYPE: TypeId = TypeId(0);
+
+/// A type of the schema, as far as reading its bytes needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeDescriptor {
+    /// A FlatBuffers table.
+    Table(TableLayout),
+    /// A struct.
+    Struct(StructLayout),
+    /// A union.
+    Union(UnionLayout),
+    /// An enum.
+    Enum(EnumLayout),
+}
+
+/// A FlatBuffers table's fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableLayout {
+    /// The full name.
+    pub name: Cow<'static, str>,
+    /// The fields that are not deprecated, by ascending vtable offset.
+    pub fields: Cow<'static, [FieldLayout]>,
+}
+
+/// A field of a FlatBuffers table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldLayout {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// The vtable offset of the value; a union's type code stands at `voffset - 2`.
+    pub voffset: u16,
+    /// The type.
+    pub shape: Shape,
+    /// The value when absent; NULL for all but scalars, enums and strings.
+    pub default: Value,
+    /// Whether the payload is corrupt without it.
+    pub required: bool,
+}
+
+/// One value, or a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One value.
+    Single(Element),
+    /// A vector; a vector of unions has its type codes in a second vector at `voffset - 2`.
+    Vector(Element),
+}
+
+/// The type of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// A number or a boolean.
+    Scalar(Scalar),
+    /// A string.
+    Text,
+    /// An enum.
+    Enum(TypeId),
+    /// A struct.
+    Struct(TypeId),
+    /// A FlatBuffers table.
+    Table(TypeId),
+    /// A union.
+    Union(TypeId),
+}
+
+/// A struct's size and fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructLayout {
+    /// The full name.
+    pub name: Cow<'static, str>,
+    /// Size in bytes, padding included.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// The fields, in order.
+    pub fields: Cow<'static, [StructFieldLayout]>,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructFieldLayout {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// Byte offset within the struct.
+    pub offset: u32,
+    /// The type: a scalar, an enum or a struct.
+    pub element: Element,
+    /// The number of values of a fixed array, or `None` for one value.
+    pub array: Option<u16>,
+}
+
+/// A union's members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnionLayout {
+    /// The full name.
+    pub name: Cow<'static, str>,
+    /// The members.
+    pub members: Cow<'static, [MemberLayout]>,
+}
+
+/// A member of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberLayout {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// The type code.
+    pub code: u8,
+    /// What it holds: a table, a struct or text.
+    pub element: Element,
+}
+
+/// An enum's names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumLayout {
+    /// The full name.
+    pub name: Cow<'static, str>,
+    /// The underlying integer.
+    pub base: Scalar,
+    /// Whether values combine.
+    pub bit_flags: bool,
+    /// The values and their names, in declaration order.
+    pub values: Cow<'static, [EnumValueLayout]>,
+}
+
+/// A value of an enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumValueLayout {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// The value.
+    pub value: Value,
+}
+
+/// A cheaply cloned handle on a [`TableDescriptor`], static or shared.
+#[derive(Clone)]
+pub struct Table(Inner);
+
+#[derive(Clone)]
+enum Inner {
+    Static(&'static TableDescriptor),
+    Shared(Arc<TableDescriptor>),
+}
+
+impl Table {
+    /// A handle on a descriptor of generated code.
+    #[must_use]
+    pub const fn from_static(descriptor: &'static TableDescriptor) -> Self {
+        Self(Inner::Static(descriptor))
+    }
+
+    /// A handle on a descriptor made at run time.
+    #[must_use]
+    pub fn new(descriptor: TableDescriptor) -> Self {
+        Self(Inner::Shared(Arc::new(descriptor)))
+    }
+
+    /// Whether both are handles on the same descriptor in memory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(&raw const **self, &raw const **other)
+    }
+}
+
+impl Deref for Table {
+    type Target = TableDescriptor;
+
+    fn deref(&self) -> &TableDescriptor {
+        match &self.0 {
+            Inner::Static(descriptor) => descriptor,
+            Inner::Shared(descriptor) => descriptor,
+        }
+    }
+}
+
+impl From<&Self> for Table {
+    fn from(table: &Self) -> Self {
+        table.clone()
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({})", self.type_name)
+    }
+}

@@ -1,0 +1,100 @@
+//! Where a queryable value stands inside an object, as plain data.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::{Scalar, Value};
+
+/// One step from a FlatBuffers table, struct or union towards a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A field of a table, by vtable offset. A union's is that of its value, not of its type code.
+    Field(u16),
+    /// A field of a struct, by byte offset.
+    Offset(u16),
+    /// The member of a union, by type code; NULL unless the union holds that member.
+    Member(u8),
+    /// The type code of a union; 0, and never NULL, if it is empty.
+    Tag,
+}
+
+/// The type of a field that queries, keys and indexes can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldKind {
+    /// A number, a boolean, or the number of an enum.
+    Scalar(Scalar),
+    /// A string.
+    Text,
+}
+
+/// A path to a scalar or a string inside an object: what predicates, orders, keys and indexes use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// The name in the schema, such as `priority` or `content.TextContent.text`.
+    pub name: Cow<'static, str>,
+    /// The steps from the object's root table.
+    pub steps: Cow<'static, [Step]>,
+    /// The type of the value.
+    pub kind: FieldKind,
+    /// The value if the last step is absent from the table it belongs to. If a table, struct or
+    /// union member on the way is absent, the value is NULL whatever this says.
+    pub default: Value,
+}
+
+impl Field {
+    /// The key that names the field in storage: `f8`, `f4__f0`, `f26__u2__f4`, `f26__type`.
+    ///
+    /// Source: the file format of Dflat for Swift.
+    #[must_use]
+    pub fn storage_key(&self) -> String {
+        let parts: Vec<String> = self
+            .steps
+            .iter()
+            .map(|step| match step {
+                Step::Field(offset) | Step::Offset(offset) => format!("f{offset}"),
+                Step::Member(code) => format!("u{code}"),
+                Step::Tag => "type".to_owned(),
+            })
+            .collect();
+        parts.join("__")
+    }
+
+    /// The storage class of the column that holds the value.
+    #[must_use]
+    pub const fn column_type(&self) -> ColumnType {
+        match self.kind {
+            FieldKind::Text => ColumnType::Text,
+            FieldKind::Scalar(scalar) if scalar.is_float() => ColumnType::Real,
+            FieldKind::Scalar(_) => ColumnType::Integer,
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// The declared type of a key or index column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// Booleans, integers, enums, type codes.
+    Integer,
+    /// Floating-point numbers.
+    Real,
+    /// Strings.
+    Text,
+}
+
+impl ColumnType {
+    /// The name SQL gives it.
+    #[must_use]
+    pub const fn sql_name(self) -> &'static str {
+        match self {
+            Self::Integer => "INTEGER",
+            Self::Real => "REAL",
+            Self::Text => "TEXT",
+        }
+    }
+}
