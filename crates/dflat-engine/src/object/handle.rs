@@ -1,0 +1,213 @@
+//! The handle on a stored object's verified bytes, and the batch that makes many of them at once.
+//!
+//! The payloads of a result stand one behind the other in chunks of at most 64 KiB, each behind four
+//! bytes that tell its row id from the chunk's first. A handle is a shared pointer to its chunk and a
+//! place within: 16 bytes, so that an object of a result costs its payload and 20 bytes, and an object
+//! that outlives its result keeps at most its chunk alive.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, RowId, Table};
+
+use super::{Malformed, ScalarType, TableView, verify};
+
+/// The most bytes of a chunk, unless a single payload is larger.
+const CHUNK_MAX_BYTES: usize = 64 * 1024;
+
+/// A stored object: immutable, verified, cheaply cloned.
+#[derive(Clone)]
+pub struct Object {
+    chunk: Arc<Chunk>,
+    start: u32,
+    len: u32,
+}
+
+struct Chunk {
+    /// No commit after this one is known to be seen.
+    seq: CommitSeq,
+    /// The first payload's row id.
+    base: i64,
+    bytes: Box<[u8]>,
+}
+
+impl Object {
+    /// The object's identity.
+    #[must_use]
+    pub fn row_id(&self) -> RowId {
+        let start = self.start as usize;
+        let delta = self
+            .chunk
+            .bytes
+            .get(start - 4..)
+            .and_then(i32::read)
+            .unwrap_or_default();
+        RowId(self.chunk.base + i64::from(delta))
+    }
+
+    /// The verified payload.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        let start = self.start as usize;
+        self.chunk
+            .bytes
+            .get(start..start + self.len as usize)
+            .unwrap_or_default()
+    }
+
+    /// The latest commit that is certain to be reflected in the object.
+    #[must_use]
+    pub fn seq(&self) -> CommitSeq {
+        self.chunk.seq
+    }
+
+    /// The root table; always there, because the payload is verified.
+    ///
+    /// # Errors
+    /// Never, of an object that was made by this engine.
+    #[inline]
+    pub fn root(&self) -> Result<TableView<'_>, Malformed> {
+        TableView::root(self.payload())
+    }
+
+    /// A copy that keeps no other object's bytes alive.
+    #[must_use]
+    pub fn detach(&self) -> Self {
+        Self::from_verified(self.row_id(), self.seq(), self.payload())
+    }
+
+    /// An object on its own, verified against the table's types.
+    ///
+    /// # Errors
+    /// If the payload is malformed.
+    pub fn new(
+        table: &Table,
+        row_id: RowId,
+        seq: CommitSeq,
+        payload: &[u8],
+    ) -> Result<Self, Malformed> {
+        verify(&table.types, payload)?;
+        Ok(Self::from_verified(row_id, seq, payload))
+    }
+
+    /// An object on its own, of a payload that is known to be right.
+    pub(crate) fn from_verified(row_id: RowId, seq: CommitSeq, payload: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(4 + payload.len());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(payload);
+        let chunk = Arc::new(Chunk {
+            seq,
+            base: row_id.0,
+            bytes: bytes.into_boxed_slice(),
+        });
+        Self {
+            chunk,
+            start: 4,
+            len: payload.len() as u32,
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object(row {}, {} bytes)", self.row_id(), self.len)
+    }
+}
+
+/// Collects rows into objects, allocating per chunk and not per object.
+pub struct ObjectBatch<'t> {
+    table: &'t Table,
+    seq: CommitSeq,
+    base: i64,
+    bytes: Vec<u8>,
+    /// Start and length of the payloads in `bytes`.
+    places: Vec<(u32, u32)>,
+    objects: Vec<Object>,
+}
+
+impl<'t> ObjectBatch<'t> {
+    /// A batch for rows of a table, read when `seq` was the latest commit.
+    #[must_use]
+    pub fn new(table: &'t Table, seq: CommitSeq) -> Self {
+        Self {
+            table,
+            seq,
+            base: 0,
+            bytes: Vec::new(),
+            places: Vec::new(),
+            objects: Vec::new(),
+        }
+    }
+
+    /// Verifies a row and adds it.
+    ///
+    /// # Errors
+    /// If the payload is malformed; the batch is as before.
+    pub fn push(&mut self, row_id: RowId, payload: &[u8]) -> Result<(), Malformed> {
+        verify(&self.table.types, payload)?;
+        let size = 4 + payload.len();
+        let mut delta = self.delta(row_id);
+        if delta.is_none() || self.bytes.len() + size > CHUNK_MAX_BYTES {
+            self.seal();
+            self.base = row_id.0;
+            delta = Some(0);
+            self.bytes.reserve(size);
+        }
+        delta.unwrap_or_default().append(&mut self.bytes);
+        self.places
+            .push((self.bytes.len() as u32, payload.len() as u32));
+        self.bytes.extend_from_slice(payload);
+        Ok(())
+    }
+
+    /// The row id relative to the chunk's, if it fits and the chunk is begun.
+    fn delta(&self, row_id: RowId) -> Option<i32> {
+        if self.places.is_empty() {
+            return None;
+        }
+        row_id
+            .0
+            .checked_sub(self.base)
+            .and_then(|delta| i32::try_from(delta).ok())
+    }
+
+    fn seal(&mut self) {
+        if self.places.is_empty() {
+            return;
+        }
+        // Copied to its exact size; the collecting buffer is used again.
+        let bytes: Box<[u8]> = self.bytes.as_slice().into();
+        self.bytes.clear();
+        let chunk = Arc::new(Chunk {
+            seq: self.seq,
+            base: self.base,
+            bytes,
+        });
+        let objects = self.places.drain(..);
+        self.objects.extend(objects.map(|(start, len)| Object {
+            chunk: Arc::clone(&chunk),
+            start,
+            len,
+        }));
+    }
+
+    /// The number of objects so far.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len() + self.places.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The objects, in the order they were added.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Object> {
+        self.seal();
+        self.objects.shrink_to_fit();
+        self.objects
+    }
+}

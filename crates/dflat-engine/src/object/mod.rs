@@ -1,0 +1,24 @@
+//! Objects and their bytes: reading, writing, verifying and comparing FlatBuffers payloads.
+//!
+//! The codec is Dflat's own: a bounds-checked reader ([`TableView`]) and a forward writer
+//! ([`Writer`]), without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an [`Object`]
+//! only after [`verify()`], so that accessors need no `Result`; scans evaluate predicates on unverified
+//! payloads through checked reads ([`field_value`]).
+//!
+//! Source: the FlatBuffers internals document, "Format of the binary".
+
+mod compare;
+mod field_value;
+mod handle;
+mod reader;
+mod scalar;
+mod verify;
+mod writer;
+
+pub use compare::equal;
+pub use field_value::field_value;
+pub use handle::{Object, ObjectBatch};
+pub use reader::{Malformed, TableView, UnionView, VectorView};
+pub use scalar::ScalarType;
+pub use verify::{DEPTH_MAX, verify};
+pub use writer::{Slot, Writer};

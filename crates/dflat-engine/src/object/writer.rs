@@ -1,0 +1,266 @@
+//! The forward writer: root offset, then each table, its vtable and its children.
+//!
+//! A table's inline values are written first, its vtable directly behind (the offset to it is negative,
+//! which the format allows), then its children, whose places are patched into the slots left for them.
+//! So nothing is reversed or copied afterwards, offsets between tables are positive as the format
+//! demands, and the same values give the same bytes.
+
+use super::{DEPTH_MAX, ScalarType};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest payload: SQLite's default limit for a blob, which is below the format's own 2 GiB.
+const SIZE_MAX_BYTES: usize = 1_000_000_000;
+
+/// How many of the latest vtables are looked at for one to share.
+const SHARED_VTABLES_MAX: usize = 8;
+
+/// Writes payloads. Reusable: its buffers are kept from one payload to the next.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// The vtable of the open table: offsets from its start, 0 for absent.
+    vtable: Vec<u16>,
+    /// Start of the open table.
+    table: usize,
+    /// Positions of the vtables written.
+    vtables: Vec<usize>,
+    depth: usize,
+    fault: Option<&'static str>,
+}
+
+/// A place left for the offset of a child.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Slot(usize);
+
+impl Slot {
+    /// The slot of the n-th element, if this is that of the first of a vector.
+    pub fn nth(self, n: usize) -> Self {
+        Self(self.0 + 4 * n)
+    }
+}
+
+impl Writer {
+    /// A writer without a payload.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a payload; the root table comes next, with the slot returned.
+    pub fn begin(&mut self) -> Slot {
+        self.bytes.clear();
+        self.vtables.clear();
+        self.depth = 0;
+        self.fault = None;
+        self.bytes.extend_from_slice(&[0; 4]);
+        Slot(0)
+    }
+
+    /// The finished payload.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] if it is larger than 1 GB or nested deeper than [`DEPTH_MAX`].
+    pub fn finish(&self) -> Result<&[u8]> {
+        if let Some(fault) = self.fault {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("cannot encode: {fault}"),
+            ));
+        }
+        if self.bytes.len() > SIZE_MAX_BYTES {
+            let message = format!("cannot encode: {} bytes are too many", self.bytes.len());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        Ok(&self.bytes)
+    }
+
+    /// Opens a table at `slot`: inline values follow, then [`Writer::end_table`], then its children,
+    /// then [`Writer::leave`]. False, and nothing begun, if it would be too deep: the caller must not
+    /// go on with this table, and [`Writer::finish`] will fail.
+    #[must_use]
+    pub fn begin_table(&mut self, slot: Slot) -> bool {
+        if self.depth == DEPTH_MAX {
+            self.fault = Some("objects are nested more than 64 deep");
+            return false;
+        }
+        self.depth += 1;
+        self.point(slot, 4);
+        self.table = self.bytes.len();
+        self.vtable.clear();
+        self.bytes.extend_from_slice(&[0; 4]);
+        true
+    }
+
+    /// Notes that the field's inline value stands at the end of the bytes, aligned.
+    #[inline]
+    fn note(&mut self, voffset: u16, align: usize) {
+        self.align(align, 0);
+        let slot = usize::from(voffset / 2).saturating_sub(2);
+        if self.vtable.len() <= slot {
+            self.vtable.resize(slot + 1, 0);
+        }
+        match (
+            u16::try_from(self.bytes.len() - self.table),
+            self.vtable.get_mut(slot),
+        ) {
+            (Ok(offset), Some(entry)) => *entry = offset,
+            _ => self.fault = Some("a table's inline values take more than 64 KiB"),
+        }
+    }
+
+    /// Writes an inline number or boolean.
+    #[inline]
+    pub fn scalar<T: ScalarType>(&mut self, voffset: u16, value: T) {
+        self.note(voffset, T::SIZE);
+        value.append(&mut self.bytes);
+    }
+
+    /// Leaves room for an inline struct, zeroed.
+    #[inline]
+    pub fn structure(&mut self, voffset: u16, size: usize, align: usize) -> &mut [u8] {
+        self.note(voffset, align);
+        self.zeroed(size)
+    }
+
+    /// Leaves room for the offset of a child.
+    #[inline]
+    pub fn slot(&mut self, voffset: u16) -> Slot {
+        self.note(voffset, 4);
+        let slot = Slot(self.bytes.len());
+        self.bytes.extend_from_slice(&[0; 4]);
+        slot
+    }
+
+    /// Closes the open table's inline part; its children follow.
+    pub fn end_table(&mut self) {
+        let size = (self.bytes.len() - self.table) as u16;
+        while self.vtable.last() == Some(&0) {
+            self.vtable.pop();
+        }
+        let position = self
+            .shared_vtable(size)
+            .unwrap_or_else(|| self.append_vtable(size));
+        let offset = self.table as i64 - position as i64;
+        if let Some(place) = self.bytes.get_mut(self.table..) {
+            (offset as i32).write(place);
+        }
+    }
+
+    /// Ends the innermost table that was begun, after its children.
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// A vtable written before that equals the open table's.
+    fn shared_vtable(&self, size: u16) -> Option<usize> {
+        let len = 4 + 2 * self.vtable.len();
+        self.vtables
+            .iter()
+            .rev()
+            .take(SHARED_VTABLES_MAX)
+            .copied()
+            .find(|position| {
+                let Some(bytes) = self.bytes.get(*position..*position + len) else {
+                    return false;
+                };
+                let mut words = bytes.chunks_exact(2).map(u16::read);
+                words.next().flatten() == Some(len as u16)
+                    && words.next().flatten() == Some(size)
+                    && words.eq(self.vtable.iter().copied().map(Some))
+            })
+    }
+
+    fn append_vtable(&mut self, size: u16) -> usize {
+        self.align(2, 0);
+        let position = self.bytes.len();
+        let len = (4 + 2 * self.vtable.len()) as u16;
+        len.append(&mut self.bytes);
+        size.append(&mut self.bytes);
+        for offset in &self.vtable {
+            offset.append(&mut self.bytes);
+        }
+        self.vtables.push(position);
+        position
+    }
+
+    /// Writes a string for `slot`.
+    pub fn text(&mut self, slot: Slot, text: &str) {
+        self.point(slot, 4);
+        self.len_prefix(text.len());
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
+    }
+
+    /// Writes a vector of numbers or booleans for `slot`.
+    pub fn scalars<T: ScalarType>(&mut self, slot: Slot, values: impl ExactSizeIterator<Item = T>) {
+        self.begin_vector(slot, values.len(), T::SIZE);
+        for value in values {
+            value.append(&mut self.bytes);
+        }
+    }
+
+    /// Writes a vector of bytes for `slot`.
+    pub fn byte_vector(&mut self, slot: Slot, bytes: &[u8]) {
+        self.begin_vector(slot, bytes.len(), 1);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Leaves room for a vector of structs for `slot`, zeroed.
+    pub fn structures(&mut self, slot: Slot, len: usize, size: usize, align: usize) -> &mut [u8] {
+        self.begin_vector(slot, len, align);
+        self.zeroed(len * size)
+    }
+
+    /// Leaves room for a struct of its own for `slot`, zeroed: a union's member.
+    pub fn boxed_structure(&mut self, slot: Slot, size: usize, align: usize) -> &mut [u8] {
+        self.point(slot, align);
+        self.zeroed(size)
+    }
+
+    /// Leaves room for a vector of offsets for `slot`; the slot of its first element. A slot that is
+    /// never filled is an empty union.
+    pub fn slots(&mut self, slot: Slot, len: usize) -> Slot {
+        self.begin_vector(slot, len, 4);
+        let first = Slot(self.bytes.len());
+        self.zeroed(len * 4);
+        first
+    }
+
+    fn begin_vector(&mut self, slot: Slot, len: usize, align: usize) {
+        // The elements are aligned, and the length stands directly before them.
+        self.align(align.max(4), 4);
+        self.point(slot, 1);
+        self.len_prefix(len);
+    }
+
+    fn len_prefix(&mut self, len: usize) {
+        // A length that does not fit makes more bytes than `finish` lets pass.
+        (len as u32).append(&mut self.bytes);
+    }
+
+    fn zeroed(&mut self, size: usize) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.resize(start + size, 0);
+        self.bytes.get_mut(start..).unwrap_or_default()
+    }
+
+    /// Pads so that what comes `ahead` bytes further is aligned.
+    #[inline]
+    fn align(&mut self, align: usize, ahead: usize) {
+        let padding = (self.bytes.len() + ahead).wrapping_neg() & (align - 1);
+        if padding > 0 {
+            self.bytes.resize(self.bytes.len() + padding, 0);
+        }
+    }
+
+    /// Aligns, and lets `slot` lead to the end of the bytes.
+    #[inline]
+    fn point(&mut self, slot: Slot, align: usize) {
+        self.align(align, 0);
+        let offset = self.bytes.len().wrapping_sub(slot.0) as u32;
+        if let Some(place) = self.bytes.get_mut(slot.0..) {
+            offset.write(place);
+        }
+    }
+}

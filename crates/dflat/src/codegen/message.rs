@@ -1,0 +1,113 @@
+//! Traits of generated types: how they are read from and written to a payload.
+
+use dflat_engine::object::{ScalarType, Slot};
+
+use super::{Encoder, Path, TableReader, UnionReader, Value, equal};
+use crate::Object;
+
+/// A native enum, or a set of bit flags.
+pub trait Enum: Copy + PartialEq + 'static {
+    /// The underlying integer.
+    type Base: ScalarType;
+
+    /// The value of a number; `None` if this code does not know it.
+    fn from_base(base: Self::Base) -> Option<Self>;
+
+    /// The value's number.
+    fn to_base(self) -> Self::Base;
+}
+
+/// A struct of the schema.
+pub trait Struct: Copy + 'static {
+    /// Size in bytes, padding included.
+    const SIZE: usize;
+    /// Alignment in bytes.
+    const ALIGN: usize;
+
+    /// Reads the struct from its bytes; what is missing is zero.
+    fn read(bytes: &[u8]) -> Self;
+
+    /// Writes the struct to zeroed bytes.
+    fn write(&self, out: &mut [u8]);
+}
+
+/// Reads a number of a struct.
+#[inline]
+#[must_use]
+pub fn read_member<T: ScalarType + Default>(bytes: &[u8], offset: usize) -> T {
+    bytes.get(offset..).and_then(T::read).unwrap_or_default()
+}
+
+/// Writes a number of a struct.
+#[inline]
+pub fn write_member<T: ScalarType>(out: &mut [u8], offset: usize, value: T) {
+    if let Some(place) = out.get_mut(offset..) {
+        value.write(place);
+    }
+}
+
+/// A FlatBuffers table of the schema, as an owned struct.
+pub trait Message: Sized + 'static {
+    /// The view on one in a payload.
+    type Ref<'a>: Copy;
+
+    /// The view on a table.
+    fn view(table: TableReader<'_>) -> Self::Ref<'_>;
+
+    /// An owned copy of what a view shows.
+    fn decode(view: Self::Ref<'_>) -> Self;
+
+    /// Writes the fields of the table that was begun: inline values, then
+    /// [`Encoder::end_table`], then children.
+    fn encode(&self, encoder: &mut Encoder<'_>);
+}
+
+/// A union of the schema, as an owned enum.
+pub trait Union: Sized + 'static {
+    /// The view on one in a payload.
+    type Ref<'a>: Copy;
+
+    /// The view on a union's value; `None` for a member that this code does not know.
+    fn view(union: UnionReader<'_>) -> Option<Self::Ref<'_>>;
+
+    /// An owned copy of what a view shows.
+    fn decode(view: Self::Ref<'_>) -> Self;
+
+    /// The type code.
+    fn code(&self) -> u8;
+
+    /// Writes the value for a slot.
+    fn encode(&self, encoder: &mut Encoder<'_>, slot: Slot);
+}
+
+/// A type that is a member of the union `U`: what `as_` and `matches` take.
+pub trait UnionMember<U> {
+    /// The type code.
+    const CODE: u8;
+    /// The member's name.
+    const NAME: &'static str;
+
+    /// The member's query fields, in objects of type `R`.
+    type Fields<R>;
+
+    /// The query fields behind a path to the member.
+    fn fields<R>(path: Path<R>) -> Self::Fields<R>;
+}
+
+/// A primary key of these parts, as plain data.
+#[must_use]
+pub fn key<const N: usize>(parts: [Value; N]) -> Vec<Value> {
+    parts.into()
+}
+
+/// A string as plain data.
+#[must_use]
+pub fn text(text: &str) -> Value {
+    Value::text(text)
+}
+
+/// Whether two objects hold the same values; floats by their bits.
+#[must_use]
+pub fn same<T: Object>(a: &T, b: &T) -> bool {
+    equal(&T::TABLE.types, a.handle().payload(), b.handle().payload())
+}

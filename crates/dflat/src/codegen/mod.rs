@@ -1,0 +1,26 @@
+//! What generated code calls. Not for use by hand: it changes with the compiler.
+
+mod encoder;
+mod message;
+mod path;
+mod reader;
+mod vector;
+
+pub use dflat_engine::object::{Object as Handle, ScalarType as Scalar, Slot, VectorView, equal};
+pub use dflat_model::{
+    Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
+    IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step, StructFieldLayout,
+    StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
+};
+pub use std::borrow::Cow;
+pub use std::boxed::Box;
+pub use std::string::String;
+pub use std::vec::Vec;
+
+pub use encoder::Encoder;
+pub use message::{
+    Enum, Message, Struct, Union, UnionMember, key, read_member, same, text, write_member,
+};
+pub use path::Path;
+pub use reader::{TableReader, UnionReader};
+pub use vector::{Iter, UnionIter, UnionVector, Vector, VectorElement};

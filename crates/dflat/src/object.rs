@@ -1,0 +1,57 @@
+//! What generated objects have in common.
+
+use dflat_engine::object::TableView;
+use dflat_model::{RowId, Table, Value};
+
+use crate::codegen::{Handle, Message, TableReader};
+
+/// A stored type: implemented by generated code for each root table of a schema.
+pub trait Object: Clone + Send + Sync + 'static {
+    /// The type's storage, as `perform_changes` takes it.
+    const TABLE: Table;
+
+    /// The primary key's type; a tuple if it has several fields.
+    type Key<'k>;
+
+    /// The object's values as a plain struct, to create and change objects with.
+    type Data: Message + Default;
+
+    /// The key as plain data.
+    #[doc(hidden)]
+    fn key_values(key: Self::Key<'_>) -> Vec<Value>;
+
+    /// The typed handle on an object of this type.
+    #[doc(hidden)]
+    fn from_handle(handle: Handle) -> Self;
+
+    /// The untyped handle.
+    #[doc(hidden)]
+    fn handle(&self) -> &Handle;
+
+    /// The view on the object's values.
+    #[doc(hidden)]
+    #[inline]
+    fn view(&self) -> <Self::Data as Message>::Ref<'_> {
+        let payload = self.handle().payload();
+        Self::Data::view(TableReader::new(
+            TableView::root(payload).unwrap_or_default(),
+        ))
+    }
+
+    /// The object's identity within its type: positive, increasing, never reused.
+    fn row_id(&self) -> RowId {
+        self.handle().row_id()
+    }
+
+    /// A copy of the object's values as a plain struct.
+    fn to_data(&self) -> Self::Data {
+        Self::Data::decode(self.view())
+    }
+
+    /// A copy that keeps no other object's bytes in memory. An object of a fetched result otherwise
+    /// keeps up to 64 KiB beside itself.
+    #[must_use]
+    fn detach(&self) -> Self {
+        Self::from_handle(self.handle().detach())
+    }
+}
