@@ -1,3 +1,86 @@
 //! Front end of the Dflat schema compiler: FlatBuffers schema text to a checked schema.
+//!
+//! ```text
+//! requested paths -> Loader -> lexer -> parser -> resolve -> layout -> check -> Schema
+//!                                 `--------- diagnostics of all stages ---------'
+//! ```
+//!
+//! [`compile`] reads the requested files and those they include, and returns a [`Schema`] or, if anything
+//! is wrong, every [`Diagnostic`] it can find in one run. It never panics and never hangs, whatever the
+//! text. It does no I/O: files come from a [`Loader`].
+//!
+//! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields and
+//! `v: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few places: types may be
+//! used before they are declared, and `Color.Red` is a default as good as `Red`.
+//!
+//! # Examples
+//!
+//! ```
+//! use dflat_schema::{MemoryLoader, Options, compile};
+//!
+//! let text = "table Post { title: string (primary); } root_type Post;";
+//! let loader = MemoryLoader::new().with_file("post.fbs", text);
+//! let compilation = compile(&["post.fbs".to_owned()], &loader, &Options::default());
+//! let schema = compilation.schema.expect("the schema has no errors");
+//! assert_eq!(schema.definitions[0].storage_name().as_deref(), Some("post"));
+//! ```
+
+mod ast;
+mod check;
+mod describe;
+mod diagnostic;
+mod index;
+mod layout;
+mod lexer;
+mod parser;
+mod resolve;
 mod schema;
+mod source;
+
+pub use describe::describe;
+pub use diagnostic::{CODES, Code, Diagnostic, Label, Severity, Style};
 pub use schema::*;
+pub use source::{Loaded, Loader, Location, MemoryLoader, Sources};
+
+use diagnostic::Sink;
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Skips the rules for storage: no primary key is needed, and no index checked. For schemas
+    /// whose FlatBuffers are not stored as objects.
+    pub payload_only: bool,
+}
+
+/// The result of a compilation.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// The schema, if there was no error.
+    pub schema: Option<Schema>,
+    /// All findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files that were read, by [`FileId`]; diagnostics quote them.
+    pub sources: Sources,
+}
+
+/// Compiles the requested files and what they include to one schema.
+pub fn compile(requested: &[String], loader: &dyn Loader, options: &Options) -> Compilation {
+    let mut sources = Sources::default();
+    let mut sink = Sink::default();
+    let units = resolve::read(requested, loader, &mut sources, &mut sink);
+    let mut draft = resolve::resolve(&units, &mut sink);
+    let files = resolve::files(&units, &mut draft, &sources, &mut sink);
+    layout::lay_out(&mut draft, &mut sink);
+    check::check(&draft, options, &mut sink);
+    let definitions = draft.definitions;
+    let diagnostics = sink.finish();
+    let failed = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    let schema = (!failed).then_some(Schema { files, definitions });
+    Compilation {
+        schema,
+        diagnostics,
+        sources,
+    }
+}

@@ -81,6 +81,30 @@ impl Definition {
         parts.push(self.name.clone());
         parts.join(".")
     }
+
+    /// The name under which objects of a table are stored, such as `mygame__sample__monster_v1_1`:
+    /// namespaces and name in lower case joined with `__`, then `_v` and the version with `_` for `.`.
+    /// `None` unless it is a table; only a root is stored.
+    ///
+    /// Source: the file format of Dflat for Swift.
+    #[must_use]
+    pub fn storage_name(&self) -> Option<String> {
+        let DefinitionKind::Table(table) = &self.kind else {
+            return None;
+        };
+        let mut parts: Vec<String> = self
+            .namespace
+            .iter()
+            .map(|part| part.to_ascii_lowercase())
+            .collect();
+        parts.push(self.name.to_ascii_lowercase());
+        let mut name = parts.join("__");
+        if let Some(version) = &table.version {
+            name.push_str("_v");
+            name.push_str(&version.replace('.', "_"));
+        }
+        Some(name)
+    }
 }
 
 /// What a definition is.

@@ -1,0 +1,286 @@
+//! The secondary indexes of a root table: its own, and those of what it contains.
+//!
+//! An `indexed` field of a nested table, struct or union member is indexed once for every path that leads to
+//! it from the root. Vectors are not entered, deprecated fields neither, and no path visits a table type
+//! twice, so that recursive tables have finitely many indexes. Finitely many can still be
+//! too many, so the search has limits; `check` reports a schema that exceeds them.
+
+use std::borrow::Cow;
+
+use dflat_model::{FieldKind, IndexDescriptor, Scalar, Step, Value};
+
+use crate::schema::{
+    Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
+};
+
+/// Every index is a table in the database and a statement at every insertion.
+const INDEXES_MAX: usize = 500;
+const STEPS_MAX: usize = 64;
+/// Bounds the search where most paths end at a table type visited before.
+const FIELDS_VISITED_MAX: usize = 1_000_000;
+
+/// Finds indexes in a set of definitions.
+pub(crate) struct IndexFinder<'a> {
+    definitions: &'a [Definition],
+    /// By [`DefinitionId`]: some path leads from there to an index.
+    leads: Vec<bool>,
+}
+
+impl<'a> IndexFinder<'a> {
+    pub(crate) fn new(definitions: &'a [Definition]) -> Self {
+        let mut containers: Vec<Vec<usize>> = vec![Vec::new(); definitions.len()];
+        let mut pending = Vec::new();
+        for (position, definition) in definitions.iter().enumerate() {
+            if has_index(definition) {
+                pending.push(position);
+            }
+            for inner in contained(definition) {
+                containers[inner.0 as usize].push(position);
+            }
+        }
+        let mut leads = vec![false; definitions.len()];
+        while let Some(position) = pending.pop() {
+            if !std::mem::replace(&mut leads[position], true) {
+                pending.extend(&containers[position]);
+            }
+        }
+        Self { definitions, leads }
+    }
+
+    /// The indexes of a root table, in declaration order, or which limit they exceed.
+    pub(crate) fn find(&self, root: DefinitionId) -> Result<Vec<IndexDescriptor>, String> {
+        let mut search = Search {
+            finder: self,
+            path: Path::default(),
+            visited: Vec::new(),
+            fields_visited: 0,
+            found: Vec::new(),
+        };
+        search.enter(root)?;
+        Ok(search.found)
+    }
+}
+
+fn has_index(definition: &Definition) -> bool {
+    match &definition.kind {
+        DefinitionKind::Table(table) => table
+            .fields
+            .iter()
+            .any(|field| field.storage.indexed && !field.deprecated),
+        DefinitionKind::Struct(found) => found.fields.iter().any(|field| field.storage.indexed),
+        DefinitionKind::Enum(_) | DefinitionKind::Union(_) => false,
+    }
+}
+
+/// The definitions a path can lead to from this one.
+fn contained(definition: &Definition) -> Vec<DefinitionId> {
+    let element = |element| match element {
+        Element::Definition(id) => Some(id),
+        _ => None,
+    };
+    match &definition.kind {
+        DefinitionKind::Table(table) => {
+            let fields = table.fields.iter().filter(|field| !field.deprecated);
+            let single = fields.filter_map(|field| match field.ty {
+                FieldType::Single(inner) => element(inner),
+                FieldType::Vector(_) => None,
+            });
+            single.collect()
+        }
+        DefinitionKind::Struct(found) => {
+            let single = found.fields.iter().filter(|field| field.array.is_none());
+            single.filter_map(|field| element(field.element)).collect()
+        }
+        DefinitionKind::Union(found) => {
+            let targets = found.members.iter().map(|member| member.target);
+            let definitions = targets.filter_map(|target| match target {
+                UnionTarget::Definition(id) => Some(id),
+                UnionTarget::Text => None,
+            });
+            definitions.collect()
+        }
+        DefinitionKind::Enum(_) => Vec::new(),
+    }
+}
+
+/// The way from the root.
+#[derive(Default)]
+struct Path<'a> {
+    steps: Vec<Step>,
+    names: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Path<'a> {
+    fn push(&mut self, step: Step, name: impl Into<Cow<'a, str>>) {
+        self.steps.push(step);
+        self.names.push(name.into());
+    }
+
+    fn pop(&mut self) {
+        self.steps.pop();
+        self.names.pop();
+    }
+}
+
+struct Search<'a> {
+    finder: &'a IndexFinder<'a>,
+    path: Path<'a>,
+    /// The table types on the way.
+    visited: Vec<DefinitionId>,
+    fields_visited: usize,
+    found: Vec<IndexDescriptor>,
+}
+
+impl<'a> Search<'a> {
+    fn enter(&mut self, id: DefinitionId) -> Result<(), String> {
+        if !self.finder.leads[id.0 as usize] || self.visited.contains(&id) {
+            return Ok(());
+        }
+        if self.path.steps.len() > STEPS_MAX {
+            return Err(format!(
+                "a path to an index has more than {STEPS_MAX} steps"
+            ));
+        }
+        let definitions: &'a [Definition] = self.finder.definitions;
+        match &definitions[id.0 as usize].kind {
+            DefinitionKind::Table(table) => {
+                self.visited.push(id);
+                for field in table.fields.iter().filter(|field| !field.deprecated) {
+                    let FieldType::Single(element) = field.ty else {
+                        continue;
+                    };
+                    self.path.push(Step::Field(field.voffset), &field.name);
+                    self.field(element, field.storage, &field.default)?;
+                    self.path.pop();
+                }
+                self.visited.pop();
+            }
+            DefinitionKind::Struct(found) => {
+                for field in found.fields.iter().filter(|field| field.array.is_none()) {
+                    let offset = u16::try_from(field.offset).unwrap_or(u16::MAX);
+                    self.path.push(Step::Offset(offset), &field.name);
+                    let default = match field.element {
+                        Element::Scalar(scalar) if scalar.is_float() => Default::Float(0.0),
+                        _ => Default::Integer(0),
+                    };
+                    self.field(field.element, field.storage, &default)?;
+                    self.path.pop();
+                }
+            }
+            DefinitionKind::Union(found) => {
+                for member in &found.members {
+                    let UnionTarget::Definition(target) = member.target else {
+                        continue;
+                    };
+                    self.path.push(Step::Member(member.code), &member.name);
+                    self.enter(target)?;
+                    self.path.pop();
+                }
+            }
+            DefinitionKind::Enum(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Visits the field that the path leads to.
+    fn field(
+        &mut self,
+        element: Element,
+        storage: Storage,
+        default: &Default,
+    ) -> Result<(), String> {
+        self.fields_visited += 1;
+        if self.fields_visited > FIELDS_VISITED_MAX {
+            return Err("its tables contain one another in too many ways".to_owned());
+        }
+        // A part of the root's primary key is found by the key already.
+        let primary_of_root = storage.primary && self.visited.len() == 1;
+        let indexed = storage.indexed && !primary_of_root;
+        let definitions: &'a [Definition] = self.finder.definitions;
+        let (kind, base) = match element {
+            Element::Scalar(scalar) => (FieldKind::Scalar(scalar), Some(scalar)),
+            Element::Text => (FieldKind::Text, None),
+            Element::Definition(id) => match &definitions[id.0 as usize].kind {
+                DefinitionKind::Enum(found) => (FieldKind::Scalar(found.base), Some(found.base)),
+                DefinitionKind::Union(_) => {
+                    if indexed {
+                        // FlatBuffers' own name for the type code.
+                        let name = self.path.names.last().map(|name| format!("{name}_type"));
+                        self.add_tag(&name.unwrap_or_default(), storage.unique)?;
+                    }
+                    return self.enter(id);
+                }
+                DefinitionKind::Struct(_) | DefinitionKind::Table(_) => return self.enter(id),
+            },
+        };
+        if indexed {
+            let name = self.path.names.join(".");
+            let steps = self.path.steps.clone();
+            self.add(name, steps, kind, value(default, base), storage.unique)?;
+        }
+        Ok(())
+    }
+
+    fn add_tag(&mut self, last_name: &str, unique: bool) -> Result<(), String> {
+        let mut names = self.path.names.clone();
+        names.pop();
+        names.push(Cow::Borrowed(last_name));
+        let mut steps = self.path.steps.clone();
+        steps.push(Step::Tag);
+        let kind = FieldKind::Scalar(Scalar::U8);
+        self.add(names.join("."), steps, kind, Value::Int(0), unique)
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        steps: Vec<Step>,
+        kind: FieldKind,
+        default: Value,
+        unique: bool,
+    ) -> Result<(), String> {
+        if self.found.len() >= INDEXES_MAX {
+            return Err(format!(
+                "more than {INDEXES_MAX} paths lead to `indexed` fields"
+            ));
+        }
+        let field = dflat_model::Field {
+            name: Cow::Owned(name),
+            steps: Cow::Owned(steps),
+            kind,
+            default,
+        };
+        self.found.push(IndexDescriptor { field, unique });
+        Ok(())
+    }
+}
+
+/// A default as the engine sees it: `float` rounded and widened, NaN as NULL.
+pub(crate) fn value(default: &Default, scalar: Option<Scalar>) -> Value {
+    match default {
+        Default::Null | Default::EmptyVector => Value::Null,
+        Default::Integer(number) => integer(*number),
+        Default::Float(number) => {
+            let number = if scalar == Some(Scalar::F32) {
+                f64::from(*number as f32)
+            } else {
+                *number
+            };
+            if number.is_nan() {
+                Value::Null
+            } else {
+                Value::Float(number)
+            }
+        }
+        Default::Text(text) => Value::text(text),
+    }
+}
+
+pub(crate) fn integer(number: i128) -> Value {
+    match (i64::try_from(number), u64::try_from(number)) {
+        (Ok(number), _) => Value::Int(number),
+        (_, Ok(number)) => Value::UInt(number),
+        // Invariant: `check` admits no number outside of both.
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,209 @@
+//! Names of types, and what they mean where they stand.
+
+use std::collections::{BTreeSet, HashMap};
+
+use dflat_model::Scalar;
+
+use crate::ast::{Declaration, DeclarationKind, Name};
+use crate::diagnostic::{Diagnostic, Sink, code};
+use crate::resolve::suggest::closest;
+use crate::schema::{DefinitionId, Element};
+
+/// The type a built-in name means.
+pub(crate) fn builtin(name: &str) -> Option<Element> {
+    let scalar = match name {
+        "bool" => Scalar::Bool,
+        "byte" | "int8" => Scalar::I8,
+        "ubyte" | "uint8" => Scalar::U8,
+        "short" | "int16" => Scalar::I16,
+        "ushort" | "uint16" => Scalar::U16,
+        "int" | "int32" => Scalar::I32,
+        "uint" | "uint32" => Scalar::U32,
+        "long" | "int64" => Scalar::I64,
+        "ulong" | "uint64" => Scalar::U64,
+        "float" | "float32" => Scalar::F32,
+        "double" | "float64" => Scalar::F64,
+        "string" => return Some(Element::Text),
+        _ => return None,
+    };
+    Some(Element::Scalar(scalar))
+}
+
+const BUILTINS: [&str; 22] = [
+    "bool", "byte", "ubyte", "short", "ushort", "int", "uint", "long", "ulong", "float", "double",
+    "string", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
+    "float64",
+];
+
+/// How many names are compared with a mistyped one.
+const CANDIDATES_MAX: usize = 2_000;
+
+/// What a declared name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Enum,
+    Union,
+    Struct,
+    Table,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Enum => "enum",
+            Self::Union => "union",
+            Self::Struct => "struct",
+            Self::Table => "table",
+        }
+    }
+}
+
+/// All declared names.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    types: HashMap<String, DefinitionId>,
+    /// By [`DefinitionId`].
+    kinds: Vec<Kind>,
+    /// By [`DefinitionId`].
+    full_names: Vec<String>,
+    /// The names of `attribute` lines.
+    pub(crate) attributes: BTreeSet<String>,
+}
+
+impl Scope {
+    /// Enters the declarations; of two with one name, the first counts.
+    pub(crate) fn new(declarations: &[&Declaration], sink: &mut Sink) -> Self {
+        let mut scope = Self::default();
+        for (id, declaration) in (0u32..).zip(declarations) {
+            let name = &declaration.name;
+            let mut full_name = declaration.namespace.join(".");
+            if !full_name.is_empty() {
+                full_name.push('.');
+            }
+            full_name.push_str(&name.text);
+            if builtin(&name.text).is_some() {
+                let message = format!("`{}` is the name of a built-in type", name.text);
+                sink.push(
+                    Diagnostic::error(code::RESERVED_NAME, message)
+                        .at(&name.span, "")
+                        .help("give the type another name"),
+                );
+            }
+            if let Some(first) = scope.types.get(&full_name) {
+                let first = &declarations[first.0 as usize].name.span;
+                let message = format!("type `{full_name}` is defined twice");
+                sink.push(
+                    Diagnostic::error(code::DUPLICATE_TYPE, message)
+                        .at(&name.span, "defined again here")
+                        .and(first, "first defined here")
+                        .help("rename one of them, or put it into another namespace"),
+                );
+            } else {
+                scope.types.insert(full_name.clone(), DefinitionId(id));
+            }
+            scope.full_names.push(full_name);
+            scope.kinds.push(match declaration.kind {
+                DeclarationKind::Enum { .. } => Kind::Enum,
+                DeclarationKind::Union { .. } => Kind::Union,
+                DeclarationKind::Struct { .. } => Kind::Struct,
+                DeclarationKind::Table { .. } => Kind::Table,
+            });
+        }
+        scope
+    }
+
+    pub(crate) fn kind(&self, id: DefinitionId) -> Kind {
+        self.kinds[id.0 as usize]
+    }
+
+    /// The kind of the type, if it is a declared one.
+    pub(crate) fn kind_of(&self, element: Element) -> Option<Kind> {
+        match element {
+            Element::Definition(id) => Some(self.kind(id)),
+            Element::Scalar(_) | Element::Text => None,
+        }
+    }
+
+    /// The type for a message, such as ``struct `Vec3` ``.
+    pub(crate) fn describe(&self, element: Element) -> String {
+        match element {
+            Element::Scalar(scalar) => format!("`{}`", scalar.name()),
+            Element::Text => "`string`".to_owned(),
+            Element::Definition(id) => {
+                format!(
+                    "{} `{}`",
+                    self.kind(id).name(),
+                    self.full_names[id.0 as usize]
+                )
+            }
+        }
+    }
+
+    /// Finds a type by its dotted name, in a namespace and those around it.
+    pub(crate) fn find(&self, namespace: &[String], path: &str) -> Option<DefinitionId> {
+        (0..=namespace.len()).rev().find_map(|depth| {
+            if depth == 0 {
+                return self.types.get(path).copied();
+            }
+            self.types
+                .get(&format!("{}.{path}", namespace[..depth].join(".")))
+                .copied()
+        })
+    }
+
+    /// Finds a type, or reports that it is unknown.
+    pub(crate) fn resolve(
+        &self,
+        namespace: &[String],
+        path: &Name,
+        sink: &mut Sink,
+    ) -> Option<Element> {
+        let found = builtin(&path.text)
+            .or_else(|| self.find(namespace, &path.text).map(Element::Definition));
+        if found.is_none() {
+            let message = format!("type `{}` is not defined", path.text);
+            let mut diagnostic = Diagnostic::error(code::UNKNOWN_TYPE, message).at(&path.span, "");
+            // The search is slow, and nobody would see what it finds.
+            if !sink.is_full()
+                && let Some(help) = self.similar(namespace, &path.text)
+            {
+                diagnostic = diagnostic.help(help);
+            }
+            sink.push(diagnostic);
+        }
+        found
+    }
+
+    /// What an unknown name may have been meant to be.
+    fn similar(&self, namespace: &[String], path: &str) -> Option<String> {
+        let last = path.rsplit('.').next().unwrap_or(path);
+        let parts = |name: &str| name.rsplit('.').next() == Some(last);
+        // The right name in another namespace is the most frequent mistake.
+        if let Some(elsewhere) = self.full_names.iter().find(|name| parts(name)) {
+            return Some(format!("did you mean `{elsewhere}`?"));
+        }
+        let prefix = format!("{}.", namespace.join("."));
+        let near = self
+            .full_names
+            .iter()
+            .map(|name| name.strip_prefix(&prefix).unwrap_or(name));
+        if let Some(similar) = closest(path, near.take(CANDIDATES_MAX).chain(BUILTINS)) {
+            return Some(format!("did you mean `{similar}`?"));
+        }
+        let suggestion = match path {
+            "str" | "String" | "text" | "varchar" => "string",
+            "i8" => "byte",
+            "u8" | "char" => "ubyte",
+            "i16" => "short",
+            "u16" => "ushort",
+            "i32" | "integer" => "int",
+            "u32" => "uint",
+            "i64" => "long",
+            "u64" => "ulong",
+            "f32" => "float",
+            "f64" | "real" => "double",
+            _ => return Some("define it, or include the file that does".to_owned()),
+        };
+        Some(format!("did you mean `{suggestion}`?"))
+    }
+}

@@ -1,0 +1,260 @@
+//! Source texts: where they come from, and which line a byte stands on.
+//!
+//! This crate does no I/O. Whoever calls [`compile`](crate::compile) brings a [`Loader`], which finds
+//! files; [`MemoryLoader`] serves texts held in memory. All files that were read stay in
+//! [`Sources`], because diagnostics quote them.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::schema::{FileId, Span};
+
+/// Finds the text of a schema file.
+pub trait Loader {
+    /// Finds the file that `path` names.
+    ///
+    /// Without an `includer`, `path` was asked for by the caller of the compiler. With one, it stands
+    /// in an `include` of that file (whose [`Loaded::path`] is passed): the loader looks beside the
+    /// includer first, then in its include directories. `None` says that no such file exists.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the file exists but cannot be read, or is not UTF-8
+    /// ([`io::ErrorKind::InvalidData`]). It becomes a diagnostic.
+    fn load(&self, path: &str, includer: Option<&str>) -> io::Result<Option<Loaded>>;
+}
+
+/// A file that a [`Loader`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The path for messages, and the file's identity: one file must always get the same path, or it
+    /// is compiled twice and all its types are "defined twice".
+    pub path: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A [`Loader`] of texts held in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLoader {
+    files: BTreeMap<String, String>,
+    include_directories: Vec<String>,
+}
+
+impl MemoryLoader {
+    /// Creates a loader that knows no file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file, replacing one of the same path.
+    #[must_use]
+    pub fn with_file(mut self, path: &str, text: &str) -> Self {
+        self.files.insert(normalized(path), text.to_owned());
+        self
+    }
+
+    /// Adds a directory in which includes are looked up, after those added before.
+    #[must_use]
+    pub fn with_include_directory(mut self, path: &str) -> Self {
+        self.include_directories.push(path.to_owned());
+        self
+    }
+}
+
+impl Loader for MemoryLoader {
+    fn load(&self, path: &str, includer: Option<&str>) -> io::Result<Option<Loaded>> {
+        let mut candidates = Vec::new();
+        if let Some(includer) = includer {
+            let directory = includer
+                .rsplit_once('/')
+                .map_or("", |(directory, _)| directory);
+            candidates.push(normalized(&format!("{directory}/{path}")));
+            for directory in &self.include_directories {
+                candidates.push(normalized(&format!("{directory}/{path}")));
+            }
+        } else {
+            candidates.push(normalized(path));
+        }
+        let found = candidates.into_iter().find_map(|path| {
+            let text = self.files.get(&path)?.clone();
+            Some(Loaded { path, text })
+        });
+        Ok(found)
+    }
+}
+
+/// The path without `.`, `..` and empty parts, as far as they can be taken away.
+fn normalized(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The files of a compilation, in the order of their [`FileId`]s.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+}
+
+/// One file of [`Sources`].
+#[derive(Clone, Debug)]
+struct Source {
+    path: String,
+    text: String,
+    line_starts: Vec<usize>,
+}
+
+/// A place in a file, as people count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl Sources {
+    pub(crate) fn add(&mut self, loaded: Loaded) -> FileId {
+        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        let newlines = loaded
+            .text
+            .match_indices('\n')
+            .map(|(position, _)| position + 1);
+        let line_starts = std::iter::once(0).chain(newlines).collect();
+        self.files.push(Source {
+            path: loaded.path,
+            text: loaded.text,
+            line_starts,
+        });
+        id
+    }
+
+    pub(crate) fn find(&self, path: &str) -> Option<FileId> {
+        let position = self.files.iter().position(|source| source.path == path)?;
+        u32::try_from(position).ok().map(FileId)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The paths of all files that were read, requested or included; for a depfile.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|source| source.path.as_str())
+    }
+
+    /// The path of a file.
+    #[must_use]
+    pub fn path(&self, file: FileId) -> &str {
+        self.files
+            .get(file.0 as usize)
+            .map_or("", |source| source.path.as_str())
+    }
+
+    /// The text of a file.
+    #[must_use]
+    pub fn text(&self, file: FileId) -> &str {
+        self.files
+            .get(file.0 as usize)
+            .map_or("", |source| source.text.as_str())
+    }
+
+    /// The place where `span` begins.
+    #[must_use]
+    pub fn start(&self, span: &Span) -> Location {
+        self.location(span.file, span.range.start)
+    }
+
+    /// The place behind the last character of `span`.
+    #[must_use]
+    pub fn end(&self, span: &Span) -> Location {
+        self.location(span.file, span.range.end)
+    }
+
+    fn location(&self, file: FileId, offset: usize) -> Location {
+        let Some(source) = self.files.get(file.0 as usize) else {
+            return Location { line: 1, column: 1 };
+        };
+        let line = source
+            .line_starts
+            .partition_point(|start| *start <= offset)
+            .max(1);
+        let start = source.line_starts.get(line - 1).copied().unwrap_or(0);
+        let before = source
+            .text
+            .get(start..offset.min(source.text.len()))
+            .unwrap_or("");
+        Location {
+            line,
+            column: before.chars().count() + 1,
+        }
+    }
+
+    /// The byte range of the lines from `first` to `last`, counted from 1 and clamped to the file.
+    pub(crate) fn lines(&self, file: FileId, first: usize, last: usize) -> std::ops::Range<usize> {
+        let Some(source) = self.files.get(file.0 as usize) else {
+            return 0..0;
+        };
+        let start = source
+            .line_starts
+            .get(first.saturating_sub(1))
+            .copied()
+            .unwrap_or(0);
+        let end = source
+            .line_starts
+            .get(last)
+            .copied()
+            .unwrap_or(source.text.len());
+        start..end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lose_their_dots() {
+        assert_eq!(normalized("./a//b/../c.fbs"), "a/c.fbs");
+        assert_eq!(normalized("../a.fbs"), "../a.fbs");
+        assert_eq!(normalized("../../a.fbs"), "../../a.fbs");
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let mut sources = Sources::default();
+        let file = sources.add(Loaded {
+            path: "a.fbs".to_owned(),
+            text: "// one\n/* äö */ table".to_owned(),
+        });
+        let start = "// one\n/* äö */ ".len();
+        let span = Span {
+            file,
+            range: start..start + 5,
+        };
+        assert_eq!(
+            sources.start(&span),
+            Location {
+                line: 2,
+                column: 10
+            }
+        );
+        assert_eq!(
+            sources.end(&span),
+            Location {
+                line: 2,
+                column: 15
+            }
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the schema compiler through its public interface.
+
+mod descriptor;
+mod dump;
+mod fixture;
+mod flatc;
+mod golden;
+mod json;
+mod loading;
+mod robustness;
