@@ -1,0 +1,120 @@
+//! A file as a place where objects are stored.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
+
+use crate::open;
+use crate::options::SqliteOptions;
+use crate::pool::Pool;
+use crate::session::Session;
+use crate::snapshot::SqliteSnapshot;
+use crate::transaction::SqliteTransaction;
+
+/// A database in a file of SQLite's.
+///
+/// Several may have one file open at a time, in this process and in others.
+///
+/// # Compatibility
+/// Dflat for Swift reads and writes the same files.
+pub struct SqliteBackend {
+    path: Arc<Path>,
+    options: SqliteOptions,
+    pool: Pool,
+}
+
+impl SqliteBackend {
+    /// Opens the file at `path`, or gets ready to create it with the first write.
+    ///
+    /// Nothing is written, and nothing is left beside the file. A file in rollback-journal mode turns
+    /// to a write-ahead log with the first write; that write fails with
+    /// [`ErrorKind::Busy`](dflat_engine::ErrorKind::Busy) if a snapshot keeps the file in use for longer than the busy timeout.
+    ///
+    /// # Errors
+    /// - `NotADatabase` if the file is something else.
+    /// - `Io` or `ReadOnly` if its directory does not exist or can't be used, or it can't be read.
+    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
+        let path = open::resolve(path.as_ref())?;
+        open::check(&path)?;
+        Ok(Arc::new(Self {
+            pool: Pool::new(options.readers_max, options.busy_timeout),
+            path: path.into(),
+            options,
+        }))
+    }
+
+    /// The file's path, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a place among the readers, and a connection if there is a file.
+    pub(crate) fn take_reader(&self) -> Result<Option<Session>> {
+        if let Some(session) = self.pool.take_reader()? {
+            return Ok(Some(session));
+        }
+        let opened = self.open_reader();
+        if opened.is_err() {
+            self.pool.return_reader(None);
+        }
+        opened
+    }
+
+    /// A connection for a place among the readers that has none, if there is a file.
+    pub(crate) fn open_reader(&self) -> Result<Option<Session>> {
+        open::open_reader(&self.path, &self.options)
+    }
+
+    /// Gives back the place among the readers, and the connection if it can be used again.
+    pub(crate) fn return_reader(&self, session: Option<Session>) {
+        self.pool.return_reader(session);
+    }
+
+    /// Waits for the writer before and takes its place.
+    pub(crate) fn take_writer(&self) -> Result<Session> {
+        if let Some(session) = self.pool.take_writer()? {
+            return Ok(session);
+        }
+        let opened = open::open_writer(&self.path, &self.options);
+        if opened.is_err() {
+            self.pool.return_writer(None);
+        }
+        opened
+    }
+
+    /// Gives back the place of the writer, and the connection if it can be used again.
+    pub(crate) fn return_writer(&self, session: Option<Session>) {
+        self.pool.return_writer(session);
+    }
+}
+
+impl Backend for SqliteBackend {
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
+        Ok(Box::new(SqliteSnapshot::new(self, view)?))
+    }
+
+    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
+        Ok(Box::new(SqliteTransaction::new(self)?))
+    }
+
+    fn close(&self, options: CloseOptions) -> Result<()> {
+        if !self.pool.drain() {
+            return Ok(());
+        }
+        let outcome = open::tidy(&self.path, &self.options, options);
+        self.pool.set_closed();
+        outcome
+    }
+}
+
+impl std::fmt::Debug for SqliteBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteBackend")
+            .field("path", &self.path)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,298 @@
+//! A connection and its statements.
+#![allow(
+    unsafe_code,
+    reason = "SQLite's C API; one of the three modules that call it"
+)]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::iter;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use libsqlite3_sys as sqlite;
+
+use super::fault::Fault;
+use super::statement::{Columns, Param, Statement};
+
+/// What a connection may do to the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Read.
+    ReadOnly,
+    /// Read and write a file that exists.
+    ReadWrite,
+}
+
+/// A setting that is on or off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Switch {
+    /// Foreign keys are enforced.
+    ForeignKeys,
+    /// Triggers run.
+    Triggers,
+    /// Views can be read.
+    Views,
+    /// Functions named in the schema are trusted.
+    TrustedSchema,
+    /// SQL can't damage the file.
+    Defensive,
+    /// A name in double quotes that is unknown is a text.
+    QuotedTexts,
+    /// The plan of a statement does not depend on what is bound.
+    StablePlans,
+}
+
+/// Names a statement of the connection that prepared it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatementId(usize);
+
+/// An open connection.
+pub(crate) struct Connection {
+    // Invariant: open; used through `&self` and `&mut self` only.
+    raw: NonNull<sqlite::sqlite3>,
+    // Order: dropped before the connection is closed, see `drop`.
+    statements: Vec<Statement>,
+}
+
+// SAFETY: A connection without a mutex may be used by any thread, one at a time. All pointers to it
+// and to its statements are inside, so that they move together, and it is not `Sync`.
+unsafe impl Send for Connection {}
+
+impl Connection {
+    /// Opens a file. Nothing is read or written before the first statement runs.
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, Fault> {
+        let access = match access {
+            Access::ReadOnly => sqlite::SQLITE_OPEN_READONLY,
+            Access::ReadWrite => sqlite::SQLITE_OPEN_READWRITE,
+        };
+        let path = c_path(path)?;
+        // SAFETY: No argument.
+        if unsafe { sqlite::sqlite3_threadsafe() } == 0 {
+            return Err(Fault::misuse("the SQLite library is built without threads"));
+        }
+        let mut raw = ptr::null_mut();
+        // SAFETY: The path is a C string, `raw` a place for the result, and no VFS is named.
+        let code = unsafe {
+            sqlite::sqlite3_open_v2(
+                path.as_ptr(),
+                &raw mut raw,
+                access | sqlite::SQLITE_OPEN_NOMUTEX | sqlite::SQLITE_OPEN_EXRESCODE,
+                ptr::null(),
+            )
+        };
+        let Some(raw) = NonNull::new(raw) else {
+            return Err(Fault::from_code(code));
+        };
+        // A connection that failed to open can say why, and must be closed: `drop` does.
+        let connection = Self {
+            raw,
+            statements: Vec::new(),
+        };
+        if code == sqlite::SQLITE_OK {
+            Ok(connection)
+        } else {
+            Err(Fault::capture(raw, code))
+        }
+    }
+
+    /// How long to wait for a lock of another connection.
+    pub(crate) fn set_busy_timeout(&mut self, timeout: Duration) {
+        let ms = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: The connection is open. The call fails for a connection that is not, only.
+        unsafe { sqlite::sqlite3_busy_timeout(self.raw.as_ptr(), ms) };
+    }
+
+    /// Turns a setting on or off. A library too old to know it leaves it as it is.
+    pub(crate) fn set(&mut self, switch: Switch, on: bool) {
+        let option = match switch {
+            Switch::ForeignKeys => sqlite::SQLITE_DBCONFIG_ENABLE_FKEY,
+            Switch::Triggers => sqlite::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+            Switch::Views => sqlite::SQLITE_DBCONFIG_ENABLE_VIEW,
+            Switch::TrustedSchema => sqlite::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+            Switch::Defensive => sqlite::SQLITE_DBCONFIG_DEFENSIVE,
+            Switch::QuotedTexts => sqlite::SQLITE_DBCONFIG_DQS_DML,
+            Switch::StablePlans => sqlite::SQLITE_DBCONFIG_ENABLE_QPSG,
+        };
+        // SAFETY: Each of these options takes an `int` and a pointer to an `int` or NULL.
+        unsafe {
+            sqlite::sqlite3_db_config(
+                self.raw.as_ptr(),
+                option,
+                c_int::from(on),
+                ptr::null_mut::<c_int>(),
+            )
+        };
+    }
+
+    /// Whether no transaction is open: SQLite ends one by itself after some errors.
+    pub(crate) fn is_autocommit(&self) -> bool {
+        // SAFETY: The connection is open.
+        unsafe { sqlite::sqlite3_get_autocommit(self.raw.as_ptr()) != 0 }
+    }
+
+    /// Whether the file can't be written, whatever access was asked for.
+    pub(crate) fn is_read_only(&self) -> bool {
+        // SAFETY: The connection is open, and the name is a C string.
+        unsafe { sqlite::sqlite3_db_readonly(self.raw.as_ptr(), c"main".as_ptr()) == 1 }
+    }
+
+    /// The row id of the last insert.
+    pub(crate) fn last_insert_row_id(&self) -> i64 {
+        // SAFETY: The connection is open.
+        unsafe { sqlite::sqlite3_last_insert_rowid(self.raw.as_ptr()) }
+    }
+
+    /// The number of rows that the last insert, update or delete changed.
+    pub(crate) fn changes_count(&self) -> i64 {
+        // SAFETY: The connection is open.
+        unsafe { sqlite::sqlite3_changes64(self.raw.as_ptr()) }
+    }
+
+    /// A number that changes when anyone, this connection included, commits; as fresh as the
+    /// connection's last transaction.
+    pub(crate) fn data_version(&self) -> Option<u32> {
+        let mut version: u32 = 0;
+        // SAFETY: The connection is open, the name is a C string, and the operation writes a `u32`.
+        let code = unsafe {
+            sqlite::sqlite3_file_control(
+                self.raw.as_ptr(),
+                c"main".as_ptr(),
+                sqlite::SQLITE_FCNTL_DATA_VERSION,
+                (&raw mut version).cast::<c_void>(),
+            )
+        };
+        (code == sqlite::SQLITE_OK).then_some(version)
+    }
+
+    /// Reads the file's first bytes past all locks and logs; `None` if it is shorter.
+    ///
+    /// SQLite's own file handle is used, because closing another one would drop the locks that other
+    /// connections of the process hold.
+    pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, Fault> {
+        let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
+        // SAFETY: The connection is open, the name is a C string, and the operation writes a pointer.
+        let code = unsafe {
+            sqlite::sqlite3_file_control(
+                self.raw.as_ptr(),
+                c"main".as_ptr(),
+                sqlite::SQLITE_FCNTL_FILE_POINTER,
+                (&raw mut file).cast::<c_void>(),
+            )
+        };
+        if code != sqlite::SQLITE_OK {
+            return Err(Fault::capture(self.raw, code));
+        }
+        // SAFETY: The pointer is NULL or that of the connection's file, which is open as long as the
+        // connection is; its methods are NULL or a table that is never freed.
+        let read = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
+        let Some(read) = read.and_then(|methods| methods.xRead) else {
+            return Err(Fault::misuse("the file has no handle"));
+        };
+        let mut head = [0; N];
+        let length = c_int::try_from(N).map_err(|_| Fault::misuse("too many bytes"))?;
+        // SAFETY: The file is open, and the buffer has `length` bytes.
+        match unsafe { read(file, head.as_mut_ptr().cast::<c_void>(), length, 0) } {
+            sqlite::SQLITE_OK => Ok(Some(head)),
+            sqlite::SQLITE_IOERR_SHORT_READ => Ok(None),
+            code => Err(Fault::from_code(code)),
+        }
+    }
+
+    /// Prepares a statement that is kept until the connection is dropped or forgets all.
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, Fault> {
+        // SAFETY: The connection is open, used through `&mut self`, and closed after its statements
+        // are dropped.
+        let statement =
+            unsafe { Statement::prepare(self.raw, sql, sqlite::SQLITE_PREPARE_PERSISTENT) }?;
+        self.statements.push(statement);
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    /// Forgets all prepared statements. Ids given out before must not be used again: they name
+    /// nothing, or a statement prepared later.
+    pub(crate) fn forget_statements(&mut self) {
+        self.statements.clear();
+    }
+
+    /// Runs a prepared statement to its end.
+    pub(crate) fn run<'p>(
+        &mut self,
+        statement: StatementId,
+        params: impl IntoIterator<Item = Param<'p>>,
+    ) -> Result<(), Fault> {
+        self.query(statement, params, |_| Ok(ControlFlow::Continue(())))
+    }
+
+    /// Runs a prepared statement and lends its rows to `visit` until it breaks.
+    pub(crate) fn query<'p>(
+        &mut self,
+        statement: StatementId,
+        params: impl IntoIterator<Item = Param<'p>>,
+        visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
+        let Some(statement) = self.statements.get_mut(statement.0) else {
+            return Err(Fault::misuse("the statement was forgotten"));
+        };
+        statement.run(params, visit)
+    }
+
+    /// Runs one statement that is not kept, to its end, and lends its rows.
+    ///
+    /// A pragma such as `incremental_vacuum` works as long as it is stepped: all rows are.
+    pub(crate) fn execute_with(
+        &mut self,
+        sql: &str,
+        mut visit: impl FnMut(Columns<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        // SAFETY: The connection is open, used through `&mut self`, and outlives the call.
+        let mut statement = unsafe { Statement::prepare(self.raw, sql, 0) }?;
+        statement.run(iter::empty(), |columns| {
+            visit(columns)?;
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Runs one statement that is not kept, to its end.
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), Fault> {
+        self.execute_with(sql, |_| Ok(()))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Order: SQLite refuses to close a connection that has statements.
+        self.statements.clear();
+        // SAFETY: The connection is open, none of its statements is left, and nobody can use it again.
+        let code = unsafe { sqlite::sqlite3_close(self.raw.as_ptr()) };
+        debug_assert_eq!(
+            code,
+            sqlite::SQLITE_OK,
+            "a statement outlived its connection"
+        );
+    }
+}
+
+/// Whether a name is a keyword of SQL and must be quoted.
+pub(crate) fn is_keyword(name: &str) -> bool {
+    let Ok(length) = c_int::try_from(name.len()) else {
+        return false;
+    };
+    // SAFETY: Pointer and length are those of one `str`.
+    unsafe { sqlite::sqlite3_keyword_check(name.as_ptr().cast::<c_char>(), length) != 0 }
+}
+
+#[cfg(unix)]
+fn c_path(path: &Path) -> Result<CString, Fault> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::misuse("the path contains NUL"))
+}
+
+#[cfg(not(unix))]
+fn c_path(path: &Path) -> Result<CString, Fault> {
+    let path = path
+        .to_str()
+        .ok_or_else(|| Fault::misuse("the path is not Unicode"))?;
+    CString::new(path).map_err(|_| Fault::misuse("the path contains NUL"))
+}

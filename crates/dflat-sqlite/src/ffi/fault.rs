@@ -1,0 +1,132 @@
+//! What SQLite says when a call fails.
+#![allow(
+    unsafe_code,
+    reason = "SQLite's C API; one of the three modules that call it"
+)]
+
+use std::ffi::{CStr, c_int};
+use std::fmt;
+use std::ptr::NonNull;
+
+use dflat_engine::{Error, ErrorKind};
+use libsqlite3_sys as sqlite;
+
+/// SQLite's own account of a failure.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    /// The extended result code.
+    code: c_int,
+    /// The operating system's error number, or 0.
+    system: c_int,
+    text: String,
+}
+
+impl Fault {
+    /// The fault of the call that just returned `code`.
+    pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
+        // SAFETY: `db` is an open connection, which the caller alone uses. The message is a C string
+        // that lives until the next call on the connection; it is copied here.
+        let (text, system) = unsafe {
+            let text = CStr::from_ptr(sqlite::sqlite3_errmsg(db.as_ptr()));
+            let system = sqlite::sqlite3_system_errno(db.as_ptr());
+            (text.to_string_lossy().into_owned(), system)
+        };
+        Self { code, system, text }
+    }
+
+    /// A fault with no connection to ask about it.
+    pub(super) fn from_code(code: c_int) -> Self {
+        // SAFETY: The function takes any number, and returns a C string that is never freed.
+        let text = unsafe { CStr::from_ptr(sqlite::sqlite3_errstr(code)) };
+        Self {
+            code,
+            system: 0,
+            text: text.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// A fault of our own making, with SQLite's code for misuse.
+    pub(crate) fn misuse(text: &str) -> Self {
+        Self {
+            code: sqlite::SQLITE_MISUSE,
+            system: 0,
+            text: text.to_owned(),
+        }
+    }
+
+    const fn primary(&self) -> c_int {
+        self.code & 0xff
+    }
+
+    /// Whether a key or a unique index admits the value once only.
+    pub(crate) const fn is_duplicate(&self) -> bool {
+        matches!(
+            self.code,
+            sqlite::SQLITE_CONSTRAINT_UNIQUE
+                | sqlite::SQLITE_CONSTRAINT_PRIMARYKEY
+                | sqlite::SQLITE_CONSTRAINT_ROWID
+        )
+    }
+
+    /// Whether it may be that the SQL names what does not exist.
+    pub(crate) const fn may_be_missing_name(&self) -> bool {
+        self.primary() == sqlite::SQLITE_ERROR
+    }
+
+    /// Whether a connection that may write could do what one that may only read can't: make the file
+    /// of shared memory, or undo what a crash left.
+    pub(crate) const fn asks_for_write_access(&self) -> bool {
+        matches!(
+            self.primary(),
+            sqlite::SQLITE_CANTOPEN | sqlite::SQLITE_READONLY
+        )
+    }
+
+    /// Whether another connection or process has the file locked.
+    pub(crate) const fn is_busy(&self) -> bool {
+        matches!(self.primary(), sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED)
+    }
+
+    fn kind(&self) -> ErrorKind {
+        // Error numbers that all systems with these names share: EPERM, EACCES, ENOSPC, EROFS.
+        const NO_ACCESS: [c_int; 3] = [1, 13, 30];
+        const NO_SPACE: c_int = 28;
+        match self.primary() {
+            sqlite::SQLITE_FULL | sqlite::SQLITE_TOOBIG => ErrorKind::StorageFull,
+            sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED => ErrorKind::Busy,
+            sqlite::SQLITE_NOTADB => ErrorKind::NotADatabase,
+            sqlite::SQLITE_CORRUPT => ErrorKind::Corrupt,
+            sqlite::SQLITE_READONLY | sqlite::SQLITE_PERM => ErrorKind::ReadOnly,
+            sqlite::SQLITE_CANTOPEN if NO_ACCESS.contains(&self.system) => ErrorKind::ReadOnly,
+            sqlite::SQLITE_IOERR if self.system == NO_SPACE => ErrorKind::StorageFull,
+            sqlite::SQLITE_CANTOPEN | sqlite::SQLITE_IOERR => ErrorKind::Io,
+            _ => ErrorKind::Backend,
+        }
+    }
+
+    /// The error of an operation, such as `cannot insert into post`.
+    pub(crate) fn error(self, operation: impl fmt::Display) -> Error {
+        let kind = self.kind();
+        let why = match kind {
+            ErrorKind::StorageFull => ": no space is left, or a size limit is reached",
+            ErrorKind::Busy => ": the file is locked",
+            ErrorKind::NotADatabase => ": the file is not a database",
+            ErrorKind::Corrupt => ": the file is damaged",
+            ErrorKind::ReadOnly => ": the file or its directory can't be written",
+            _ => "",
+        };
+        Error::with_source(kind, format!("{operation}{why}"), self)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLite code {}", self.text, self.code)?;
+        if self.system != 0 {
+            write!(f, ", system error {}", self.system)?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,15 @@
+//! Safe wrappers of the few functions of SQLite that this crate uses.
+//!
+//! In: a path, SQL text, values. Out: rows lent to a closure, or a [`Fault`].
+//!
+//! Invariant: a [`Connection`] owns all that SQLite made for it, statements included, and gives out
+//! neither pointers nor anything that could be used beside it. So whoever holds the connection is its
+//! only user, which is what SQLite asks of connections without a mutex of their own.
+
+mod connection;
+mod fault;
+mod statement;
+
+pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
+pub(crate) use fault::Fault;
+pub(crate) use statement::Param;

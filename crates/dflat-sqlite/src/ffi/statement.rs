@@ -1,0 +1,246 @@
+//! One prepared statement.
+#![allow(
+    unsafe_code,
+    reason = "SQLite's C API; one of the three modules that call it"
+)]
+
+use std::ffi::{c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use dflat_model::ValueRef;
+use libsqlite3_sys as sqlite;
+
+use super::fault::Fault;
+
+/// What is bound to a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Param<'p> {
+    /// A value of a key or an index, or a row id.
+    Value(ValueRef<'p>),
+    /// A payload.
+    Blob(&'p [u8]),
+}
+
+impl Param<'_> {
+    /// A row id.
+    pub(crate) const fn id(row_id: dflat_model::RowId) -> Self {
+        Self::Value(ValueRef::Int(row_id.0))
+    }
+}
+
+/// A prepared statement, at rest: neither running nor bound.
+pub(super) struct Statement {
+    raw: NonNull<sqlite::sqlite3_stmt>,
+    db: NonNull<sqlite::sqlite3>,
+    parameters_count: c_int,
+}
+
+impl Statement {
+    /// Prepares SQL text of one statement. `flags` are SQLite's.
+    ///
+    /// # Safety
+    /// `db` is open, is used by the caller alone, and stays open until the statement is dropped.
+    pub(super) unsafe fn prepare(
+        db: NonNull<sqlite::sqlite3>,
+        sql: &str,
+        flags: u32,
+    ) -> Result<Self, Fault> {
+        let length =
+            c_int::try_from(sql.len()).map_err(|_| Fault::misuse("the SQL is too long"))?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `db` is as the caller promises; text and length are those of one `str`, which SQLite
+        // does not keep; `raw` is a place for the result.
+        let code = unsafe {
+            sqlite::sqlite3_prepare_v3(
+                db.as_ptr(),
+                sql.as_ptr().cast::<c_char>(),
+                length,
+                flags,
+                &raw mut raw,
+                ptr::null_mut(),
+            )
+        };
+        if code != sqlite::SQLITE_OK {
+            return Err(Fault::capture(db, code));
+        }
+        let raw = NonNull::new(raw).ok_or_else(|| Fault::misuse("the SQL is empty"))?;
+        // SAFETY: The statement was just prepared.
+        let parameters_count = unsafe { sqlite::sqlite3_bind_parameter_count(raw.as_ptr()) };
+        Ok(Self {
+            raw,
+            db,
+            parameters_count,
+        })
+    }
+
+    /// Binds `params`, lends each row to `visit` until it breaks, and leaves the statement at rest.
+    ///
+    /// The caller has exclusive use of the connection for the time of the call.
+    pub(super) fn run<'p>(
+        &mut self,
+        params: impl IntoIterator<Item = Param<'p>>,
+        mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
+        let run = Run(self);
+        run.bind(params)?;
+        loop {
+            // SAFETY: The statement is live, and what it is bound to is borrowed for `'p`, which
+            // outlives this call.
+            match unsafe { sqlite::sqlite3_step(run.0.raw.as_ptr()) } {
+                sqlite::SQLITE_ROW => {
+                    let columns = Columns {
+                        statement: run.0.raw,
+                        db: run.0.db,
+                        row: PhantomData,
+                    };
+                    if visit(columns)?.is_break() {
+                        return Ok(());
+                    }
+                }
+                sqlite::SQLITE_DONE => return Ok(()),
+                code => return Err(Fault::capture(run.0.db, code)),
+            }
+        }
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        // SAFETY: The statement is live until here and its connection is open, as `prepare` asks.
+        // The result repeats an error that was reported before.
+        unsafe { sqlite::sqlite3_finalize(self.raw.as_ptr()) };
+    }
+}
+
+/// A statement in use. Dropping it, also when a visitor panics, ends the run and lets go of what was
+/// bound, so that no pointer of a caller's is kept.
+struct Run<'s>(&'s mut Statement);
+
+impl Run<'_> {
+    fn bind<'p>(&self, params: impl IntoIterator<Item = Param<'p>>) -> Result<(), Fault> {
+        let mut position: c_int = 0;
+        for param in params {
+            position += 1;
+            self.bind_at(position, param)?;
+        }
+        if position != self.0.parameters_count {
+            return Err(Fault::misuse("the number of values differs from the SQL's"));
+        }
+        Ok(())
+    }
+
+    fn bind_at(&self, position: c_int, param: Param<'_>) -> Result<(), Fault> {
+        let raw = self.0.raw.as_ptr();
+        // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come with
+        // their lengths. Text and blobs bound as static are borrowed by the caller of `Statement::run`
+        // for longer than the run, and `Run::drop` unbinds them; the big-endian bytes, which live
+        // shorter, are bound as transient, which copies them.
+        let code = unsafe {
+            match param {
+                Param::Value(ValueRef::Null) => sqlite::sqlite3_bind_null(raw, position),
+                Param::Value(ValueRef::Int(value)) => {
+                    sqlite::sqlite3_bind_int64(raw, position, value)
+                }
+                Param::Value(ValueRef::Float(value)) => {
+                    sqlite::sqlite3_bind_double(raw, position, value)
+                }
+                Param::Value(ValueRef::UInt(value)) => {
+                    let bytes = value.to_be_bytes();
+                    sqlite::sqlite3_bind_blob64(
+                        raw,
+                        position,
+                        bytes.as_ptr().cast::<c_void>(),
+                        bytes.len() as u64,
+                        sqlite::SQLITE_TRANSIENT(),
+                    )
+                }
+                Param::Value(ValueRef::Text(text)) => sqlite::sqlite3_bind_text64(
+                    raw,
+                    position,
+                    text.as_ptr().cast::<c_char>(),
+                    text.len() as u64,
+                    sqlite::SQLITE_STATIC(),
+                    sqlite::SQLITE_UTF8 as _,
+                ),
+                Param::Blob(bytes) => sqlite::sqlite3_bind_blob64(
+                    raw,
+                    position,
+                    bytes.as_ptr().cast::<c_void>(),
+                    bytes.len() as u64,
+                    sqlite::SQLITE_STATIC(),
+                ),
+            }
+        };
+        if code == sqlite::SQLITE_OK {
+            Ok(())
+        } else {
+            Err(Fault::capture(self.0.db, code))
+        }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        // SAFETY: The statement is live. The result of the reset repeats that of the last step.
+        unsafe {
+            sqlite::sqlite3_reset(self.0.raw.as_ptr());
+            sqlite::sqlite3_clear_bindings(self.0.raw.as_ptr());
+        }
+    }
+}
+
+/// The columns of the row that a statement stands on.
+///
+/// Invariant: no method converts a value in place, so that pointers hold until the row is left: each
+/// asks for the type first.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'r> {
+    statement: NonNull<sqlite::sqlite3_stmt>,
+    db: NonNull<sqlite::sqlite3>,
+    row: PhantomData<&'r [u8]>,
+}
+
+impl<'r> Columns<'r> {
+    /// The integer of a column; 0 if it holds none.
+    pub(crate) fn integer(self, column: c_int) -> i64 {
+        if self.column_type(column) != sqlite::SQLITE_INTEGER {
+            return 0;
+        }
+        // SAFETY: The statement stands on a row, and the value is an integer: nothing is converted.
+        unsafe { sqlite::sqlite3_column_int64(self.statement.as_ptr(), column) }
+    }
+
+    /// The bytes of a column, where SQLite has them; `None` if it holds no blob.
+    pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, Fault> {
+        if self.column_type(column) != sqlite::SQLITE_BLOB {
+            return Ok(None);
+        }
+        // SAFETY: The statement stands on a row, and the value is a blob. Its length is asked for after
+        // its address, as SQLite requires.
+        let (data, length) = unsafe {
+            let data = sqlite::sqlite3_column_blob(self.statement.as_ptr(), column);
+            let length = sqlite::sqlite3_column_bytes(self.statement.as_ptr(), column);
+            (data.cast::<u8>(), usize::try_from(length).unwrap_or(0))
+        };
+        if !data.is_null() && length > 0 {
+            // SAFETY: SQLite keeps that many bytes there, unchanged until the row is left, as the
+            // invariant of the type says; `'r` ends before that.
+            return Ok(Some(unsafe { slice::from_raw_parts(data, length) }));
+        }
+        // An empty value has no address; neither has one for which memory ran out.
+        // SAFETY: The connection is open and used by the caller alone.
+        let code = unsafe { sqlite::sqlite3_extended_errcode(self.db.as_ptr()) };
+        if code == sqlite::SQLITE_NOMEM {
+            return Err(Fault::capture(self.db, code));
+        }
+        Ok(Some(&[]))
+    }
+
+    fn column_type(self, column: c_int) -> c_int {
+        // SAFETY: The statement stands on a row; a column that it lacks is NULL.
+        unsafe { sqlite::sqlite3_column_type(self.statement.as_ptr(), column) }
+    }
+}

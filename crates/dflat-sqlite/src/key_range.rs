@@ -1,0 +1,273 @@
+//! From a range in Dflat's total order to ranges that SQL can state.
+//!
+//! In SQL a comparison with NULL holds for no row, and a value is converted to the type of the column
+//! it is compared with. In the total order NULL is the smallest value and nothing is converted. So a
+//! range that has NULL in it beside an upper bound becomes two, and a bound that the column's type
+//! can't hold is moved to the next value that it can.
+
+use std::ops::Bound;
+
+use dflat_engine::storage::{Key, KeyScan};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{ColumnType, Direction, Field, TableDescriptor, Value, ValueRef};
+
+use crate::ffi::Param;
+
+/// The form of a statement that scans a key: everything but the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyShape {
+    /// Position of the secondary index, or `None` for the primary key.
+    pub(crate) index: Option<usize>,
+    /// The number of parts with one value.
+    pub(crate) prefix_count: usize,
+    /// Whether one of these values is NULL.
+    pub(crate) null_in_prefix: bool,
+    /// The lower bound of the next part.
+    pub(crate) lower: Lower,
+    /// The upper bound of the next part.
+    pub(crate) upper: Upper,
+    /// The direction of the open parts.
+    pub(crate) direction: Direction,
+    /// Whether rows can be equal in all open parts, so that the row id orders them.
+    pub(crate) ties: bool,
+}
+
+/// A lower bound in SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lower {
+    None,
+    NotNull,
+    Included,
+    Excluded,
+}
+
+/// An upper bound in SQL. All but [`Upper::None`] and [`Upper::Null`] leave NULL out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upper {
+    None,
+    Null,
+    Included,
+    Excluded,
+}
+
+/// A range that one statement scans.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment<'a> {
+    pub(crate) shape: KeyShape,
+    lower: Option<ValueRef<'a>>,
+    upper: Option<ValueRef<'a>>,
+}
+
+impl<'a> Segment<'a> {
+    /// The values of the statement, in order.
+    pub(crate) fn params(&self, prefix: &'a [Value]) -> impl Iterator<Item = Param<'a>> + Clone {
+        let bounds = [self.lower, self.upper].into_iter().flatten();
+        prefix
+            .iter()
+            .map(Value::as_ref)
+            .chain(bounds)
+            .map(Param::Value)
+    }
+}
+
+/// The ranges to scan, in order; at most two.
+pub(crate) type Segments<'a> = [Option<Segment<'a>>; 2];
+
+/// The ranges of a scan.
+pub(crate) fn segments<'a>(table: &TableDescriptor, scan: &KeyScan<'a>) -> Result<Segments<'a>> {
+    let fields = key_fields(table, scan.key)?;
+    let Some((fixed, open)) = fields.split_at_checked(scan.prefix.len()) else {
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("the prefix of a scan of {} is too long", table.name),
+        ));
+    };
+    let prefix_fits = fixed
+        .iter()
+        .map(|field| field.column_type())
+        .zip(scan.prefix)
+        .all(|(column, value)| matches!(fit(column, value.as_ref()), Fit::Exact(_)));
+    if !prefix_fits {
+        return Ok([None, None]);
+    }
+    let null_in_prefix = scan.prefix.iter().any(|value| is_null(value.as_ref()));
+    let shape = KeyShape {
+        index: match scan.key {
+            Key::Primary => None,
+            Key::Index(position) => Some(position),
+        },
+        prefix_count: scan.prefix.len(),
+        null_in_prefix,
+        lower: Lower::None,
+        upper: Upper::None,
+        direction: scan.direction,
+        ties: true,
+    };
+    // The UNIQUE constraint of the main table admits a key without NULL once.
+    let unique = scan.key == Key::Primary && !null_in_prefix;
+    let Some(next) = open.first() else {
+        let shape = KeyShape {
+            ties: !unique,
+            ..shape
+        };
+        return Ok([Some(plain(shape)), None]);
+    };
+    let range = Range {
+        shape,
+        unique_without_null: unique && open.len() == 1,
+        lower: lower_bound(next.column_type(), scan.lower),
+        upper: upper_bound(next.column_type(), scan.upper),
+    };
+    Ok(range.segments())
+}
+
+fn key_fields(table: &TableDescriptor, key: Key) -> Result<&[Field]> {
+    match key {
+        Key::Primary => Ok(&table.primary_key),
+        Key::Index(position) => {
+            let index = table.indexes.get(position).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!("{} has no index {position}", table.name),
+                )
+            })?;
+            Ok(std::slice::from_ref(&index.field))
+        }
+    }
+}
+
+/// The range of the next part, its bounds made to fit the column.
+struct Range<'a> {
+    shape: KeyShape,
+    unique_without_null: bool,
+    lower: Bound<ValueRef<'a>>,
+    upper: Bound<ValueRef<'a>>,
+}
+
+impl<'a> Range<'a> {
+    fn segments(&self) -> Segments<'a> {
+        let null_admitted = match self.lower {
+            Bound::Unbounded => true,
+            Bound::Included(value) => value.is_null(),
+            Bound::Excluded(_) => false,
+        };
+        match self.upper {
+            Bound::Excluded(ValueRef::Null) => return [None, None],
+            Bound::Included(ValueRef::Null) => {
+                return [null_admitted.then(|| self.nulls()), None];
+            }
+            _ => {}
+        }
+        if !null_admitted {
+            return [Some(self.values()), None];
+        }
+        let unbounded = matches!(self.upper, Bound::Unbounded);
+        // Without NULL, a unique key has no ties to break: descending, that saves a sort.
+        let split = !unbounded
+            || (self.unique_without_null && self.shape.direction == Direction::Descending);
+        if !split {
+            return [Some(plain(self.shape)), None];
+        }
+        match self.shape.direction {
+            Direction::Ascending => [Some(self.nulls()), Some(self.values())],
+            Direction::Descending => [Some(self.values()), Some(self.nulls())],
+        }
+    }
+
+    fn nulls(&self) -> Segment<'a> {
+        plain(KeyShape {
+            upper: Upper::Null,
+            ..self.shape
+        })
+    }
+
+    /// The part of the range above NULL.
+    fn values(&self) -> Segment<'a> {
+        let (upper_shape, upper) = match self.upper {
+            Bound::Unbounded => (Upper::None, None),
+            Bound::Included(value) => (Upper::Included, Some(value)),
+            Bound::Excluded(value) => (Upper::Excluded, Some(value)),
+        };
+        let (lower_shape, lower) = match self.lower {
+            Bound::Included(value) if !value.is_null() => (Lower::Included, Some(value)),
+            Bound::Excluded(value) if !value.is_null() => (Lower::Excluded, Some(value)),
+            // An upper bound leaves NULL out by itself.
+            _ if upper.is_some() => (Lower::None, None),
+            _ => (Lower::NotNull, None),
+        };
+        Segment {
+            shape: KeyShape {
+                lower: lower_shape,
+                upper: upper_shape,
+                ties: !self.unique_without_null,
+                ..self.shape
+            },
+            lower,
+            upper,
+        }
+    }
+}
+
+const fn plain<'a>(shape: KeyShape) -> Segment<'a> {
+    Segment {
+        shape,
+        lower: None,
+        upper: None,
+    }
+}
+
+fn is_null(value: ValueRef<'_>) -> bool {
+    matches!(value, ValueRef::Null) || matches!(value, ValueRef::Float(float) if float.is_nan())
+}
+
+/// How a value relates to those that a column can hold.
+enum Fit<'a> {
+    /// SQLite compares it with the column's values as the total order does.
+    Exact(ValueRef<'a>),
+    /// The column can't hold it, and this is the smallest value above it that the column can.
+    Below(ValueRef<'a>),
+}
+
+fn fit(column: ColumnType, value: ValueRef<'_>) -> Fit<'_> {
+    match (column, value) {
+        _ if is_null(value) => Fit::Exact(ValueRef::Null),
+        (ColumnType::Text, ValueRef::Int(_) | ValueRef::Float(_)) => Fit::Below(ValueRef::Text("")),
+        // Above all numbers are the unsigned integers that are stored as blobs.
+        (ColumnType::Integer | ColumnType::Real, ValueRef::Text(_)) => {
+            Fit::Below(ValueRef::UInt(0))
+        }
+        (ColumnType::Real, ValueRef::Int(int)) => {
+            let float = ValueRef::Float(int as f64);
+            match value.order(float) {
+                std::cmp::Ordering::Equal => Fit::Exact(float),
+                std::cmp::Ordering::Less => Fit::Below(float),
+                std::cmp::Ordering::Greater => Fit::Below(ValueRef::Float((int as f64).next_up())),
+            }
+        }
+        _ => Fit::Exact(value),
+    }
+}
+
+fn lower_bound<'a>(column: ColumnType, bound: Bound<&'a Value>) -> Bound<ValueRef<'a>> {
+    let (value, included) = match bound {
+        Bound::Unbounded => return Bound::Unbounded,
+        Bound::Included(value) => (value, true),
+        Bound::Excluded(value) => (value, false),
+    };
+    match fit(column, value.as_ref()) {
+        Fit::Exact(value) if !included => Bound::Excluded(value),
+        Fit::Exact(value) | Fit::Below(value) => Bound::Included(value),
+    }
+}
+
+fn upper_bound<'a>(column: ColumnType, bound: Bound<&'a Value>) -> Bound<ValueRef<'a>> {
+    let (value, included) = match bound {
+        Bound::Unbounded => return Bound::Unbounded,
+        Bound::Included(value) => (value, true),
+        Bound::Excluded(value) => (value, false),
+    };
+    match fit(column, value.as_ref()) {
+        Fit::Exact(value) if included => Bound::Included(value),
+        Fit::Exact(value) | Fit::Below(value) => Bound::Excluded(value),
+    }
+}

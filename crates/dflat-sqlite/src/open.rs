@@ -1,0 +1,248 @@
+//! Opening, creating, configuring and tidying up the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dflat_engine::storage::CloseOptions;
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::ffi::{Access, Connection, Fault, Switch};
+use crate::options::{Durability, SqliteOptions};
+use crate::session::{Control, Session};
+
+/// Held while a file is created and while a connection opens one: closing the handle of the creation
+/// would drop the locks of a connection that opened the new file in between.
+static CREATION: Mutex<()> = Mutex::new(());
+
+/// What a log is cut down to when it starts again.
+const LOG_BYTES_MAX: u32 = 16 << 20;
+
+/// The file's absolute path, whose directory must exist.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
+    let fail = |error: io::Error| io_error(error, format!("cannot open {}", path.display()));
+    let Some(name) = path.file_name() else {
+        let message = format!("cannot open {}: it names no file", path.display());
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays the
+    // same file when the process changes its directory.
+    let absolute = std::path::absolute(path).map_err(fail)?;
+    let directory = absolute.parent().unwrap_or_else(|| Path::new("/"));
+    let directory = fs::canonicalize(directory).map_err(|error| {
+        let what = format!(
+            "cannot open {}: its directory can't be used",
+            path.display()
+        );
+        io_error(error, what)
+    })?;
+    Ok(directory.join(name))
+}
+
+/// Checks that the file, if there is one, is a database, without a trace.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    const MAGIC: [u8; 16] = *b"SQLite format 3\0";
+    if !exists(path)? {
+        return Ok(());
+    }
+    let what = || format!("cannot open {}", path.display());
+    // Reading by SQL would leave a log and its index beside the file.
+    let connection = open(path, Access::ReadOnly).map_err(|fault| fault.error(what()))?;
+    let head = connection
+        .read_head()
+        .map_err(|fault| fault.error(what()))?;
+    let is_empty = || fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+    let is_database = match head {
+        Some(head) => head == MAGIC,
+        None => is_empty(),
+    };
+    // A journal holds what the first page was before a crash.
+    if is_database || exists(&beside(path, "-journal"))? {
+        return Ok(());
+    }
+    let message = format!("{}: the file is not a database", what());
+    Err(Error::new(ErrorKind::NotADatabase, message))
+}
+
+/// A connection that reads; `None` if there is no file.
+pub(crate) fn open_reader(path: &Arc<Path>, options: &SqliteOptions) -> Result<Option<Session>> {
+    if !exists(path)? {
+        return Ok(None);
+    }
+    let opened = match reader(path, options, Access::ReadOnly) {
+        Err(fault) if fault.asks_for_write_access() => reader(path, options, Access::ReadWrite),
+        opened => opened,
+    };
+    opened
+        .map(Some)
+        .map_err(|fault| fault.error(format_args!("cannot read {}", path.display())))
+}
+
+fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<Session, Fault> {
+    let mut connection = open(path, access)?;
+    configure(&mut connection, options.busy_timeout)?;
+    connection.execute("PRAGMA query_only = ON")?;
+    let mut session = Session::new(connection, Arc::clone(path));
+    // The first read shows whether the access suffices.
+    session.control(Control::Touch)?;
+    Ok(session)
+}
+
+/// The connection that writes; the file is created if there is none.
+pub(crate) fn open_writer(path: &Arc<Path>, options: &SqliteOptions) -> Result<Session> {
+    let what = || format!("cannot write {}", path.display());
+    create(path).map_err(|error| io_error(error, what()))?;
+    let mut connection = open(path, Access::ReadWrite).map_err(|fault| fault.error(what()))?;
+    if connection.is_read_only() {
+        let message = format!("{}: the file can't be written", what());
+        return Err(Error::new(ErrorKind::ReadOnly, message));
+    }
+    configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
+    Ok(Session::new(connection, Arc::clone(path)))
+}
+
+/// Does what was asked for when the database is closed, with a connection of its own.
+pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<()> {
+    if !(close.truncate || close.vacuum) || !exists(path)? {
+        return Ok(());
+    }
+    let what = || format!("cannot tidy up {}", path.display());
+    let busy = tidy_file(path, options, close).map_err(|fault| fault.error(what()))?;
+    if busy {
+        let message = format!("{}: another connection uses the file", what());
+        return Err(Error::new(ErrorKind::Busy, message));
+    }
+    Ok(())
+}
+
+/// Whether another connection was in the way.
+fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<bool, Fault> {
+    let mut connection = open(path, Access::ReadWrite)?;
+    configure(&mut connection, options.busy_timeout)?;
+    set_durability(&mut connection, options.durability)?;
+    if close.vacuum {
+        const INCREMENTAL: i64 = 2;
+        if integer(&mut connection, "PRAGMA auto_vacuum")? == INCREMENTAL {
+            connection.execute("PRAGMA incremental_vacuum")?;
+        } else {
+            connection.execute("VACUUM")?;
+        }
+    }
+    // Without this the space given back is still in the file.
+    let busy = integer(&mut connection, "PRAGMA wal_checkpoint(TRUNCATE)")? != 0;
+    if close.truncate && !busy {
+        connection.execute("PRAGMA journal_mode = DELETE")?;
+    }
+    Ok(busy)
+}
+
+fn open(path: &Path, access: Access) -> Result<Connection, Fault> {
+    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
+    Connection::open(path, access)
+}
+
+/// Creates an empty file, private to its owner, if there is none.
+fn create(path: &Path) -> io::Result<()> {
+    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
+    if path.try_exists()? {
+        return Ok(());
+    }
+    match create_private(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop),
+    }
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // SQLite gives the files beside it the same mode.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The settings of every connection. A file from elsewhere can't make it run code, and what it names
+/// wrongly is an error.
+fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
+    connection.set_busy_timeout(busy_timeout);
+    connection.set(Switch::Defensive, true);
+    connection.set(Switch::TrustedSchema, false);
+    connection.set(Switch::Triggers, false);
+    connection.set(Switch::Views, false);
+    connection.set(Switch::ForeignKeys, false);
+    connection.set(Switch::QuotedTexts, false);
+    connection.set(Switch::StablePlans, true);
+    connection.execute("PRAGMA temp_store = MEMORY")
+}
+
+fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Result<(), Fault> {
+    configure(connection, options.busy_timeout)?;
+    set_durability(connection, options.durability)?;
+    // Order: the log is what writes the first page, after which this can't be chosen any more.
+    if integer(connection, "PRAGMA page_count")? == 0 {
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")?;
+    }
+    set_write_ahead_log(connection, options.busy_timeout)?;
+    connection.execute("PRAGMA secure_delete = FAST")?;
+    connection.execute(&format!("PRAGMA journal_size_limit = {LOG_BYTES_MAX}"))
+}
+
+fn set_durability(connection: &mut Connection, durability: Durability) -> Result<(), Fault> {
+    match durability {
+        Durability::Normal => connection.execute("PRAGMA synchronous = NORMAL"),
+        Durability::Full => {
+            connection.execute("PRAGMA synchronous = FULL")?;
+            connection.execute("PRAGMA fullfsync = ON")?;
+            connection.execute("PRAGMA checkpoint_fullfsync = ON")
+        }
+    }
+}
+
+/// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves it
+/// as it is.
+fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), Fault> {
+    let start = Instant::now();
+    loop {
+        // SQLite does not wait by itself in every case where the file is in use.
+        match connection.execute("PRAGMA journal_mode = WAL") {
+            Err(fault) if fault.is_busy() && start.elapsed() < timeout => {
+                thread::sleep(Duration::from_millis(2));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The first number that a statement gives; 0 if it gives none.
+fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
+    let mut value = None;
+    connection.execute_with(sql, |columns| {
+        value.get_or_insert_with(|| columns.integer(0));
+        Ok(())
+    })?;
+    Ok(value.unwrap_or(0))
+}
+
+fn exists(path: &Path) -> Result<bool> {
+    path.try_exists()
+        .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn io_error(error: io::Error, message: String) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
+        _ => ErrorKind::Io,
+    };
+    Error::with_source(kind, message, error)
+}

@@ -1,0 +1,159 @@
+//! Who has which connection.
+
+use std::mem;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::session::Session;
+
+/// The connections at rest, and how many are out.
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    reader_returned: Condvar,
+    writer_returned: Condvar,
+    phase_changed: Condvar,
+    readers_max: usize,
+    timeout: Duration,
+}
+
+struct State {
+    phase: Phase,
+    readers: Vec<Session>,
+    readers_out_count: usize,
+    writer: Option<Session>,
+    writer_out: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Closing,
+    Closed,
+}
+
+impl Pool {
+    pub(crate) fn new(readers_max: usize, timeout: Duration) -> Self {
+        Self {
+            state: Mutex::new(State {
+                phase: Phase::Open,
+                readers: Vec::new(),
+                readers_out_count: 0,
+                writer: None,
+                writer_out: false,
+            }),
+            reader_returned: Condvar::new(),
+            writer_returned: Condvar::new(),
+            phase_changed: Condvar::new(),
+            readers_max: readers_max.max(1),
+            timeout,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place among the readers, and a connection if one is at rest. The place is given back by
+    /// [`Self::return_reader`].
+    pub(crate) fn take_reader(&self) -> Result<Option<Session>> {
+        let mut state = self.lock();
+        let mut deadline = None;
+        loop {
+            state.check_open()?;
+            if state.readers_out_count < self.readers_max {
+                state.readers_out_count += 1;
+                return Ok(state.readers.pop());
+            }
+            let now = Instant::now();
+            let rest = match *deadline.get_or_insert_with(|| now.checked_add(self.timeout)) {
+                Some(deadline) => deadline.saturating_duration_since(now),
+                None => self.timeout,
+            };
+            if rest.is_zero() {
+                let message = format!("cannot read: all {} readers are in use", self.readers_max);
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+            state = wait(self.reader_returned.wait_timeout(state, rest)).0;
+        }
+    }
+
+    pub(crate) fn return_reader(&self, session: Option<Session>) {
+        let mut state = self.lock();
+        state.readers_out_count -= 1;
+        state.readers.extend(session);
+        drop(state);
+        self.reader_returned.notify_one();
+        self.phase_changed.notify_all();
+    }
+
+    /// Waits for the writer before, and takes its place, and its connection if there is one. The place
+    /// is given back by [`Self::return_writer`].
+    pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
+        let mut state = self.lock();
+        loop {
+            state.check_open()?;
+            if !state.writer_out {
+                state.writer_out = true;
+                return Ok(state.writer.take());
+            }
+            state = wait(self.writer_returned.wait(state));
+        }
+    }
+
+    pub(crate) fn return_writer(&self, session: Option<Session>) {
+        let mut state = self.lock();
+        state.writer_out = false;
+        state.writer = session;
+        drop(state);
+        self.writer_returned.notify_one();
+        self.phase_changed.notify_all();
+    }
+
+    /// Lets nobody in, waits until all are out, and drops the connections. False if that was done
+    /// before, or is being done by another thread, which is waited for.
+    pub(crate) fn drain(&self) -> bool {
+        let mut state = self.lock();
+        if state.phase != Phase::Open {
+            while state.phase != Phase::Closed {
+                state = wait(self.phase_changed.wait(state));
+            }
+            return false;
+        }
+        state.phase = Phase::Closing;
+        self.reader_returned.notify_all();
+        self.writer_returned.notify_all();
+        while state.readers_out_count > 0 || state.writer_out {
+            state = wait(self.phase_changed.wait(state));
+        }
+        let readers = mem::take(&mut state.readers);
+        let writer = state.writer.take();
+        drop(state);
+        // Order: the last connection to close takes the log into the file, which a reader can't.
+        drop(readers);
+        drop(writer);
+        true
+    }
+
+    /// Lets those go on who wait for [`Self::drain`] by another thread.
+    pub(crate) fn set_closed(&self) {
+        self.lock().phase = Phase::Closed;
+        self.phase_changed.notify_all();
+    }
+}
+
+impl State {
+    fn check_open(&self) -> Result<()> {
+        if self.phase == Phase::Open {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::ShutDown, "the database is closed"))
+        }
+    }
+}
+
+fn wait<T>(outcome: std::sync::LockResult<T>) -> T {
+    outcome.unwrap_or_else(PoisonError::into_inner)
+}

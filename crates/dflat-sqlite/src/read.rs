@@ -1,0 +1,206 @@
+//! Scans and index states.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{IndexState, KeyScan, Row, ScanPlan, Source};
+use dflat_model::{RowId, Table};
+
+use crate::ddl::PlainIndexNames;
+use crate::ffi::{Fault, Param};
+use crate::key_range::{Segment, segments};
+use crate::session::{Control, Entry, Session};
+use crate::statement_text::Operation;
+
+type Visit<'v> = dyn FnMut(Row<'_>) -> ControlFlow<()> + 'v;
+
+/// How a statement that reads ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// After its last row.
+    Complete,
+    /// Because the visitor broke.
+    Broken,
+    /// At once, because there is no main table.
+    NoTable,
+}
+
+impl Session {
+    /// Calls `visit` with each row of the plan, until it breaks.
+    ///
+    /// Outside a transaction, a plan of several statements runs in one of its own, so that all see one
+    /// state.
+    pub(crate) fn scan(&mut self, plan: &ScanPlan<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let table = plan.table;
+        match &plan.source {
+            Source::Rows => {
+                let entry = self.enter(table);
+                self.read(table, entry, Operation::ScanRows, None, visit)?;
+                Ok(())
+            }
+            Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
+                session.scan_row_ids(table, row_ids, visit)
+            }),
+            Source::Key(scan) => {
+                let segments = segments(table, scan)?;
+                self.in_transaction(table, segments[1].is_some(), |session| {
+                    session.scan_segments(table, scan, segments.into_iter().flatten(), visit)
+                })
+            }
+        }
+    }
+
+    fn in_transaction(
+        &mut self,
+        table: &Table,
+        needed: bool,
+        work: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        if !needed || !self.connection.is_autocommit() {
+            return work(self);
+        }
+        let fail = |fault: Fault| fault.error(format_args!("cannot read {}", table.name));
+        self.control(Control::Begin).map_err(fail)?;
+        let outcome = work(self);
+        let ended = self.control(Control::Commit).map_err(fail);
+        if ended.is_err() {
+            self.end();
+        }
+        outcome.and(ended)
+    }
+
+    fn scan_row_ids(
+        &mut self,
+        table: &Table,
+        row_ids: &[RowId],
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let entry = self.enter(table);
+        for row_id in row_ids {
+            let param = Some(Param::id(*row_id));
+            if self.read(table, entry, Operation::FindRow, param, visit)? != End::Complete {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_segments<'a>(
+        &mut self,
+        table: &Table,
+        scan: &KeyScan<'a>,
+        segments: impl Iterator<Item = Segment<'a>>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let entry = self.enter(table);
+        for segment in segments {
+            let operation = Operation::ScanKey(segment.shape);
+            let params = segment.params(scan.prefix);
+            if self.read(table, entry, operation, params, visit)? != End::Complete {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one statement that gives row ids and payloads.
+    fn read<'p, I>(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        operation: Operation,
+        params: I,
+        visit: &mut Visit<'_>,
+    ) -> Result<End>
+    where
+        I: IntoIterator<Item = Param<'p>>,
+        I::IntoIter: Clone,
+    {
+        let params = params.into_iter();
+        let end = Cell::new(End::Complete);
+        let visited = Cell::new(false);
+        let mut attempt = |session: &mut Self| {
+            let statement = session.statement(entry, operation)?;
+            session
+                .connection
+                .query(statement, params.clone(), |columns| {
+                    visited.set(true);
+                    let flow = visit(Row {
+                        row_id: RowId(columns.integer(0)),
+                        // A payload that is NULL or no blob is as unreadable as an empty one.
+                        payload: columns.blob(1)?.unwrap_or_default(),
+                    });
+                    if flow.is_break() {
+                        end.set(End::Broken);
+                    }
+                    Ok(flow)
+                })
+        };
+        let mut outcome = attempt(self);
+        if matches!(&outcome, Err(fault) if fault.may_be_missing_name()) && !visited.get() {
+            if !self.main_exists(table)? {
+                return Ok(End::NoTable);
+            }
+            // Outside a transaction it may have been created just now.
+            outcome = attempt(self);
+        }
+        outcome.map_err(|fault| fault.error(format_args!("cannot read {}", table.name)))?;
+        Ok(end.get())
+    }
+
+    fn main_exists(&mut self, table: &Table) -> Result<bool> {
+        self.exists(Control::FindTable, &table.name)
+            .map_err(|fault| fault.error(format_args!("cannot read {}", table.name)))
+    }
+
+    /// The state of each of the table's indexes.
+    pub(crate) fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        let entry = self.enter(table);
+        let mut states = Vec::with_capacity(table.indexes.len());
+        self.in_transaction(table, table.indexes.len() > 1, |session| {
+            for position in 0..table.indexes.len() {
+                states.push(session.index_state(table, entry, position)?);
+            }
+            Ok(())
+        })?;
+        Ok(states)
+    }
+
+    fn index_state(&mut self, table: &Table, entry: Entry, position: usize) -> Result<IndexState> {
+        let fail =
+            |fault: Fault| fault.error(format_args!("cannot read the indexes of {}", table.name));
+        let mut equal = false;
+        let operation = Operation::IndexState(position);
+        let outcome = self.statement(entry, operation).and_then(|id| {
+            self.connection.query(id, [], |columns| {
+                equal = columns.integer(0) != 0;
+                Ok(ControlFlow::Continue(()))
+            })
+        });
+        match outcome {
+            Ok(()) if equal => Ok(IndexState::Ready),
+            Ok(()) => Ok(IndexState::Incomplete),
+            Err(fault) if fault.may_be_missing_name() => {
+                if !self.exists(Control::FindTable, &table.name).map_err(fail)? {
+                    // An index of no rows has an entry for each.
+                    return Ok(IndexState::Ready);
+                }
+                let names =
+                    PlainIndexNames::new(table, &table.indexes[position].field.storage_key());
+                let whole = self
+                    .exists(Control::FindTable, &names.table)
+                    .map_err(fail)?
+                    && self
+                        .exists(Control::FindIndex, &names.index)
+                        .map_err(fail)?;
+                if whole {
+                    Err(fail(fault))
+                } else {
+                    Ok(IndexState::Missing)
+                }
+            }
+            Err(fault) => Err(fail(fault)),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! A connection with the statements it holds, and the transactions it runs.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_model::{Table, TableDescriptor, ValueRef};
+
+use crate::ddl::{Names, create_index, create_main};
+use crate::ffi::{Connection, Fault, Param, StatementId};
+use crate::statement_text::Operation;
+
+/// Tables whose statements are held. Descriptors made at run time, again and again for one table, must
+/// not fill the memory: beyond this all statements are forgotten.
+const TABLES_MAX: usize = 256;
+
+/// A connection and what is known of the tables it was used for.
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    pub(crate) path: Arc<Path>,
+    tables: Vec<TableEntry>,
+    controls: [Option<StatementId>; Control::COUNT],
+    /// What [`Connection::data_version`] was after the last write transaction.
+    seen_version: Option<u32>,
+}
+
+/// What is held for a table.
+struct TableEntry {
+    // Invariant: kept alive, so that no other descriptor can have the same address.
+    table: Table,
+    names: Names,
+    statements: Vec<(Operation, StatementId)>,
+    /// Whether all tables are known to exist.
+    created: bool,
+}
+
+/// The position of a table in a session, until the next call of [`Session::enter`].
+#[derive(Clone, Copy)]
+pub(crate) struct Entry(usize);
+
+/// A statement that is not about one table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control {
+    Begin,
+    BeginImmediate,
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackToSavepoint,
+    ReleaseSavepoint,
+    /// Reads, so that a transaction that has begun stands on the state of this moment.
+    Touch,
+    /// Whether a table or view has a name.
+    FindTable,
+    /// Whether an index has a name.
+    FindIndex,
+}
+
+impl Control {
+    const COUNT: usize = Self::FindIndex as usize + 1;
+
+    const fn sql(self) -> &'static str {
+        match self {
+            Self::Begin => "BEGIN",
+            Self::BeginImmediate => "BEGIN IMMEDIATE",
+            Self::Commit => "COMMIT",
+            Self::Rollback => "ROLLBACK",
+            Self::Savepoint => "SAVEPOINT dflat_write",
+            Self::RollbackToSavepoint => "ROLLBACK TO dflat_write",
+            Self::ReleaseSavepoint => "RELEASE dflat_write",
+            Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
+            Self::FindTable => {
+                "SELECT 1 FROM sqlite_schema \
+                 WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
+            }
+            Self::FindIndex => {
+                "SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'index'"
+            }
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(connection: Connection, path: Arc<Path>) -> Self {
+        Self {
+            connection,
+            path,
+            tables: Vec::new(),
+            controls: [None; Control::COUNT],
+            seen_version: None,
+        }
+    }
+
+    /// Finds or makes the entry of a table.
+    pub(crate) fn enter(&mut self, table: &Table) -> Entry {
+        let found = self.tables.iter().position(|e| e.table.is_same(table));
+        Entry(found.unwrap_or_else(|| self.add(table)))
+    }
+
+    fn add(&mut self, table: &Table) -> usize {
+        if self.tables.len() >= TABLES_MAX {
+            self.tables.clear();
+            self.controls = [None; Control::COUNT];
+            self.connection.forget_statements();
+        }
+        self.tables.push(TableEntry {
+            table: table.clone(),
+            names: Names::new(table),
+            statements: Vec::new(),
+            created: false,
+        });
+        self.tables.len() - 1
+    }
+
+    /// The statement of an operation on a table, prepared at the first call.
+    pub(crate) fn statement(
+        &mut self,
+        entry: Entry,
+        operation: Operation,
+    ) -> Result<StatementId, Fault> {
+        let entry = &mut self.tables[entry.0];
+        if let Some((_, id)) = entry.statements.iter().find(|(o, _)| *o == operation) {
+            return Ok(*id);
+        }
+        let sql = operation
+            .sql(&entry.names)
+            .ok_or_else(|| Fault::misuse("the table has no such key"))?;
+        let id = self.connection.prepare(&sql)?;
+        entry.statements.push((operation, id));
+        Ok(id)
+    }
+
+    /// Runs an operation on a table to its end.
+    pub(crate) fn run<'p>(
+        &mut self,
+        entry: Entry,
+        operation: Operation,
+        params: impl IntoIterator<Item = Param<'p>>,
+    ) -> Result<(), Fault> {
+        let statement = self.statement(entry, operation)?;
+        self.connection.run(statement, params)
+    }
+
+    /// Runs a statement that is not about one table.
+    pub(crate) fn control(&mut self, control: Control) -> Result<(), Fault> {
+        let statement = self.control_statement(control)?;
+        self.connection.run(statement, [])
+    }
+
+    /// Whether the file's schema has a table or an index of this name.
+    pub(crate) fn exists(&mut self, what: Control, name: &str) -> Result<bool, Fault> {
+        let statement = self.control_statement(what)?;
+        let mut found = false;
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |_| {
+            found = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    fn control_statement(&mut self, control: Control) -> Result<StatementId, Fault> {
+        let position = control as usize;
+        if let Some(id) = self.controls[position] {
+            return Ok(id);
+        }
+        let id = self.connection.prepare(control.sql())?;
+        self.controls[position] = Some(id);
+        Ok(id)
+    }
+
+    /// Starts a write transaction: from here to its end nobody else writes.
+    pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
+        self.control(Control::BeginImmediate)?;
+        let version = self.connection.data_version();
+        if version.is_none() || version != self.seen_version {
+            // Someone else committed, who may have dropped tables.
+            self.forget_created();
+        }
+        Ok(())
+    }
+
+    /// Commits, or else rolls back.
+    pub(crate) fn commit_write(&mut self) -> Result<(), Fault> {
+        let committed = self.control(Control::Commit);
+        if committed.is_err() {
+            self.rollback_write();
+        }
+        self.seen_version = self.connection.data_version();
+        committed
+    }
+
+    /// Rolls back; SQLite may have done so already. Whether the connection can be used again.
+    pub(crate) fn rollback_write(&mut self) -> bool {
+        // The tables that the transaction created are gone.
+        self.forget_created();
+        self.end()
+    }
+
+    /// Ends a transaction that is open, without keeping its changes. Whether none is open then.
+    pub(crate) fn end(&mut self) -> bool {
+        self.connection.is_autocommit()
+            || (self.control(Control::Rollback).is_ok() && self.connection.is_autocommit())
+    }
+
+    fn forget_created(&mut self) {
+        for entry in &mut self.tables {
+            entry.created = false;
+        }
+    }
+
+    /// Creates what is missing of the table and its index tables.
+    pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
+        let Entry(position) = self.enter(table);
+        if self.tables[position].created {
+            return Ok(());
+        }
+        self.connection.execute(&create_main(table))?;
+        for index in 0..table.indexes.len() {
+            self.create_index(table, index)?;
+        }
+        self.tables[position].created = true;
+        Ok(())
+    }
+
+    fn create_index(&mut self, table: &TableDescriptor, position: usize) -> Result<(), Fault> {
+        let Some([index_table, index]) = create_index(table, position) else {
+            return Ok(());
+        };
+        self.connection.execute(&index_table)?;
+        match self.connection.execute(&index) {
+            Err(fault) if fault.is_duplicate() => {
+                // Someone dropped the index, and equal values came in. An index table holds nothing
+                // that can't be derived: empty, it is filled again, and the values are met then.
+                let names = Names::new(table);
+                let sql = format!("DELETE FROM {}", names.indexes[position].table);
+                self.connection.execute(&sql)?;
+                self.connection.execute(&index)
+            }
+            outcome => outcome,
+        }
+    }
+}

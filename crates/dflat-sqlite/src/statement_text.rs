@@ -1,0 +1,157 @@
+//! The statements that a table needs, as SQL text. Each is made once a connection.
+
+use std::iter;
+
+use dflat_model::Direction;
+
+use crate::ddl::Names;
+use crate::key_range::{KeyShape, Lower, Upper};
+
+/// A statement on a table: what a cached statement is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// All rows.
+    ScanRows,
+    /// One row.
+    FindRow,
+    /// The rows of a range of a key.
+    ScanKey(KeyShape),
+    /// How far an index is built.
+    IndexState(usize),
+    /// Adds a row.
+    Insert,
+    /// Replaces a payload.
+    UpdatePayload,
+    /// Replaces a key and a payload.
+    UpdateRow,
+    /// Deletes a row.
+    Delete,
+    /// Adds or replaces an index entry.
+    PutEntry(usize),
+    /// Deletes an index entry.
+    DeleteEntry(usize),
+}
+
+impl Operation {
+    /// The SQL text, or `None` if the operation names an index that the table lacks.
+    pub(crate) fn sql(self, names: &Names) -> Option<String> {
+        let Names {
+            main, key_columns, ..
+        } = names;
+        Some(match self {
+            Self::ScanRows => format!("SELECT rowid, p FROM {main} ORDER BY rowid"),
+            Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
+            Self::ScanKey(shape) => return scan_key(names, shape),
+            Self::IndexState(position) => {
+                let index = names.indexes.get(position)?;
+                // An index of that name that is missing makes the statement fail to prepare.
+                format!(
+                    "SELECT (SELECT max(rowid) FROM {main}) IS (SELECT max(rowid) FROM {table}), \
+                     EXISTS (SELECT 1 FROM {table} INDEXED BY {index})",
+                    table = index.table,
+                    index = index.index,
+                )
+            }
+            Self::Insert => {
+                let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
+                let columns = key_columns.join(", ");
+                format!("INSERT INTO {main} ({columns}, p) VALUES ({marks}?)")
+            }
+            Self::UpdatePayload => format!("UPDATE {main} SET p = ? WHERE rowid = ?"),
+            Self::UpdateRow => {
+                let set: Vec<String> = key_columns
+                    .iter()
+                    .map(|column| format!("{column} = ?"))
+                    .collect();
+                let set = set.join(", ");
+                format!("UPDATE {main} SET {set}, p = ? WHERE rowid = ?")
+            }
+            Self::Delete => format!("DELETE FROM {main} WHERE rowid = ?"),
+            Self::PutEntry(position) => {
+                let index = names.indexes.get(position)?;
+                // REPLACE would delete another row's entry where a unique value exists.
+                format!(
+                    "INSERT INTO {table} (rowid, {column}) VALUES (?, ?) \
+                     ON CONFLICT (rowid) DO UPDATE SET {column} = excluded.{column}",
+                    table = index.table,
+                    column = index.column,
+                )
+            }
+            Self::DeleteEntry(position) => {
+                let index = names.indexes.get(position)?;
+                format!("DELETE FROM {} WHERE rowid = ?", index.table)
+            }
+        })
+    }
+}
+
+fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
+    let (columns, row_id, from) = match shape.index {
+        None => (
+            names.key_columns.clone(),
+            "rowid",
+            format!("SELECT rowid, p FROM {}", names.main),
+        ),
+        Some(position) => {
+            let index = names.indexes.get(position)?;
+            // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by which
+            // its index is ordered: the main table's would make SQLite sort.
+            let from = format!(
+                "SELECT i.rowid, m.p FROM {} AS i CROSS JOIN {} AS m ON m.rowid = i.rowid",
+                index.table, names.main
+            );
+            (vec![format!("i.{}", index.column)], "i.rowid", from)
+        }
+    };
+    let (fixed, open) = columns.split_at_checked(shape.prefix_count)?;
+    let equals = if shape.null_in_prefix { "IS" } else { "=" };
+    let mut conditions: Vec<String> = fixed
+        .iter()
+        .map(|column| format!("{column} {equals} ?"))
+        .collect();
+    if let Some(next) = open.first() {
+        conditions.extend(lower_condition(next, shape.lower));
+        conditions.extend(upper_condition(next, shape.upper));
+    }
+    let constant_count = usize::from(shape.upper == Upper::Null);
+    let direction = match shape.direction {
+        Direction::Ascending => "",
+        Direction::Descending => " DESC",
+    };
+    let mut order: Vec<String> = open
+        .iter()
+        .skip(constant_count)
+        .map(|column| format!("{column}{direction}"))
+        .collect();
+    if shape.ties {
+        order.push(row_id.to_owned());
+    }
+    let mut sql = from;
+    if !conditions.is_empty() {
+        sql.push_str(" WHERE ");
+        sql.push_str(&conditions.join(" AND "));
+    }
+    if !order.is_empty() {
+        sql.push_str(" ORDER BY ");
+        sql.push_str(&order.join(", "));
+    }
+    Some(sql)
+}
+
+fn lower_condition(column: &str, lower: Lower) -> Option<String> {
+    Some(match lower {
+        Lower::None => return None,
+        Lower::NotNull => format!("{column} IS NOT NULL"),
+        Lower::Included => format!("{column} >= ?"),
+        Lower::Excluded => format!("{column} > ?"),
+    })
+}
+
+fn upper_condition(column: &str, upper: Upper) -> Option<String> {
+    Some(match upper {
+        Upper::None => return None,
+        Upper::Null => format!("{column} IS NULL"),
+        Upper::Included => format!("{column} <= ?"),
+        Upper::Excluded => format!("{column} < ?"),
+    })
+}

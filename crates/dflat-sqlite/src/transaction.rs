@@ -1,0 +1,318 @@
+//! Writing, with the one connection that does.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::storage::{
+    Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, WriteError,
+    WriteTransaction,
+};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{RowId, Table, ValueRef};
+
+use crate::backend::SqliteBackend;
+use crate::ffi::{Fault, Param};
+use crate::session::{Control, Entry, Session};
+use crate::statement_text::Operation;
+
+/// A write transaction.
+pub(crate) struct SqliteTransaction {
+    backend: Arc<SqliteBackend>,
+    // Invariant: there until the transaction ends.
+    session: Option<Session>,
+    /// The error that lost the transaction.
+    failed: Option<Error>,
+}
+
+impl SqliteTransaction {
+    /// Waits for the writer before, then for the file's lock.
+    pub(crate) fn new(backend: Arc<SqliteBackend>) -> Result<Self> {
+        let session = backend.take_writer()?;
+        let mut transaction = Self {
+            backend,
+            session: Some(session),
+            failed: None,
+        };
+        let session = transaction.session()?;
+        if let Err(fault) = session.begin_write() {
+            let path = session.path.display();
+            let error = fault.error(format_args!("cannot start to write {path}"));
+            transaction.failed = Some(error.clone());
+            return Err(error);
+        }
+        Ok(transaction)
+    }
+
+    /// The connection, if the transaction is still whole.
+    ///
+    /// After some errors SQLite rolls back by itself. What is written then would be committed at once:
+    /// it must not be.
+    fn session(&mut self) -> Result<&mut Session> {
+        match (&self.failed, &mut self.session) {
+            (None, Some(session)) => Ok(session),
+            (Some(error), _) => Err(error.clone()),
+            (None, None) => Err(Error::new(ErrorKind::Aborted, "the transaction has ended")),
+        }
+    }
+
+    /// Runs a write. If it fails for another reason than a conflict, the transaction is lost.
+    fn write<T, E: Loss>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = self.session().map_err(E::from).and_then(work);
+        if let Err(Some(error)) = outcome.as_ref().map_err(Loss::error) {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        outcome
+    }
+
+    /// Reads; an error that made SQLite roll back loses the transaction.
+    fn read<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let session = self.session()?;
+        let outcome = work(session);
+        if let Err(error) = &outcome
+            && session.connection.is_autocommit()
+        {
+            self.failed = Some(error.clone());
+        }
+        outcome
+    }
+
+    /// Gives the connection back, unless it failed.
+    fn release(&mut self) {
+        if let Some(mut session) = self.session.take() {
+            let usable = session.rollback_write() && self.failed.is_none();
+            self.backend.return_writer(usable.then_some(session));
+        }
+    }
+}
+
+/// An error that may have lost the transaction.
+trait Loss: From<Error> {
+    /// The error, unless the transaction goes on.
+    fn error(&self) -> Option<&Error>;
+}
+
+impl Loss for Error {
+    fn error(&self) -> Option<&Error> {
+        Some(self)
+    }
+}
+
+impl Loss for WriteError {
+    fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Conflict(_) => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
+}
+
+impl Snapshot for SqliteTransaction {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|session| session.scan(plan, visit))
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        self.read(|session| session.index_states(table))
+    }
+}
+
+impl WriteTransaction for SqliteTransaction {
+    fn create(&mut self, table: &Table) -> Result<()> {
+        self.write(|session| {
+            session
+                .create(table)
+                .map_err(|fault| fault.error(format_args!("cannot create {}", table.name)))
+        })
+    }
+
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        let Some(key) = row.key else {
+            return Err(bad_argument(table, "an insert has no key"));
+        };
+        check_arguments(table, row)?;
+        self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let params = key.iter().copied().map(Param::Value);
+                let params = params.chain([Param::Blob(row.payload)]);
+                session
+                    .run(entry, Operation::Insert, params)
+                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                let row_id = RowId(session.connection.last_insert_row_id());
+                session.put_entries(table, entry, row_id, row.entries)?;
+                Ok(row_id)
+            })
+        })
+    }
+
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        check_arguments(table, row)?;
+        self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let operation = match row.key {
+                    Some(_) => Operation::UpdateRow,
+                    None => Operation::UpdatePayload,
+                };
+                let key = row.key.unwrap_or_default();
+                let params = key.iter().copied().map(Param::Value);
+                let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
+                session
+                    .run(entry, operation, params)
+                    .map_err(|fault| refused(fault, table, "update", Key::Primary))?;
+                if session.connection.changes_count() == 0 {
+                    return Err(bad_argument(table, "the row to update does not exist"));
+                }
+                session.put_entries(table, entry, row_id, row.entries)
+            })
+        })
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        self.write(|session| session.delete(table, row_id))
+    }
+
+    fn put_index_entry(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        index_entry: &IndexEntry<'_>,
+    ) -> Result<(), WriteError> {
+        self.write(|session| {
+            let entry = session.enter(table);
+            session.put_entries(table, entry, row_id, std::slice::from_ref(index_entry))
+        })
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        let session = self.session()?;
+        if let Err(fault) = session.commit_write() {
+            let path = session.path.display();
+            let error = fault.error(format_args!("cannot commit to {path}"));
+            self.failed = Some(error.clone());
+            return Err(error);
+        }
+        let session = self.session.take();
+        self.backend.return_writer(session);
+        Ok(())
+    }
+
+    fn rollback(mut self: Box<Self>) {
+        self.release();
+    }
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Session {
+    /// Writes a row and its index entries wholly or not at all.
+    fn whole<T>(
+        &mut self,
+        table: &Table,
+        row: &RowWrite<'_>,
+        work: impl FnOnce(&mut Self, Entry) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        let entry = self.enter(table);
+        // A single statement that fails undoes itself. What can fail after the first is an entry of a
+        // unique index, in which NULL may occur any number of times.
+        let can_conflict = row.entries.iter().any(|entry| {
+            let index = table.indexes.get(entry.index);
+            index.is_some_and(|index| index.unique) && !entry.value.is_null()
+        });
+        if !can_conflict {
+            return work(self, entry);
+        }
+        let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
+        self.control(Control::Savepoint).map_err(fail)?;
+        let outcome = work(self, entry);
+        if matches!(outcome, Err(WriteError::Conflict(_))) {
+            self.control(Control::RollbackToSavepoint).map_err(fail)?;
+        }
+        if !matches!(outcome, Err(WriteError::Failed(_))) {
+            self.control(Control::ReleaseSavepoint).map_err(fail)?;
+        }
+        outcome
+    }
+
+    fn put_entries(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        for IndexEntry { index, value } in index_entries {
+            let params = [Param::id(row_id), Param::Value(*value)];
+            self.run(entry, Operation::PutEntry(*index), params)
+                .map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
+        let entry = self.enter(table);
+        let deleted = match self.run(entry, Operation::Delete, [Param::id(row_id)]) {
+            Ok(()) => self.connection.changes_count() > 0,
+            Err(fault) => {
+                self.tolerate_missing(fault, &table.name).map_err(fail)?;
+                false
+            }
+        };
+        for (position, index) in table.indexes.iter().enumerate() {
+            let operation = Operation::DeleteEntry(position);
+            if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
+                let name = format!("{}__{}", table.name, index.field.storage_key());
+                self.tolerate_missing(fault, &name).map_err(fail)?;
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Forgives that there is nothing to delete from.
+    fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
+        if fault.may_be_missing_name() && !self.exists(Control::FindTable, name)? {
+            Ok(())
+        } else {
+            Err(fault)
+        }
+    }
+}
+
+fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
+    let key_fits = row
+        .key
+        .is_none_or(|key: &[ValueRef<'_>]| key.len() == table.primary_key.len());
+    if key_fits {
+        Ok(())
+    } else {
+        Err(bad_argument(table, "the key has the wrong number of parts"))
+    }
+}
+
+fn bad_argument(table: &Table, why: &str) -> WriteError {
+    let message = format!("cannot write {}: {why}", table.name);
+    WriteError::Failed(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+fn refused(fault: Fault, table: &Table, verb: &str, key: Key) -> WriteError {
+    if fault.is_duplicate() {
+        WriteError::Conflict(Conflict { key })
+    } else {
+        WriteError::Failed(fault.error(format_args!("cannot {verb} {}", table.name)))
+    }
+}
