@@ -73,11 +73,8 @@ pub fn compile(requested: &[String], loader: &dyn Loader, options: &Options) -> 
     layout::lay_out(&mut draft, &mut sink);
     check::check(&draft, options, &mut sink);
     let definitions = draft.definitions;
+    let schema = (!sink.has_failed()).then_some(Schema { files, definitions });
     let diagnostics = sink.finish();
-    let failed = diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error);
-    let schema = (!failed).then_some(Schema { files, definitions });
     Compilation {
         schema,
         diagnostics,

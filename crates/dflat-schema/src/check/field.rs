@@ -22,7 +22,10 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
                 continue;
             }
             let Some(ty) = *ty else { continue };
-            check_required(draft, field, ty, sink);
+            // On a struct's field it was reported as misplaced, whatever the type.
+            if draft.scope.kind(id) == Kind::Table {
+                check_required(draft, field, ty, sink);
+            }
             check_bytes(draft, id, field, ty, sink);
             check_hash(draft, field, ty, sink);
             check_key(draft, field, ty, &mut key, sink);

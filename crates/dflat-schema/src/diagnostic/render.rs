@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use super::{Diagnostic, Severity};
 use crate::schema::FileId;
@@ -20,6 +20,9 @@ pub enum Style {
 /// Lines quoted around a label, before the renderer folds: enough for its own context.
 const CONTEXT_LINES: usize = 3;
 
+/// More than this is not quoted, only named: it is one enormous line, or two places far apart.
+const WINDOW_BYTES_MAX: usize = 64 << 10;
+
 impl Diagnostic {
     /// Writes the diagnostic with the lines it speaks of, without a final newline.
     #[must_use]
@@ -34,7 +37,7 @@ impl Diagnostic {
             .elements(
                 self.files()
                     .into_iter()
-                    .map(|file| self.snippet(sources, file)),
+                    .map(|file| self.quote(sources, file)),
             );
         for note in &self.notes {
             group = group.element(Level::NOTE.message(note.as_str()));
@@ -60,11 +63,8 @@ impl Diagnostic {
         files
     }
 
-    fn snippet<'a>(
-        &'a self,
-        sources: &'a Sources,
-        file: FileId,
-    ) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    /// The lines of a file that labels point at.
+    fn quote<'a>(&'a self, sources: &'a Sources, file: FileId) -> Element<'a> {
         let labels = || self.labels().filter(|label| label.span.file == file);
         let first = labels()
             .map(|label| sources.start(&label.span).line)
@@ -78,24 +78,33 @@ impl Diagnostic {
         // A window, not the file: a renderer that splits a large file for every one of two hundred
         // diagnostics is slow.
         let window = sources.lines(file, first, last + CONTEXT_LINES);
+        if window.len() > WINDOW_BYTES_MAX {
+            let mut origin = Origin::path(sources.path(file));
+            if let Some(label) = labels().next() {
+                let start = sources.start(&label.span);
+                origin = origin.line(start.line).char_column(start.column);
+            }
+            return origin.into();
+        }
         let text = &sources.text(file)[window.clone()];
         let annotations = self
             .labels()
             .enumerate()
             .filter(|(_, label)| label.span.file == file);
-        Snippet::source(text)
+        let annotations = annotations.map(|(position, label)| {
+            let kind = if position == 0 && self.primary.is_some() {
+                AnnotationKind::Primary
+            } else {
+                AnnotationKind::Context
+            };
+            let span = within(&window, text, &label.span.range);
+            let text = (!label.text.is_empty()).then_some(label.text.as_str());
+            kind.span(span).label(text)
+        });
+        let snippet = Snippet::source(text)
             .path(sources.path(file))
-            .line_start(first)
-            .annotations(annotations.map(|(position, label)| {
-                let kind = if position == 0 && self.primary.is_some() {
-                    AnnotationKind::Primary
-                } else {
-                    AnnotationKind::Context
-                };
-                let span = within(&window, text, &label.span.range);
-                let text = (!label.text.is_empty()).then_some(label.text.as_str());
-                kind.span(span).label(text)
-            }))
+            .line_start(first);
+        snippet.annotations(annotations).into()
     }
 }
 

@@ -111,6 +111,9 @@ fn report_ids(
                 diagnostic = diagnostic
                     .at(span, format!("{slot} is taken already"))
                     .and(first, format!("{slot} is taken here"));
+            } else if *slot < 0 {
+                let least = if is_union { 1 } else { 0 };
+                diagnostic = diagnostic.at(span, format!("the least possible here is {least}"));
             } else {
                 diagnostic = diagnostic.at(span, format!("{free} is missing before {slot}"));
             }

@@ -75,7 +75,11 @@ fn recursion(
     )
     .help("make one of them a table, which is stored apart");
     // A cycle may be as long as the file: show where it begins, and where it closes.
-    let shown = cycle.iter().enumerate().take(3).chain(cycle.iter().enumerate().skip(3).last());
+    let shown = cycle
+        .iter()
+        .enumerate()
+        .take(3)
+        .chain(cycle.iter().enumerate().skip(3).last());
     for (step, (id, next)) in shown {
         // The position was moved behind the field already.
         let Some(field) = structure(draft, *id).and_then(|found| found.fields.get(next - 1)) else {

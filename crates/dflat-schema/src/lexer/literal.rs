@@ -59,7 +59,10 @@ impl Lexer<'_> {
             Diagnostic::error(code::MALFORMED_NUMBER, "this number cannot be read").at(&span, "");
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
             diagnostic = diagnostic.help("no type of the schema language holds so large a number");
-        } else if digits.starts_with(|c: char| c.is_ascii_digit()) {
+        } else if digits
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .starts_with(|c: char| is_name(c) && !"eExX".contains(c))
+        {
             diagnostic = diagnostic.help("names begin with a letter or `_`");
         }
         self.report(diagnostic);
@@ -136,9 +139,10 @@ fn unescaped(body: &str) -> Result<String, Mistake> {
         if character == '\\' {
             let escape = &body[offset..];
             let Some(length) = push_escaped(&mut bytes, escape) else {
-                let shown: String = escape.chars().take(2).collect();
-                let message = format!("unknown or incomplete escape `{}`", shown.escape_debug());
-                let end = offset + shown.len();
+                let escaped = escape[1..].chars().next();
+                let end = offset + 1 + escaped.map_or(0, char::len_utf8);
+                let shown = escaped.map_or_else(String::new, |c| c.escape_debug().to_string());
+                let message = format!("unknown or incomplete escape `\\{shown}`");
                 return Err(Mistake {
                     start: offset,
                     end,

@@ -177,18 +177,22 @@ impl Scope {
     /// What an unknown name may have been meant to be.
     fn similar(&self, namespace: &[String], path: &str) -> Option<String> {
         let last = path.rsplit('.').next().unwrap_or(path);
-        let parts = |name: &str| name.rsplit('.').next() == Some(last);
+        let ends_so = |name: &&String, end: &str| name.rsplit('.').next() == Some(end);
         // The right name in another namespace is the most frequent mistake.
-        if let Some(elsewhere) = self.full_names.iter().find(|name| parts(name)) {
+        if let Some(elsewhere) = self.full_names.iter().find(|name| ends_so(name, last)) {
             return Some(format!("did you mean `{elsewhere}`?"));
         }
-        let prefix = format!("{}.", namespace.join("."));
         let near = self
             .full_names
             .iter()
-            .map(|name| name.strip_prefix(&prefix).unwrap_or(name));
-        if let Some(similar) = closest(path, near.take(CANDIDATES_MAX).chain(BUILTINS)) {
-            return Some(format!("did you mean `{similar}`?"));
+            .map(|name| name.rsplit('.').next().unwrap_or(name));
+        if let Some(similar) = closest(last, near.take(CANDIDATES_MAX).chain(BUILTINS)) {
+            // The short name if it would do, else the full one.
+            let shown = match self.full_names.iter().find(|name| ends_so(name, similar)) {
+                Some(full) if self.find(namespace, similar).is_none() => full,
+                _ => similar,
+            };
+            return Some(format!("did you mean `{shown}`?"));
         }
         let suggestion = match path {
             "str" | "String" | "text" | "varchar" => "string",

@@ -12,7 +12,12 @@ pub(crate) fn closest<'a>(
     }
     let lower = name.to_ascii_lowercase();
     // `index` for `indexed` must still be found.
-    let allowed = (name.len().div_ceil(3)).max(1);
+    // Of four letters only one may differ, or `Gone` would be `long`.
+    let allowed = if name.len() <= 4 {
+        1
+    } else {
+        name.len().div_ceil(3)
+    };
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)

@@ -94,7 +94,7 @@ fn report_duplicate(union: &Name, name: &str, span: &Span, first: Option<&Span>,
             Diagnostic::error(code::DUPLICATE_UNION_MEMBER, message)
                 .at(span, "defined again here")
                 .and(&union.span, "every union has `NONE`, with code 0")
-                .help("remove it, or give the member an alias: `Nothing: NONE`"),
+                .help("remove it, or give the member another name"),
         );
     }
     if let Some(first) = first {

@@ -10,7 +10,11 @@ use dflat_schema::{
 pub(crate) fn dump(schema: &Schema) -> String {
     let mut out = String::new();
     for file in &schema.files {
-        let requested = if file.requested { "requested" } else { "included" };
+        let requested = if file.requested {
+            "requested"
+        } else {
+            "included"
+        };
         writeln!(out, "file {} ({requested})", file.path).unwrap();
         for include in &file.includes {
             writeln!(out, "  include {}", schema.files[include.0 as usize].path).unwrap();
@@ -35,7 +39,13 @@ pub(crate) fn dump(schema: &Schema) -> String {
 
 fn dump_storage(out: &mut String, schema: &Schema, root: dflat_schema::DefinitionId) {
     let table = describe(schema, root);
-    writeln!(out, "  stored as {}, {} types", table.name, table.types.len()).unwrap();
+    writeln!(
+        out,
+        "  stored as {}, {} types",
+        table.name,
+        table.types.len()
+    )
+    .unwrap();
     for (position, field) in table.primary_key.iter().enumerate() {
         let (key, column) = (field.storage_key(), field.column_type().sql_name());
         writeln!(out, "  key __pk{position} {column}: {key} {field}").unwrap();
@@ -51,7 +61,7 @@ fn dump_storage(out: &mut String, schema: &Schema, root: dflat_schema::Definitio
 
 fn dump_docs(out: &mut String, indent: &str, docs: &[String]) {
     for line in docs {
-        writeln!(out, "{indent}/// {line}").unwrap();
+        writeln!(out, "{}", format!("{indent}/// {line}").trim_end()).unwrap();
     }
 }
 
@@ -80,19 +90,33 @@ fn dump_definition(out: &mut String, schema: &Schema, definition: &Definition) {
             }
         }
         DefinitionKind::Struct(found) => {
-            writeln!(out, "struct {name}, size {}, align {}", found.size, found.align).unwrap();
+            writeln!(
+                out,
+                "struct {name}, size {}, align {}",
+                found.size, found.align
+            )
+            .unwrap();
             for field in &found.fields {
                 dump_docs(out, "  ", &field.docs);
                 let element = element(schema, field.element);
-                let array = field.array.map_or_else(String::new, |length| format!(" x {length}"));
+                let array = field
+                    .array
+                    .map_or_else(String::new, |length| format!(" x {length}"));
                 let storage = attributes(field.storage, &[]);
-                writeln!(out, "  {} {}: {element}{array}{storage}", field.offset, field.name)
-                    .unwrap();
+                writeln!(
+                    out,
+                    "  {} {}: {element}{array}{storage}",
+                    field.offset, field.name
+                )
+                .unwrap();
             }
         }
         DefinitionKind::Table(found) => {
             let root = if found.root { ", root" } else { "" };
-            let version = found.version.as_ref().map_or_else(String::new, |v| format!(", v {v:?}"));
+            let version = found
+                .version
+                .as_ref()
+                .map_or_else(String::new, |v| format!(", v {v:?}"));
             writeln!(out, "table {name}{root}{version}").unwrap();
             for field in &found.fields {
                 dump_field(out, schema, field);
@@ -120,7 +144,12 @@ fn dump_field(out: &mut String, schema: &Schema, field: &Field) {
         ("key", field.key),
     ];
     let storage = attributes(field.storage, &flags);
-    writeln!(out, "  {} {}: {ty} = {default}{storage}", field.voffset, field.name).unwrap();
+    writeln!(
+        out,
+        "  {} {}: {ty} = {default}{storage}",
+        field.voffset, field.name
+    )
+    .unwrap();
 }
 
 fn element(schema: &Schema, element: Element) -> String {
@@ -137,7 +166,15 @@ fn attributes(storage: Storage, flags: &[(&str, bool)]) -> String {
         ("indexed", storage.indexed),
         ("unique", storage.unique),
     ];
-    let set = own.iter().chain(flags).filter(|(_, set)| *set).map(|(name, _)| *name);
+    let set = own
+        .iter()
+        .chain(flags)
+        .filter(|(_, set)| *set)
+        .map(|(name, _)| *name);
     let set: Vec<&str> = set.collect();
-    if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) }
+    if set.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", set.join(", "))
+    }
 }

@@ -51,11 +51,17 @@ impl Loader for FixtureLoader {
 /// The options a file asks for in its first line.
 pub(crate) fn options(text: &str) -> Options {
     let first = text.lines().next().unwrap_or("");
-    Options { payload_only: first == "// options: payload_only" }
+    Options {
+        payload_only: first == "// options: payload_only",
+    }
 }
 
 pub(crate) fn compile_file(path: &str) -> Compilation {
-    compile(&[path.to_owned()], &FixtureLoader::new(), &options(&text(path)))
+    compile(
+        &[path.to_owned()],
+        &FixtureLoader::new(),
+        &options(&text(path)),
+    )
 }
 
 pub(crate) fn compile_text(text: &str) -> Compilation {

@@ -1,0 +1,173 @@
+//! Differential test: vtable offsets and struct layouts equal those of `flatc`.
+//!
+//! Each sound schema is given to `flatc --cpp` with Dflat's attributes declared; the offsets are read from the
+//! generated constants (`VT_NAME = 4`), and sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
+//! `flatc`, unless the environment says `DFLAT_REQUIRE_FLATC=1`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use dflat_schema::{DefinitionKind, Schema};
+
+use crate::fixture::{compile_file, names, text};
+
+/// What `flatc` does not take: more liberal on purpose, or newer than the tested version.
+const NOT_FOR_FLATC: [&str; 4] =
+    // Defaults `E.A`, null strings and vectors; a structure used before it is declared.
+    [
+        "0012_liberal_defaults",
+        "0022_forward",
+        "0023_recursive_indexes",
+        "0018_keyword_names",
+    ];
+
+/// Type name to field name (or `size`) to number.
+type Layout = BTreeMap<String, BTreeMap<String, u32>>;
+
+fn ours(schema: &Schema) -> Layout {
+    let mut layout = Layout::new();
+    for definition in &schema.definitions {
+        let mut numbers = BTreeMap::new();
+        match &definition.kind {
+            DefinitionKind::Table(table) => {
+                for field in table.fields.iter().filter(|field| !field.deprecated) {
+                    numbers.insert(field.name.to_uppercase(), u32::from(field.voffset));
+                }
+            }
+            DefinitionKind::Struct(found) => {
+                numbers.insert("size".to_owned(), found.size);
+                numbers.insert("align".to_owned(), found.align);
+            }
+            _ => continue,
+        }
+        layout.insert(definition.full_name(), numbers);
+    }
+    layout
+}
+
+/// Reads the constants from a generated header.
+fn theirs(header: &str) -> Layout {
+    let mut layout = Layout::new();
+    let mut namespace: Vec<&str> = Vec::new();
+    let mut current = String::new();
+    let mut align = 0;
+    let full = |namespace: &[&str], name: &str| {
+        let mut parts = namespace.to_vec();
+        parts.push(name);
+        parts.join(".")
+    };
+    for line in header.lines() {
+        let line = line.trim();
+        if let Some(name) = line
+            .strip_prefix("namespace ")
+            .and_then(|rest| rest.strip_suffix(" {"))
+        {
+            namespace.push(name);
+        } else if line.starts_with("}  // namespace ") {
+            namespace.pop();
+        } else if let Some(rest) = line.strip_prefix("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(") {
+            align = rest.split(')').next().unwrap().parse().unwrap();
+        } else if let Some(rest) = line.strip_prefix("FLATBUFFERS_STRUCT_END(") {
+            let (name, size) = rest.trim_end_matches(");").split_once(", ").unwrap();
+            let numbers = layout.entry(full(&namespace, name)).or_default();
+            numbers.insert("size".to_owned(), size.parse().unwrap());
+            numbers.insert("align".to_owned(), align);
+        } else if line.contains(" FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {") {
+            let name = line.split(' ').nth(1).unwrap();
+            current = full(&namespace, name);
+            layout.entry(current.clone()).or_default();
+        } else if let Some(constant) = line.strip_prefix("VT_") {
+            let (name, offset) = constant.trim_end_matches(',').split_once(" = ").unwrap();
+            let numbers = layout.get_mut(&current).unwrap();
+            // A name that is a keyword of C++ got a `_`.
+            numbers.insert(
+                name.trim_end_matches('_').to_owned(),
+                offset.parse().unwrap(),
+            );
+        }
+    }
+    layout
+}
+
+/// Takes away the constants of type codes, which stand two bytes before their unions.
+fn without_tags(ours: &Layout, mut theirs: Layout) -> Layout {
+    for (name, numbers) in &mut theirs {
+        let Some(known) = ours.get(name) else {
+            continue;
+        };
+        let unions: Vec<(String, u32)> = numbers
+            .keys()
+            .filter(|key| !known.contains_key(*key))
+            .filter_map(|key| Some((key.clone(), *known.get(key.strip_suffix("_TYPE")?)?)))
+            .collect();
+        for (tag, value_offset) in unions {
+            assert_eq!(numbers.remove(&tag), Some(value_offset - 2), "{name}.{tag}");
+        }
+    }
+    theirs
+}
+
+fn run_flatc(directory: &Path, name: &str) -> String {
+    let attributes: String = ["primary", "indexed", "unique", "v"]
+        .iter()
+        .map(|attribute| format!("attribute \"{attribute}\"; "))
+        .collect();
+    // Included files are generated into one header with their includer, after their attributes.
+    fs::write(directory.join("dflat_attributes.fbs"), attributes).unwrap();
+    for (from, to) in [("ok", "ok"), ("include", "include")] {
+        for name in names(from, ".fbs") {
+            let original = text(&format!("{from}/{name}.fbs"));
+            let original = original.trim_start_matches('\u{feff}');
+            let declared = format!("include \"dflat_attributes.fbs\"; {original}");
+            fs::create_dir_all(directory.join(to)).unwrap();
+            fs::write(directory.join(to).join(format!("{name}.fbs")), declared).unwrap();
+        }
+    }
+    let output = Command::new("flatc")
+        .args([
+            "--cpp",
+            "--gen-all",
+            "-I",
+            ".",
+            "-I",
+            "include",
+            "-o",
+            "out",
+        ])
+        .arg(format!("ok/{name}.fbs"))
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{name}: {said}{complained}");
+    // Without a definition nothing is generated.
+    fs::read_to_string(directory.join(format!("out/{name}_generated.h"))).unwrap_or_default()
+}
+
+#[test]
+fn layouts_equal_those_of_flatc() {
+    if Command::new("flatc").arg("--version").output().is_err() {
+        let required = std::env::var_os("DFLAT_REQUIRE_FLATC").is_some_and(|value| value == "1");
+        assert!(!required, "flatc is required but absent");
+        writeln!(io::stderr(), "flatc is absent: layouts are not compared").unwrap();
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for name in names("ok", ".fbs") {
+        if NOT_FOR_FLATC.contains(&name.as_str()) {
+            continue;
+        }
+        let schema = compile_file(&format!("ok/{name}.fbs")).schema.unwrap();
+        let ours = ours(&schema);
+        let header = run_flatc(directory.path(), &name);
+        let theirs = without_tags(&ours, theirs(&header));
+        assert_eq!(ours, theirs, "{name}");
+        compared += ours.values().map(BTreeMap::len).sum::<usize>();
+    }
+    assert!(compared > 100, "only {compared} numbers compared");
+}

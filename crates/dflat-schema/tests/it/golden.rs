@@ -29,7 +29,10 @@ fn faulty_schemas_get_their_diagnostics() {
     for name in names("err", ".fbs") {
         let compilation = compile_file(&format!("err/{name}.fbs"));
         assert!(compilation.schema.is_none(), "{name} compiles");
-        assert!(!compilation.diagnostics.is_empty(), "{name} fails without a word");
+        assert!(
+            !compilation.diagnostics.is_empty(),
+            "{name} fails without a word"
+        );
         let mut rendered = String::new();
         for diagnostic in &compilation.diagnostics {
             rendered.push_str(&diagnostic.render(&compilation.sources, Style::Plain));
@@ -50,7 +53,12 @@ fn every_code_has_a_faulty_schema() {
     let mut seen = BTreeSet::new();
     for name in names("err", ".fbs") {
         let compilation = compile_file(&format!("err/{name}.fbs"));
-        seen.extend(compilation.diagnostics.iter().map(|diagnostic| diagnostic.code.name));
+        seen.extend(
+            compilation
+                .diagnostics
+                .iter()
+                .map(|diagnostic| diagnostic.code.name),
+        );
     }
     let known: BTreeSet<&str> = CODES.iter().map(|code| code.name).collect();
     assert_eq!(seen, known);
@@ -59,11 +67,20 @@ fn every_code_has_a_faulty_schema() {
 #[test]
 fn codes_are_in_order_and_explained() {
     for pair in CODES.windows(2) {
-        assert!(pair[0].name < pair[1].name, "{} stands before {}", pair[0].name, pair[1].name);
+        assert!(
+            pair[0].name < pair[1].name,
+            "{} stands before {}",
+            pair[0].name,
+            pair[1].name
+        );
     }
     for code in CODES {
         assert_eq!(Code::find(&code.name.to_lowercase()), Some(*code));
-        assert!(!code.summary.is_empty() && code.explanation.ends_with('.'), "{}", code.name);
+        assert!(
+            !code.summary.is_empty() && code.explanation.ends_with('.'),
+            "{}",
+            code.name
+        );
     }
     assert_eq!(Code::find("E9999"), None);
 }
@@ -74,5 +91,8 @@ fn diagnostics_can_be_coloured() {
     let first = &compilation.diagnostics[0];
     let plain = first.render(&compilation.sources, Style::Plain);
     let coloured = first.render(&compilation.sources, Style::Coloured);
-    assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'), "{coloured}");
+    assert!(
+        !plain.contains('\u{1b}') && coloured.contains('\u{1b}'),
+        "{coloured}"
+    );
 }
