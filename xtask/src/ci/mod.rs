@@ -1,0 +1,190 @@
+//! `cargo xtask ci`: everything that must hold before a change goes in, in one command.
+//!
+//! Steps run in order and the first that fails ends the run, with the command that repeats it. No
+//! step may need another's side effects, save the built artefacts.
+
+pub mod steps;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::workspace;
+
+/// A step that takes longer is marked in the summary: split it or make it faster.
+pub const STEP_DURATION_MAX: Duration = Duration::from_secs(240);
+
+/// Something that must hold.
+pub struct Step {
+    /// What it is about, in a word.
+    pub name: &'static str,
+    /// What to do.
+    pub work: Work,
+}
+
+/// What a step does.
+pub enum Work {
+    /// Starts a program, which must succeed.
+    Program(Invocation),
+    /// Calls a task of this program: its name, and the function behind it.
+    Task(&'static str, fn(&Path) -> Result<()>),
+    /// Nothing, for this reason.
+    Skip(String),
+}
+
+/// How a program is started.
+#[derive(Clone, Debug, Default)]
+pub struct Invocation {
+    /// Its name.
+    pub program: String,
+    /// What it is given.
+    pub arguments: Vec<String>,
+    /// What is added to its environment.
+    pub environment: Vec<(&'static str, &'static str)>,
+}
+
+impl Invocation {
+    /// Reads a command line; words are separated by single spaces.
+    pub fn new(line: &str) -> Self {
+        let mut words = line.split(' ').map(str::to_owned);
+        Self {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    /// With one more variable in the environment.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.environment.push((name, value));
+        self
+    }
+
+    /// The line that does the same in a shell.
+    pub fn shell_line(&self) -> String {
+        let variables = self.environment.iter().map(|(name, value)| {
+            let quote = if value.contains(' ') { "'" } else { "" };
+            format!("{name}={quote}{value}{quote}")
+        });
+        let words: Vec<_> = variables
+            .chain([self.program.clone()])
+            .chain(self.arguments.iter().cloned())
+            .collect();
+        words.join(" ")
+    }
+
+    fn run(&self, root: &Path) -> Result<()> {
+        let mut command = match self.program.as_str() {
+            "cargo" => workspace::cargo(),
+            program => Command::new(program),
+        };
+        let status = command
+            .args(&self.arguments)
+            .envs(self.environment.iter().copied())
+            .current_dir(root)
+            .status()
+            .map_err(|error| format!("cannot start `{}`: {error}", self.program))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("`{}` failed: {status}", self.program).into())
+        }
+    }
+}
+
+impl Step {
+    /// The line that repeats the step in a shell; nothing for one that is skipped.
+    pub fn shell_line(&self) -> String {
+        match &self.work {
+            Work::Program(invocation) => invocation.shell_line(),
+            Work::Task(name, _) => format!("cargo xtask {name}"),
+            Work::Skip(reason) => format!("(skipped: {reason})"),
+        }
+    }
+
+    fn run(&self, root: &Path) -> Result<()> {
+        match &self.work {
+            Work::Program(invocation) => invocation.run(root),
+            Work::Task(_, task) => task(root),
+            Work::Skip(_) => Ok(()),
+        }
+    }
+}
+
+/// Runs the steps until one fails.
+///
+/// # Errors
+/// The first step that failed, and how to repeat it.
+pub fn run(root: &Path, steps: &[Step]) -> Result<()> {
+    let start = Instant::now();
+    let mut rows = Vec::new();
+    let mut outcome = Ok(());
+    for step in steps {
+        println!("\n=== {}: {}", step.name, step.shell_line());
+        let step_start = Instant::now();
+        let result = step.run(root);
+        let duration = step_start.elapsed();
+        let verdict = match (&step.work, &result) {
+            (Work::Skip(_), _) => "skipped",
+            (_, Err(_)) => "FAILED",
+            (_, Ok(())) if duration > STEP_DURATION_MAX => "passed, too slow",
+            (_, Ok(())) => "passed",
+        };
+        println!(
+            "=== {}: {verdict} in {:.1} s",
+            step.name,
+            duration.as_secs_f64()
+        );
+        rows.push((step.name, duration, verdict));
+        if let Err(error) = result {
+            let line = step.shell_line();
+            outcome = Err(format!("{} failed: {error}\nrepeat it with: {line}", step.name).into());
+            break;
+        }
+    }
+    println!("\n{}", summary(&rows, start.elapsed()));
+    outcome
+}
+
+fn summary(rows: &[(&str, Duration, &str)], total: Duration) -> String {
+    let seconds = |duration: &Duration| format!("{:8.1} s", duration.as_secs_f64());
+    let mut lines = vec![format!("{:<20} {:>10}  {}", "step", "time", "result")];
+    for (name, duration, verdict) in rows {
+        lines.push(format!("{name:<20} {}  {verdict}", seconds(duration)));
+    }
+    lines.push(format!("{:<20} {}", "all", seconds(&total)));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Invocation, Step, Work, run};
+    use std::path::Path;
+
+    #[test]
+    fn lines_can_be_pasted_into_a_shell() {
+        let invocation = Invocation::new("cargo doc --no-deps").with("FLAGS", "-D warnings");
+        assert_eq!(
+            invocation.shell_line(),
+            "FLAGS='-D warnings' cargo doc --no-deps"
+        );
+    }
+
+    #[test]
+    fn the_first_failure_ends_the_run_and_names_its_command() {
+        let step = |name, task| Step {
+            name,
+            work: Work::Task(name, task),
+        };
+        let steps = [
+            step("one", |_| Ok(())),
+            step("two", |_| Err("broken".into())),
+            step("three", |_| unreachable!("a step ran after one failed")),
+        ];
+        let error = run(Path::new("."), &steps).map_err(|error| error.to_string());
+        let expected = "two failed: broken\nrepeat it with: cargo xtask two";
+        assert_eq!(error, Err(expected.to_owned()));
+    }
+}

@@ -1,0 +1,219 @@
+//! The steps, in order: the cheap ones that fail most often come first.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Result;
+use crate::ci::{Invocation, Step, Work};
+use crate::finding::Finding;
+use crate::licences;
+use crate::tidy::{self, Mode};
+use crate::workspace::{self, Package};
+
+/// Examples that end in assertions, and so are tests.
+const EXAMPLES: [&str; 2] = ["post", "packages"];
+
+/// The steps for the workspace at `root`, on this machine.
+///
+/// # Errors
+/// When Cargo rejects a manifest.
+pub fn steps(root: &Path) -> Result<Vec<Step>> {
+    let packages = workspace::packages(root)?;
+    let oracle = oracle();
+    let test = |line: &str| match oracle {
+        Oracle::Missing => Invocation::new(line),
+        Oracle::Present | Oracle::Installable => {
+            Invocation::new(line).with("DFLAT_REQUIRE_FLATC", "1")
+        }
+    };
+    let mut steps = vec![
+        program("fetch", Invocation::new("cargo fetch --locked")),
+        Step {
+            name: "format",
+            work: Work::Program(Invocation::new("cargo fmt --all --check")),
+        },
+        Step {
+            name: "tidy",
+            work: Work::Task("tidy", check_tidy),
+        },
+        Step {
+            name: "licences",
+            work: Work::Task("licences", check_licences),
+        },
+        program(
+            "lints",
+            Invocation::new("cargo clippy --workspace --all-targets -- -D warnings"),
+        ),
+        oracle.step(),
+        program("build of tests", test("cargo test --workspace --no-run")),
+        program("tests", test("cargo test --workspace")),
+        program(
+            "documentation",
+            Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
+        ),
+    ];
+    steps.extend(features(&packages));
+    for example in EXAMPLES {
+        steps.extend(if_present(&packages, example, || {
+            format!("cargo run --quiet -p {example}")
+        }));
+    }
+    steps.extend(if_present(&packages, "dflat-bench", || {
+        "cargo run --quiet -p dflat-bench -- --quick".to_owned()
+    }));
+    steps.push(program(
+        "packages",
+        Invocation::new(&package_line(&packages)),
+    ));
+    Ok(steps)
+}
+
+fn program(name: &'static str, invocation: Invocation) -> Step {
+    Step {
+        name,
+        work: Work::Program(invocation),
+    }
+}
+
+/// A step for a package, if the workspace has it.
+fn if_present(
+    packages: &[Package],
+    name: &'static str,
+    line: impl FnOnce() -> String,
+) -> Option<Step> {
+    let present = packages.iter().any(|package| package.name == name);
+    present.then(|| program(name, Invocation::new(&line())))
+}
+
+fn features(packages: &[Package]) -> Vec<Step> {
+    if !packages.iter().any(|package| package.name == "dflat") {
+        return Vec::new();
+    }
+    let bare = "cargo check -p dflat --no-default-features";
+    let system = Invocation::new(&format!("{bare} --features system-sqlite"));
+    let work = if succeeds("pkg-config", &["--exists", "sqlite3"]) {
+        Work::Program(system)
+    } else {
+        Work::Skip("pkg-config finds no sqlite3".to_owned())
+    };
+    let name = "system SQLite";
+    vec![
+        program("no features", Invocation::new(bare)),
+        Step { name, work },
+    ]
+}
+
+/// Packs every crate that is to be published, and compiles it from the archive.
+fn package_line(packages: &[Package]) -> String {
+    let mut line = "cargo package --locked --allow-dirty".to_owned();
+    for package in packages.iter().filter(|package| package.published) {
+        line.push_str(" -p ");
+        line.push_str(&package.name);
+    }
+    line
+}
+
+/// Google's schema compiler, which some tests compare ours with.
+#[derive(Clone, Copy)]
+enum Oracle {
+    Present,
+    Installable,
+    Missing,
+}
+
+fn oracle() -> Oracle {
+    if succeeds("flatc", &["--version"]) {
+        return Oracle::Present;
+    }
+    let debian = Path::new("/etc/debian_version").exists();
+    let administrator = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if debian && administrator {
+        Oracle::Installable
+    } else {
+        Oracle::Missing
+    }
+}
+
+impl Oracle {
+    fn step(self) -> Step {
+        let reason = match self {
+            Self::Installable => {
+                let work = Work::Task("install-flatc", install_oracle);
+                let name = "flatc";
+                return Step { name, work };
+            }
+            Self::Present => "it is there",
+            Self::Missing => "not installed; tests that compare with it are skipped",
+        };
+        Step {
+            name: "flatc",
+            work: Work::Skip(reason.to_owned()),
+        }
+    }
+}
+
+/// Installs Google's schema compiler on Debian.
+///
+/// # Errors
+/// When `apt-get` fails.
+pub fn install_oracle(_root: &Path) -> Result<()> {
+    let apt = |arguments: &[&str]| -> Result<()> {
+        let status = Command::new("apt-get")
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("apt-get {} failed: {status}", arguments.join(" ")).into())
+        }
+    };
+    apt(&["update", "--quiet"])?;
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    apt(&[&install[..], &["flatbuffers-compiler"]].concat())
+}
+
+/// Prints what `tidy` finds.
+///
+/// # Errors
+/// When it finds an error.
+pub fn check_tidy(root: &Path) -> Result<()> {
+    report("tidy", &tidy::run(root, Mode::Check)?)
+}
+
+/// Prints what `licences` finds.
+///
+/// # Errors
+/// When a licence is not allowed.
+pub fn check_licences(root: &Path) -> Result<()> {
+    let (count, findings) = licences::run(root)?;
+    report("licences", &findings)?;
+    println!("{count} packages may be used");
+    Ok(())
+}
+
+/// Prints findings.
+///
+/// # Errors
+/// When one is an error.
+pub fn report(task: &str, findings: &[Finding]) -> Result<()> {
+    for finding in findings {
+        println!("{finding}");
+    }
+    match findings.iter().filter(|finding| finding.is_error()).count() {
+        0 => Ok(()),
+        count => Err(format!("{task}: {count} errors").into()),
+    }
+}
+
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}

@@ -1,0 +1,31 @@
+//! Lines that are too long to read.
+
+use crate::finding::Finding;
+use crate::rust::{Kind, Token};
+use crate::workspace::File;
+
+/// The most characters of a line of Rust, comments included.
+pub const COLUMNS_MAX: usize = 100;
+
+/// Finds lines of a Rust file that are longer. Text literals and addresses can't be broken, so a line
+/// may be as long as they make it.
+pub fn check(file: &File, tokens: &[Token<'_>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut start = 0;
+    for (line, number) in file.text.split_inclusive('\n').zip(1..) {
+        let text = line.trim_end();
+        let columns = text.chars().count();
+        let unbreakable = |token: &Token<'_>| {
+            token.kind == Kind::Text
+                && token.start <= start + COLUMNS_MAX
+                && token.end() >= start + COLUMNS_MAX
+        };
+        let address = text.contains("https://");
+        if columns > COLUMNS_MAX && !address && !tokens.iter().any(unbreakable) {
+            let message = format!("{columns} columns; at most {COLUMNS_MAX} are allowed");
+            findings.push(Finding::error(&file.path, number, message));
+        }
+        start += line.len();
+    }
+    findings
+}

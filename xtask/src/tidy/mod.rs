@@ -1,0 +1,66 @@
+//! `cargo xtask tidy`: promises of `ARCHITECTURE.md` and habits of `CONTRIBUTING.md` that a program
+//! can check.
+
+pub mod architecture;
+pub mod columns;
+pub mod dependencies;
+pub mod floors;
+pub mod machine_paths;
+pub mod markdown;
+pub mod public_items;
+pub mod source_files;
+pub mod unsafe_code;
+
+use std::fs;
+use std::path::Path;
+
+use crate::Result;
+use crate::finding::Finding;
+use crate::workspace::{self, File};
+
+/// Whether to compare what is kept in the repository, or to rewrite it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Compare.
+    Check,
+    /// Rewrite.
+    Bless,
+}
+
+/// Runs every check over the repository at `root`.
+///
+/// # Errors
+/// When files can't be read or written, or Cargo rejects a manifest.
+pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
+    let mut files = workspace::files(root)?;
+    let public_items = public_items::listing(&files);
+    if mode == Mode::Bless {
+        fs::create_dir_all(root.join("docs"))?;
+        fs::write(root.join(public_items::PATH), &public_items)?;
+        files = workspace::files(root)?;
+    }
+    let packages = workspace::packages(root)?;
+    let architecture = text_of(&files, architecture::PATH);
+    let mut findings = Vec::new();
+    findings.extend(floors::check(architecture, &files, &packages));
+    findings.extend(unsafe_code::check(architecture, &files));
+    findings.extend(dependencies::check(architecture, &packages));
+    findings.extend(public_items::compare(
+        text_of(&files, public_items::PATH),
+        &public_items,
+    ));
+    for file in &files {
+        findings.extend(source_files::check(file));
+        findings.extend(markdown::check(file));
+        findings.extend(machine_paths::check(file));
+    }
+    findings.sort();
+    Ok(findings)
+}
+
+fn text_of<'a>(files: &'a [File], path: &str) -> &'a str {
+    files
+        .iter()
+        .find(|file| file.path == path)
+        .map_or("", |file| &file.text)
+}
