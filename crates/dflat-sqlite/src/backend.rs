@@ -29,12 +29,12 @@ impl SqliteBackend {
     /// Opens the file at `path`, or gets ready to create it with the first write.
     ///
     /// Nothing is written, and nothing is left beside the file. A file in rollback-journal mode turns
-    /// to a write-ahead log with the first write; that write fails with
-    /// [`ErrorKind::Busy`](dflat_engine::ErrorKind::Busy) if a snapshot keeps the file in use for longer than the busy timeout.
+    /// to a write-ahead log with the first write. That write waits for pinned snapshots, and fails with
+    /// [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than the busy timeout.
     ///
     /// # Errors
     /// - `NotADatabase` if the file is something else.
-    /// - `Io` or `ReadOnly` if its directory does not exist or can't be used, or it can't be read.
+    /// - `Io` if its directory does not exist, or it can't be read.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
         let path = open::resolve(path.as_ref())?;
         open::check(&path)?;

@@ -50,10 +50,10 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     }
     let what = || format!("cannot open {}", path.display());
     // Reading by SQL would leave a log and its index beside the file.
-    let connection = open(path, Access::ReadOnly).map_err(|fault| fault.error(what()))?;
+    let connection = open(path, Access::ReadOnly).map_err(|fault| fault.read_error(what()))?;
     let head = connection
         .read_head()
-        .map_err(|fault| fault.error(what()))?;
+        .map_err(|fault| fault.read_error(what()))?;
     let is_empty = || fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
     let is_database = match head {
         Some(head) => head == MAGIC,
@@ -78,7 +78,7 @@ pub(crate) fn open_reader(path: &Arc<Path>, options: &SqliteOptions) -> Result<O
     };
     opened
         .map(Some)
-        .map_err(|fault| fault.error(format_args!("cannot read {}", path.display())))
+        .map_err(|fault| fault.read_error(format_args!("cannot read {}", path.display())))
 }
 
 fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<Session, Fault> {
@@ -94,7 +94,7 @@ fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<S
 /// The connection that writes; the file is created if there is none.
 pub(crate) fn open_writer(path: &Arc<Path>, options: &SqliteOptions) -> Result<Session> {
     let what = || format!("cannot write {}", path.display());
-    create(path).map_err(|error| io_error(error, what()))?;
+    create(path).map_err(|error| create_error(error, what()))?;
     let mut connection = open(path, Access::ReadWrite).map_err(|fault| fault.error(what()))?;
     if connection.is_read_only() {
         let message = format!("{}: the file can't be written", what());
@@ -238,7 +238,13 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The error of opening or reading.
 fn io_error(error: io::Error, message: String) -> Error {
+    Error::with_source(ErrorKind::Io, message, error)
+}
+
+/// The error of creating.
+fn create_error(error: io::Error, message: String) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,

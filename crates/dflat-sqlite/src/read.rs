@@ -60,7 +60,7 @@ impl Session {
         if !needed || !self.connection.is_autocommit() {
             return work(self);
         }
-        let fail = |fault: Fault| fault.error(format_args!("cannot read {}", table.name));
+        let fail = |fault: Fault| fault.read_error(format_args!("cannot read {}", table.name));
         self.control(Control::Begin).map_err(fail)?;
         let outcome = work(self);
         let ended = self.control(Control::Commit).map_err(fail);
@@ -145,13 +145,13 @@ impl Session {
             // Outside a transaction it may have been created just now.
             outcome = attempt(self);
         }
-        outcome.map_err(|fault| fault.error(format_args!("cannot read {}", table.name)))?;
+        outcome.map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))?;
         Ok(end.get())
     }
 
     fn main_exists(&mut self, table: &Table) -> Result<bool> {
         self.exists(Control::FindTable, &table.name)
-            .map_err(|fault| fault.error(format_args!("cannot read {}", table.name)))
+            .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
     }
 
     /// The state of each of the table's indexes.
@@ -168,8 +168,9 @@ impl Session {
     }
 
     fn index_state(&mut self, table: &Table, entry: Entry, position: usize) -> Result<IndexState> {
-        let fail =
-            |fault: Fault| fault.error(format_args!("cannot read the indexes of {}", table.name));
+        let fail = |fault: Fault| {
+            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        };
         let mut equal = false;
         let operation = Operation::IndexState(position);
         let outcome = self.statement(entry, operation).and_then(|id| {

@@ -49,6 +49,10 @@ impl SqliteSnapshot {
         if self.session.is_none() && self.state != State::Pinned {
             self.session = self.backend.open_reader()?;
         }
+        if let (State::Latest, Some(session)) = (self.state, &mut self.session) {
+            // A visitor that panicked may have left the transaction of a scan open.
+            self.faulty |= !session.end();
+        }
         if self.state == State::Unpinned {
             if let Some(session) = &mut self.session {
                 let pinned = session
@@ -58,7 +62,7 @@ impl SqliteSnapshot {
                     // The next scan starts again.
                     self.faulty |= !session.end();
                     let path = session.path.display();
-                    return Err(fault.error(format_args!("cannot read {path}")));
+                    return Err(fault.read_error(format_args!("cannot read {path}")));
                 }
             }
             self.state = State::Pinned;

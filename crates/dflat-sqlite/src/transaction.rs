@@ -35,9 +35,10 @@ impl SqliteTransaction {
         };
         let session = transaction.session()?;
         if let Err(fault) = session.begin_write() {
+            let usable = fault.is_busy();
             let path = session.path.display();
             let error = fault.error(format_args!("cannot start to write {path}"));
-            transaction.failed = Some(error.clone());
+            transaction.failed = (!usable).then(|| error.clone());
             return Err(error);
         }
         Ok(transaction)

@@ -104,9 +104,22 @@ impl Fault {
         }
     }
 
-    /// The error of an operation, such as `cannot insert into post`.
+    /// The error of an operation that writes, such as `cannot insert into post`.
     pub(crate) fn error(self, operation: impl fmt::Display) -> Error {
         let kind = self.kind();
+        self.error_of_kind(kind, operation)
+    }
+
+    /// The error of an operation that reads: what it may not open it does not want to write.
+    pub(crate) fn read_error(self, operation: impl fmt::Display) -> Error {
+        let kind = match self.kind() {
+            ErrorKind::ReadOnly => ErrorKind::Io,
+            kind => kind,
+        };
+        self.error_of_kind(kind, operation)
+    }
+
+    fn error_of_kind(self, kind: ErrorKind, operation: impl fmt::Display) -> Error {
         let why = match kind {
             ErrorKind::StorageFull => ": no space is left, or a size limit is reached",
             ErrorKind::Busy => ": the file is locked",

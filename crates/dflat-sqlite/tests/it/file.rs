@@ -1,0 +1,201 @@
+//! The file and its directory: opening, creating, closing.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::ErrorKind;
+use dflat_engine::storage::{Backend, CloseOptions, Source, View};
+use dflat_sqlite::{Durability, SqliteBackend, SqliteOptions};
+
+use crate::raw::Raw;
+use crate::sample::*;
+
+fn listing(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            (name, fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    listing(directory)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect()
+}
+
+fn open_error(path: &Path) -> dflat_engine::Error {
+    SqliteBackend::open(path, SqliteOptions::default()).unwrap_err()
+}
+
+#[test]
+fn opening_writes_nothing() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::copy(data.join("checkpointed.db"), at("log.db")).unwrap();
+    fs::copy(data.join("unclean/unclean.db"), at("u.db")).unwrap();
+    fs::copy(data.join("unclean/unclean.db-wal"), at("u.db-wal")).unwrap();
+    fs::write(at("empty.db"), b"").unwrap();
+    let before = listing(directory.path());
+    for name in ["log.db", "u.db", "empty.db", "none.db"] {
+        let backend = open(&at(name));
+        assert_eq!(listing(directory.path()), before);
+        backend.close(CloseOptions::default()).unwrap();
+        assert_eq!(listing(directory.path()), before);
+    }
+}
+
+#[test]
+fn reading_a_file_that_is_missing_creates_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    for view in [View::Latest, View::Pinned] {
+        let mut reader = snapshot(&backend, view);
+        assert!(ids(&mut *reader, &post(), Source::Rows).is_empty());
+        assert_eq!(reader.index_states(&post()).unwrap().len(), 2);
+    }
+    backend
+        .close(CloseOptions {
+            truncate: true,
+            vacuum: true,
+        })
+        .unwrap();
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn what_is_not_a_database_is_refused_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("text.db");
+    for content in [&b"short"[..], &[b'x'; 5000]] {
+        fs::write(&path, content).unwrap();
+        let error = open_error(&path);
+        assert_eq!(error.kind(), ErrorKind::NotADatabase);
+        assert!(error.to_string().contains("text.db"), "{error}");
+    }
+    let error = open_error(&directory.path().join("no/such/a.db"));
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("no/such/a.db"), "{error}");
+    assert_eq!(open_error(directory.path()).kind(), ErrorKind::Io);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_private_to_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let _backend = three_posts(&directory.path().join("a.db"));
+    assert!(names(directory.path()).len() >= 2);
+    for name in names(directory.path()) {
+        let metadata = fs::metadata(directory.path().join(&name)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_new_file_has_a_log_and_incremental_vacuum() {
+    for durability in [Durability::Normal, Durability::Full] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let options = SqliteOptions {
+            durability,
+            ..SqliteOptions::default()
+        };
+        let backend = SqliteBackend::open(&path, options).unwrap();
+        begin(&backend).commit().unwrap();
+        let mut raw = Raw::open(&path);
+        assert_eq!(raw.rows(&["auto_vacuum"], "FROM pragma_auto_vacuum"), ["2"]);
+        assert_eq!(
+            raw.rows(&["journal_mode"], "FROM pragma_journal_mode"),
+            ["'wal'"]
+        );
+    }
+}
+
+#[test]
+fn a_file_in_rollback_mode_gets_a_log_with_the_first_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let mut raw = Raw::open(&path);
+    raw.execute("CREATE TABLE post (rowid INTEGER PRIMARY KEY AUTOINCREMENT, __pk0 TEXT, p BLOB, UNIQUE(__pk0))");
+    raw.execute("INSERT INTO post (__pk0, p) VALUES ('k', x'00')");
+    drop(raw);
+    let before = listing(directory.path());
+    let backend = open_impatient(&path);
+    let mut pinned = snapshot(&backend, View::Pinned);
+    assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1]);
+    assert_eq!(listing(directory.path()), before);
+    let busy = Arc::clone(&backend).begin().map(drop);
+    assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
+    drop(pinned);
+    begin(&backend).commit().unwrap();
+    let mode = Raw::open(&path).rows(&["journal_mode"], "FROM pragma_journal_mode");
+    assert_eq!(mode, ["'wal'"]);
+    assert_eq!(latest_ids(&backend, &post()), [1]);
+}
+
+#[test]
+fn closing_can_leave_one_small_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = three_posts(&path);
+    let mut tx = begin(&backend);
+    for i in 0..2000 {
+        insert_post(&mut *tx, (&format!("{i:0>200}"), i, None)).unwrap();
+    }
+    tx.commit().unwrap();
+    let mut tx = begin(&backend);
+    for i in 4..=2003 {
+        assert!(tx.delete(&post(), dflat_model::RowId(i)).unwrap());
+    }
+    tx.commit().unwrap();
+    assert_eq!(latest_ids(&backend, &post()), [1, 2, 3]);
+    backend
+        .close(CloseOptions {
+            truncate: true,
+            vacuum: true,
+        })
+        .unwrap();
+    assert_eq!(names(directory.path()), ["a.db"]);
+    let bytes = fs::read(&path).unwrap();
+    assert!(bytes.len() < 100_000, "{}", bytes.len());
+    assert_eq!(bytes[18..20], [1, 1]);
+    assert_eq!(latest_ids(&open(&path), &post()), [1, 2, 3]);
+}
+
+#[test]
+fn two_backends_may_share_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let first = three_posts(&path);
+    let second = open_impatient(&path);
+    let mut tx = begin(&second);
+    tx.create(&post()).unwrap();
+    insert_post(&mut *tx, ("d", 1, None)).unwrap();
+    let mut other = open_impatient(&path);
+    let busy = Arc::clone(&other).begin().map(drop);
+    assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
+    tx.commit().unwrap();
+    assert_eq!(latest_ids(&first, &post()), [1, 2, 3, 4]);
+    // Tables that another connection dropped are created again.
+    Raw::open(&path).execute("DROP TABLE post__f8");
+    let mut tx = begin(&first);
+    tx.create(&post()).unwrap();
+    insert_post(&mut *tx, ("e", 1, None)).unwrap();
+    tx.commit().unwrap();
+    let busy = other.close(CloseOptions {
+        truncate: true,
+        vacuum: false,
+    });
+    assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
+    other = open(&path);
+    assert_eq!(latest_ids(&other, &post()), [1, 2, 3, 4, 5]);
+}

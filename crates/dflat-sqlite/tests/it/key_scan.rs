@@ -1,0 +1,210 @@
+//! Key scans against a naive model: every combination of bounds over values of every class.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use dflat_engine::storage::{IndexEntry, Key, KeyScan, RowWrite, Snapshot, Source, View};
+use dflat_model::{Direction, FieldKind, Table, Value, ValueRef};
+
+use crate::sample::*;
+
+const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
+
+/// Values that a column can be asked about, whatever its type.
+fn probes() -> Vec<Value> {
+    vec![
+        Value::Null,
+        Value::Int(i64::MIN),
+        Value::Int(-3),
+        Value::Int(0),
+        Value::Int(2),
+        Value::Int((1 << 53) + 1),
+        Value::Int(i64::MAX),
+        Value::UInt(i64::MAX as u64 + 1),
+        Value::UInt(u64::MAX),
+        Value::Float(f64::NEG_INFINITY),
+        Value::Float(-0.0),
+        Value::Float(2.5),
+        Value::Float(9_007_199_254_740_992.0),
+        Value::Float(f64::INFINITY),
+        Value::text(""),
+        Value::text("2"),
+        Value::text("b\0a"),
+        Value::text("ü"),
+    ]
+}
+
+/// Values that a column of the type holds, some of them twice.
+fn stored(kind: FieldKind) -> Vec<Value> {
+    let fits = |value: &Value| match value {
+        Value::Null => true,
+        Value::Int(_) | Value::UInt(_) => kind == INT,
+        Value::Float(_) => kind == REAL,
+        Value::Text(_) => kind == TEXT,
+    };
+    let mut values: Vec<Value> = probes().into_iter().filter(fits).collect();
+    values.reverse();
+    values.extend(values.clone().into_iter().step_by(2));
+    values
+}
+
+fn bounds(values: &[Value]) -> Vec<Bound<&Value>> {
+    let mut bounds = vec![Bound::Unbounded];
+    bounds.extend(values.iter().map(Bound::Included));
+    bounds.extend(values.iter().map(Bound::Excluded));
+    bounds
+}
+
+fn within(value: ValueRef<'_>, lower: Bound<&Value>, upper: Bound<&Value>) -> bool {
+    let above = match lower {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => value.order(bound.into()) != Ordering::Less,
+        Bound::Excluded(bound) => value.order(bound.into()) == Ordering::Greater,
+    };
+    let below = match upper {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => value.order(bound.into()) != Ordering::Greater,
+        Bound::Excluded(bound) => value.order(bound.into()) == Ordering::Less,
+    };
+    above && below
+}
+
+/// The rows, by their keys, that a scan must give.
+fn expected(rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) -> Vec<i64> {
+    let open = scan.prefix.len();
+    let mut rows: Vec<&(i64, Vec<Value>)> = rows
+        .iter()
+        .filter(|(_, key)| {
+            let mut parts = key.iter().zip(scan.prefix);
+            parts.all(|(a, b)| a.as_ref().order(b.into()) == Ordering::Equal)
+                && key
+                    .get(open)
+                    .is_none_or(|next| within(next.into(), scan.lower, scan.upper))
+        })
+        .collect();
+    rows.sort_by(|(a_id, a), (b_id, b)| {
+        let parts = a.iter().zip(b).skip(open);
+        let order = parts.fold(Ordering::Equal, |order, (a, b)| {
+            order.then_with(|| a.as_ref().order(b.into()))
+        });
+        let order = match scan.direction {
+            Direction::Ascending => order,
+            Direction::Descending => order.reverse(),
+        };
+        order.then(a_id.cmp(b_id))
+    });
+    rows.into_iter().map(|(id, _)| *id).collect()
+}
+
+fn check(reader: &mut dyn Snapshot, table: &Table, rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) {
+    let found = ids(reader, table, Source::Key(scan.clone()));
+    assert_eq!(found, expected(rows, scan), "{} {scan:?}", table.name);
+}
+
+#[test]
+fn an_index_scan_gives_the_range_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    for (name, kind) in [("ints", INT), ("reals", REAL), ("texts", TEXT)] {
+        let table = table_of(name, &[INT], &[(field(&[], kind), false)]);
+        let mut tx = begin(&backend);
+        tx.create(&table).unwrap();
+        let mut rows = Vec::new();
+        for (i, value) in stored(kind).into_iter().enumerate() {
+            let row = RowWrite {
+                key: Some(&[ValueRef::Int(i as i64)]),
+                payload: b"p",
+                entries: &[IndexEntry {
+                    index: 0,
+                    value: value.as_ref(),
+                }],
+            };
+            rows.push((tx.insert(&table, &row).unwrap().0, vec![value]));
+        }
+        tx.commit().unwrap();
+        let probes = probes();
+        let mut reader = snapshot(&backend, View::Latest);
+        for direction in BOTH {
+            for lower in bounds(&probes) {
+                for upper in bounds(&probes) {
+                    let key = Key::Index(0);
+                    let scan = KeyScan {
+                        key,
+                        prefix: &[],
+                        lower,
+                        upper,
+                        direction,
+                    };
+                    check(&mut *reader, &table, &rows, &scan);
+                }
+            }
+            for probe in &probes {
+                let prefix = std::slice::from_ref(probe);
+                let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
+                let scan = KeyScan {
+                    key: Key::Index(0),
+                    prefix,
+                    lower,
+                    upper,
+                    direction,
+                };
+                check(&mut *reader, &table, &rows, &scan);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_primary_key_scan_gives_the_range_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let kinds = [TEXT, INT];
+    for count in 1..=2 {
+        let table = table_of(&format!("keys{count}"), &kinds[..count], &[]);
+        let mut tx = begin(&backend);
+        tx.create(&table).unwrap();
+        let mut rows = Vec::new();
+        for first in [Value::text("b"), Value::Null, Value::text("a"), Value::Null] {
+            for second in [Value::Int(3), Value::Null, Value::Int(-1), Value::Null] {
+                let key = [first.clone(), second][..count].to_vec();
+                let refs: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+                let row = RowWrite {
+                    key: Some(&refs),
+                    payload: b"p",
+                    entries: &[],
+                };
+                if let Ok(row_id) = tx.insert(&table, &row) {
+                    rows.push((row_id.0, key));
+                }
+            }
+        }
+        let probes = [
+            Value::Null,
+            Value::text("a"),
+            Value::text("b"),
+            Value::Int(-1),
+            Value::Int(3),
+        ];
+        let mut prefixes = vec![vec![]];
+        prefixes.extend(probes.iter().map(|probe| vec![probe.clone()]));
+        for a in &probes[..if count == 2 { 3 } else { 0 }] {
+            prefixes.extend(probes.iter().map(|b| vec![a.clone(), b.clone()]));
+        }
+        for prefix in &prefixes {
+            for direction in BOTH {
+                for lower in bounds(&probes) {
+                    for upper in bounds(&probes) {
+                        let scan = KeyScan {
+                            key: Key::Primary,
+                            prefix,
+                            lower,
+                            upper,
+                            direction,
+                        };
+                        check(&mut *tx, &table, &rows, &scan);
+                    }
+                }
+            }
+        }
+    }
+}

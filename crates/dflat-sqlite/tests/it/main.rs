@@ -1,0 +1,24 @@
+//! The SQLite backend, seen through the storage seam and through plain SQL.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails is a test that fails, in what tests share too"
+)]
+
+mod file;
+mod hostile;
+mod key_scan;
+mod law;
+mod layout;
+mod raw;
+mod sample;
+
+// The crate's own wrappers serve as the second, plain connection.
+#[allow(
+    dead_code,
+    missing_docs,
+    unused_imports,
+    unreachable_pub,
+    reason = "the tests use a part of it"
+)]
+#[path = "../../src/ffi/mod.rs"]
+mod ffi;

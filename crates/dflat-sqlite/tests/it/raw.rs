@@ -1,0 +1,51 @@
+//! A plain connection, as another program would have it.
+
+use std::fs::OpenOptions;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::ffi::{Access, Connection};
+
+pub(crate) struct Raw(Connection);
+
+impl Raw {
+    /// Opens a file, or creates an empty one.
+    pub(crate) fn open(path: &Path) -> Self {
+        let mut options = OpenOptions::new();
+        let _ = options.write(true).create_new(true).open(path);
+        let mut connection = Connection::open(path, Access::ReadWrite).unwrap();
+        connection.set_busy_timeout(std::time::Duration::from_secs(10));
+        Self(connection)
+    }
+
+    pub(crate) fn execute(&mut self, sql: &str) {
+        self.0
+            .execute(sql)
+            .unwrap_or_else(|fault| panic!("{sql}: {fault}"));
+    }
+
+    /// The rows of a query, each as text, its columns joined with `|`.
+    pub(crate) fn rows(&mut self, columns: &[&str], rest: &str) -> Vec<String> {
+        let columns: Vec<String> = columns.iter().map(|c| format!("quote({c})")).collect();
+        let sql = format!(
+            "SELECT CAST({} AS BLOB) {rest}",
+            columns.join(" || '|' || ")
+        );
+        let statement = self.0.prepare(&sql).unwrap();
+        let mut rows = Vec::new();
+        self.0
+            .query(statement, [], |columns| {
+                let text = columns.blob(0)?.unwrap_or_default();
+                rows.push(String::from_utf8(text.to_vec()).unwrap());
+                Ok(ControlFlow::Continue(()))
+            })
+            .unwrap();
+        self.0.forget_statements();
+        rows
+    }
+
+    /// Type, name and definition of all that the schema has, in order.
+    pub(crate) fn schema(&mut self) -> Vec<String> {
+        self.rows(&["type", "name", "sql"], "FROM sqlite_schema ORDER BY name")
+    }
+}
