@@ -174,7 +174,13 @@ fn report_unknown(scope: &Scope, attribute: &Attribute, sink: &mut Sink) {
         .map(|(known, ..)| *known)
         .chain(IGNORED.iter().copied());
     let declared = scope.attributes.iter().take(100).map(String::as_str);
-    let help = match closest(&name.text, known.chain(declared)) {
+    // Too far away to be found by its letters.
+    let similar = if name.text == "version" {
+        Some("v")
+    } else {
+        None
+    };
+    let help = match similar.or_else(|| closest(&name.text, known.chain(declared))) {
         Some(similar) => format!("did you mean `{similar}`?"),
         None => format!("declare it if it is your own: `attribute {:?};`", name.text),
     };

@@ -99,9 +99,8 @@ fn report_ids(
         }
     }
     taken.sort_by_key(|(slot, span, _)| (*slot, span.range.start));
-    let mut free = 0;
     let mut before: Option<&(i128, &Span, &Field)> = None;
-    for entry in &taken {
+    for (free, entry) in (0i128..).zip(&taken) {
         let (slot, span, field) = entry;
         if *slot != free {
             let is_union = width(draft, field.ty) == 2;
@@ -126,7 +125,6 @@ fn report_ids(
             });
             return;
         }
-        free += 1;
         before = Some(entry);
     }
 }

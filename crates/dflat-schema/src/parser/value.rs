@@ -6,8 +6,10 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::lexer::TokenKind;
 use crate::schema::Span;
 
+type Function = fn(f64) -> f64;
+
 /// flatc's functions on floats; angles in radians unless named otherwise.
-const FUNCTIONS: [(&str, fn(f64) -> f64); 8] = [
+const FUNCTIONS: [(&str, Function); 8] = [
     ("deg", f64::to_degrees),
     ("rad", f64::to_radians),
     ("sin", f64::sin),

@@ -54,7 +54,7 @@ impl Draft<'_> {
         } else if let Element::Definition(id) = element
             && let Err(diagnostic) = self.zero(field, id)
         {
-            sink.push(*diagnostic);
+            sink.push(diagnostic.help("add a value 0 to the enum, or use its base type here"));
         }
     }
 

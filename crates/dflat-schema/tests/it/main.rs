@@ -1,5 +1,11 @@
 //! Tests of the schema compiler through its public interface.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
 mod descriptor;
 mod dump;
 mod fixture;
