@@ -1,7 +1,8 @@
 //! Differential test: vtable offsets and struct layouts equal those of `flatc`.
 //!
 //! Each sound schema is given to `flatc --cpp` with Dflat's attributes declared; the offsets are read from the
-//! generated constants (`VT_NAME = 4`), and sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
+//! generated constants (`VT_NAME = 4`), those of structs from their members and explicit padding, sizes from
+//! `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
 //! `flatc`, unless the environment says `DFLAT_REQUIRE_FLATC=1`.
 
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ fn ours(schema: &Schema) -> Layout {
             DefinitionKind::Struct(found) => {
                 numbers.insert("size".to_owned(), found.size);
                 numbers.insert("align".to_owned(), found.align);
+                for field in &found.fields {
+                    numbers.insert(field.name.to_uppercase(), field.offset);
+                }
             }
             _ => continue,
         }
@@ -52,7 +56,8 @@ fn theirs(header: &str) -> Layout {
     let mut layout = Layout::new();
     let mut namespace: Vec<&str> = Vec::new();
     let mut current = String::new();
-    let mut align = 0;
+    let (mut align, mut offset, mut private) = (0, 0, false);
+    let mut members = BTreeMap::new();
     let full = |namespace: &[&str], name: &str| {
         let mut parts = namespace.to_vec();
         parts.push(name);
@@ -69,11 +74,24 @@ fn theirs(header: &str) -> Layout {
             namespace.pop();
         } else if let Some(rest) = line.strip_prefix("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(") {
             align = rest.split(')').next().unwrap().parse().unwrap();
+            offset = 0;
+            members = BTreeMap::new();
+            private = true;
+        } else if line == "public:" {
+            private = false;
+        } else if private && line.ends_with(';') {
+            for member in line.split_terminator(';') {
+                let (name, size) = member_of(member.trim(), &namespace, &layout);
+                members.insert(name, offset);
+                offset += size;
+            }
         } else if let Some(rest) = line.strip_prefix("FLATBUFFERS_STRUCT_END(") {
             let (name, size) = rest.trim_end_matches(");").split_once(", ").unwrap();
             let numbers = layout.entry(full(&namespace, name)).or_default();
             numbers.insert("size".to_owned(), size.parse().unwrap());
             numbers.insert("align".to_owned(), align);
+            members.retain(|name, _| !name.starts_with("PADDING"));
+            numbers.append(&mut members);
         } else if line.contains(" FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {") {
             let name = line.split(' ').nth(1).unwrap().trim_end_matches('_');
             current = full(&namespace, name);
@@ -89,6 +107,29 @@ fn theirs(header: &str) -> Layout {
         }
     }
     layout
+}
+
+/// The name and size of a struct's member, such as `float b_[3]`. Padding is a member too.
+fn member_of(member: &str, namespace: &[&str], layout: &Layout) -> (String, u32) {
+    let (ty, name) = member.split_once(' ').unwrap();
+    let (name, length) = match name.trim_end_matches(']').split_once('[') {
+        Some((name, length)) => (name, length.parse().unwrap()),
+        None => (name, 1),
+    };
+    let size = match ty {
+        "int8_t" | "uint8_t" => 1,
+        "int16_t" | "uint16_t" => 2,
+        "int32_t" | "uint32_t" | "float" => 4,
+        "int64_t" | "uint64_t" | "double" => 8,
+        inner => {
+            let near = format!("{}.{inner}", namespace.join("."));
+            let found = layout.get(near.trim_start_matches('.'));
+            found
+                .or_else(|| layout.get(&inner.replace("::", ".")))
+                .unwrap()["size"]
+        }
+    };
+    (name.trim_end_matches('_').to_uppercase(), size * length)
 }
 
 /// Takes away the constants of type codes, which stand two bytes before their unions.
