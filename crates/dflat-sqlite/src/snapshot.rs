@@ -85,6 +85,13 @@ impl Snapshot for SqliteSnapshot {
         outcome
     }
 
+    fn pin(&mut self) -> Result<()> {
+        match self.state {
+            State::Unpinned => self.ready().map(drop),
+            State::Latest | State::Pinned => Ok(()),
+        }
+    }
+
     fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
         let Some(session) = self.ready()? else {
             return Ok(vec![IndexState::Ready; table.indexes.len()]);

@@ -105,6 +105,7 @@ impl Loss for WriteError {
     fn error(&self) -> Option<&Error> {
         match self {
             Self::Conflict(_) => None,
+            Self::Failed(error) if error.kind() == ErrorKind::NotFound => None,
             Self::Failed(error) => Some(error),
         }
     }
@@ -172,7 +173,8 @@ impl WriteTransaction for SqliteTransaction {
                     .run(entry, operation, params)
                     .map_err(|fault| refused(fault, table, "update", Key::Primary))?;
                 if session.connection.changes_count() == 0 {
-                    return Err(bad_argument(table, "the row to update does not exist"));
+                    let message = format!("cannot update {}: there is no row {row_id}", table.name);
+                    return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
                 session.put_entries(table, entry, row_id, row.entries)
             })
@@ -240,12 +242,14 @@ impl Session {
         let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
         self.control(Control::Savepoint).map_err(fail)?;
         let outcome = work(self, entry);
-        if matches!(outcome, Err(WriteError::Conflict(_))) {
+        if let Err(error) = &outcome {
+            if error.error().is_some() {
+                // The transaction is lost, and will be rolled back as a whole.
+                return outcome;
+            }
             self.control(Control::RollbackToSavepoint).map_err(fail)?;
         }
-        if !matches!(outcome, Err(WriteError::Failed(_))) {
-            self.control(Control::ReleaseSavepoint).map_err(fail)?;
-        }
+        self.control(Control::ReleaseSavepoint).map_err(fail)?;
         outcome
     }
 
@@ -315,5 +319,91 @@ fn refused(fault: Fault, table: &Table, verb: &str, key: Key) -> WriteError {
         WriteError::Conflict(Conflict { key })
     } else {
         WriteError::Failed(fault.error(format_args!("cannot {verb} {}", table.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use dflat_engine::storage::{Backend, Source, View};
+    use dflat_model::{Field, FieldKind, Scalar, TableDescriptor, Value};
+
+    use super::*;
+    use crate::options::SqliteOptions;
+
+    fn count(backend: &Arc<SqliteBackend>, table: &Table) -> usize {
+        let mut count = 0;
+        let plan = ScanPlan {
+            table,
+            source: Source::Rows,
+        };
+        let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
+        let mut visit = |_: Row<'_>| {
+            count += 1;
+            ControlFlow::Continue(())
+        };
+        snapshot.scan(&plan, &mut visit).unwrap();
+        count
+    }
+
+    fn insert(tx: &mut dyn WriteTransaction, table: &Table, key: i64) -> Result<RowId, WriteError> {
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(key)]),
+            payload: &[7; 3000],
+            entries: &[],
+        };
+        tx.insert(table, &row)
+    }
+
+    fn limit_pages(backend: &SqliteBackend, count: i64) {
+        let mut session = backend.take_writer().unwrap();
+        let sql = format!("PRAGMA max_page_count = {count}");
+        session.connection.execute(&sql).unwrap();
+        backend.return_writer(Some(session));
+    }
+
+    /// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the disk.
+    #[test]
+    fn a_full_disk_keeps_nothing_of_the_transaction() {
+        let table = Table::new(TableDescriptor {
+            name: Cow::Borrowed("large"),
+            type_name: Cow::Borrowed("Large"),
+            primary_key: Cow::Owned(vec![Field {
+                name: Cow::Borrowed("id"),
+                steps: Cow::Borrowed(&[]),
+                kind: FieldKind::Scalar(Scalar::I64),
+                default: Value::Int(0),
+            }]),
+            indexes: Cow::Borrowed(&[]),
+            types: Cow::Borrowed(&[]),
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+        let mut tx = Arc::clone(&backend).begin().unwrap();
+        tx.create(&table).unwrap();
+        insert(&mut *tx, &table, 0).unwrap();
+        tx.commit().unwrap();
+
+        limit_pages(&backend, 50);
+        let mut tx = Arc::clone(&backend).begin().unwrap();
+        let failed = (1..1000).find_map(|key| insert(&mut *tx, &table, key).err());
+        let Some(WriteError::Failed(error)) = failed else {
+            panic!("{failed:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        // A write after that must not be committed on its own.
+        assert!(insert(&mut *tx, &table, 5000).is_err());
+        assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(count(&backend, &table), 1);
+
+        // The connection that failed was replaced, and the limit with it.
+        let mut tx = Arc::clone(&backend).begin().unwrap();
+        for key in 1..200 {
+            insert(&mut *tx, &table, key).unwrap();
+        }
+        tx.commit().unwrap();
+        assert_eq!(count(&backend, &table), 200);
     }
 }

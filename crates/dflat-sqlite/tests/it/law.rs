@@ -57,10 +57,13 @@ fn law_1_even_a_scan_of_nothing_fixes_the_state() {
 
     let mut by_no_rows = snapshot(&backend, View::Pinned);
     assert!(ids(&mut *by_no_rows, &post(), Source::RowIds(&[])).is_empty());
+    let mut by_pin = snapshot(&backend, View::Pinned);
+    by_pin.pin().unwrap();
     let mut tx = begin(&writer);
     insert_post(&mut *tx, ("d", 5, None)).unwrap();
     tx.commit().unwrap();
     assert_eq!(ids(&mut *by_no_rows, &post(), Source::Rows), [1, 2, 3]);
+    assert_eq!(ids(&mut *by_pin, &post(), Source::Rows), [1, 2, 3]);
 }
 
 #[test]
@@ -143,6 +146,26 @@ fn law_4_a_conflict_changes_nothing_and_the_transaction_goes_on() {
     insert_post(&mut *tx, ("d", 1, Some("d"))).unwrap();
     tx.commit().unwrap();
     assert_eq!(latest_ids(&backend, &table).len(), 4);
+}
+
+#[test]
+fn an_update_of_no_row_changes_nothing_and_the_transaction_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = three_posts(&directory.path().join("a.db"));
+    let mut tx = begin(&backend);
+    let row = RowWrite {
+        key: None,
+        payload: b"new",
+        entries: &entries(99, Some("new")),
+    };
+    match tx.update(&post(), RowId(9), &row) {
+        Err(WriteError::Failed(error)) => assert_eq!(error.kind(), ErrorKind::NotFound),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(tx.index_states(&post()).unwrap(), [IndexState::Ready; 2]);
+    insert_post(&mut *tx, ("d", 1, Some("new"))).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(latest_ids(&backend, &post()), [1, 2, 3, 4]);
 }
 
 #[test]
