@@ -4,6 +4,7 @@
 pub mod architecture;
 pub mod columns;
 pub mod dependencies;
+pub mod documented_paths;
 pub mod floors;
 pub mod machine_paths;
 pub mod markdown;
@@ -49,6 +50,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
         text_of(&files, public_items::PATH),
         &public_items,
     ));
+    findings.extend(documented_paths::check(&files));
     for file in &files {
         findings.extend(source_files::check(file));
         findings.extend(markdown::check(file));
