@@ -29,6 +29,8 @@ pub enum ErrorKind {
     /// Another object has the same primary key or the same value of a unique field. The transaction
     /// stays usable: change the object, use an upsert, or give up.
     AlreadyExists,
+    /// The object to change does not exist any more. The transaction stays usable.
+    NotFound,
     /// The transaction was aborted, by `abort` or by an earlier error that its message names.
     Aborted,
     /// The transaction used a type that `perform_changes` was not given. Add it to the list.

@@ -3,11 +3,100 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use crate::Object;
+use dflat_engine::object::Writer;
+use dflat_engine::transaction::Change;
+
+use crate::codegen::{Encoder, Handle};
+use crate::{Object, Result, TransactionContext};
 
 /// A change to an object of type `T`: its creation, an update, an upsert or its deletion.
+///
+/// It holds the object's values as they are to be; change them through it before it is submitted.
+/// Generated code names it `PostChangeRequest` for the type `Post`.
+///
+/// A request belongs to the transaction it was made for: [`change`](Self::change) and
+/// [`deletion`](Self::deletion) look their object up there.
 pub struct ChangeRequest<T: Object> {
     data: T::Data,
+    kind: Kind,
+}
+
+enum Kind {
+    Creation,
+    Upsert,
+    Update(Handle),
+    Deletion(Handle),
+}
+
+impl<T: Object> ChangeRequest<T> {
+    /// The creation of an object with these values.
+    ///
+    /// Submitting it fails with [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if there
+    /// is an object with its primary key.
+    #[must_use]
+    pub fn creation(data: T::Data) -> Self {
+        Self {
+            data,
+            kind: Kind::Creation,
+        }
+    }
+
+    /// The creation of an object with these values, or, if there is one with its primary key, the
+    /// replacement of all its values.
+    #[must_use]
+    pub fn upsert(data: T::Data) -> Self {
+        Self {
+            data,
+            kind: Kind::Upsert,
+        }
+    }
+
+    /// An update of an object, which starts from its latest values, not from those that `object` shows;
+    /// `None` if it was deleted.
+    ///
+    /// # Errors
+    /// As [`TransactionContext::get`].
+    pub fn change(tx: &TransactionContext<'_>, object: &T) -> Result<Option<Self>> {
+        let latest = tx.latest(object)?;
+        Ok(latest.map(|latest| {
+            let data = T::from_handle(latest.clone()).to_data();
+            Self {
+                data,
+                kind: Kind::Update(latest),
+            }
+        }))
+    }
+
+    /// The deletion of an object; `None` if it was deleted already.
+    ///
+    /// # Errors
+    /// As [`TransactionContext::get`].
+    pub fn deletion(tx: &TransactionContext<'_>, object: &T) -> Result<Option<Self>> {
+        let latest = tx.latest(object)?;
+        Ok(latest.map(|latest| Self {
+            data: T::Data::default(),
+            kind: Kind::Deletion(latest),
+        }))
+    }
+
+    /// Encodes the request and hands it to `submit`.
+    pub(crate) fn lower<R>(
+        &self,
+        writer: &mut Writer,
+        submit: impl FnOnce(&Change<'_>) -> Result<R>,
+    ) -> Result<R> {
+        if let Kind::Deletion(base) = &self.kind {
+            return submit(&Change::Delete { base });
+        }
+        Encoder::encode_root(writer, &self.data);
+        let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
+        let payload = writer.finish().map_err(named)?;
+        submit(&match &self.kind {
+            Kind::Creation => Change::Create { payload },
+            Kind::Upsert => Change::Upsert { payload },
+            Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
+        })
+    }
 }
 
 impl<T: Object> Deref for ChangeRequest<T> {
@@ -29,6 +118,12 @@ where
     T::Data: fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ChangeRequest").field(&self.data).finish()
+        let kind = match &self.kind {
+            Kind::Creation => "Creation",
+            Kind::Upsert => "Upsert",
+            Kind::Update(_) => "Update",
+            Kind::Deletion(_) => "Deletion",
+        };
+        f.debug_tuple(kind).field(&self.data).finish()
     }
 }

@@ -1,13 +1,28 @@
 //! An embedded object database: FlatBuffers schemas, SQLite storage, typed queries, live results.
 
-mod change_request;
 #[doc(hidden)]
 pub mod codegen;
+
+mod change_request;
+mod fetch;
+mod fetched_result;
 mod object;
+mod observe;
 mod query;
+mod snapshot;
+mod transaction;
+mod transaction_handle;
+mod workspace;
 
 pub use change_request::ChangeRequest;
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{RowId, Table};
+pub use fetch::Fetch;
+pub use fetched_result::FetchedResult;
 pub use object::Object;
+pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};
 pub use query::{Field, FieldType, Operand, Order, Predicate};
+pub use snapshot::Snapshot;
+pub use transaction::{TransactionContext, UpdatedObject};
+pub use transaction_handle::TransactionHandle;
+pub use workspace::Workspace;

@@ -17,12 +17,15 @@
 //! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL included.
 //! 10. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
 
+mod memory;
+
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use dflat_model::{Direction, RowId, Table, Value, ValueRef};
 
 use crate::error::{Error, Result};
+pub use memory::MemoryBackend;
 
 /// A place where objects are stored.
 pub trait Backend: Send + Sync + 'static {
@@ -75,6 +78,14 @@ pub trait Snapshot: Send {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
+    /// Fixes the view of a pinned snapshot that was not scanned yet, as its first scan would.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    fn pin(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// The state of each of the table's indexes, in their order, as this snapshot sees them.
     ///
     /// # Errors
@@ -99,6 +110,7 @@ pub trait WriteTransaction: Snapshot {
     /// Replaces a row. Only the key, if given, and the index entries given are changed.
     ///
     /// # Errors
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is changed.
     /// A conflict if the new key or a unique value exists; else as writing the file can fail.
     fn update(
         &mut self,

@@ -38,10 +38,10 @@ scalar_elements!(bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
 
 impl VectorElement for str {
     const SIZE: usize = 4;
-    type Item<'a> = &'a str;
+    type Item<'a> = &'a Self;
 
     #[inline]
-    fn at<'a>(vector: &VectorView<'a>, index: usize) -> Option<&'a str> {
+    fn at<'a>(vector: &VectorView<'a>, index: usize) -> Option<&'a Self> {
         vector.text(index).ok()
     }
 }

@@ -46,6 +46,9 @@ impl FieldType for str {
     }
 }
 
+/// Names the types without owning values of them.
+type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
+
 /// A field of objects of type `R`, with values of type `T`.
 ///
 /// Generated code has one for each field that queries can use, such as `Post::TITLE` of type
@@ -57,7 +60,7 @@ impl FieldType for str {
 /// numbers.
 pub struct Field<R, T: ?Sized> {
     inner: dflat_model::Field,
-    types: PhantomData<fn() -> (R, Box<T>)>,
+    types: Types<R, T>,
 }
 
 impl<R, T: FieldType + ?Sized> Field<R, T> {

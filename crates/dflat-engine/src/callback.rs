@@ -1,0 +1,62 @@
+//! Marks the threads that run user code on behalf of the engine.
+//!
+//! While a handler or a callback runs, waiting for another transaction could wait for oneself. The mark
+//! lets every blocking call refuse, instead of hanging.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, ErrorKind, Result};
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Mark;
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Runs user code on this thread, marked; a panic comes back as an error.
+///
+/// # Errors
+/// [`ErrorKind::Panicked`] if `code` panics.
+pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
+    DEPTH.set(DEPTH.get() + 1);
+    let _mark = Mark;
+    // The closure is consumed, and what it shares with others is guarded by locks that recover.
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        Error::new(
+            ErrorKind::Panicked,
+            format!("{what} panicked: {}", panic_message(&*panic)),
+        )
+    })
+}
+
+/// Whether this thread runs a handler or a callback.
+#[must_use]
+pub fn is_running() -> bool {
+    DEPTH.get() > 0
+}
+
+/// Refuses a blocking call inside a handler or a callback.
+///
+/// # Errors
+/// [`ErrorKind::WouldDeadlock`] if this thread runs one.
+pub fn forbid_blocking(call: &str) -> Result<()> {
+    if is_running() {
+        let message = format!("cannot {call} inside a transaction's handler or a callback");
+        return Err(Error::new(ErrorKind::WouldDeadlock, message));
+    }
+    Ok(())
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

@@ -1,0 +1,35 @@
+//! What a committed transaction changed.
+
+use dflat_model::{CommitSeq, RowId, Table};
+
+use crate::object::Object;
+
+/// The changes of one commit. It exists only for a committed transaction, it is complete, and a row
+/// appears once, with its state before and after.
+#[derive(Clone, Debug)]
+pub struct ChangeSet {
+    /// The commit.
+    pub seq: CommitSeq,
+    /// The tables changed, each once.
+    pub tables: Vec<TableChanges>,
+}
+
+/// The changes to one table.
+#[derive(Clone, Debug)]
+pub struct TableChanges {
+    /// The table.
+    pub table: Table,
+    /// The rows changed, by ascending row id.
+    pub rows: Vec<RowChange>,
+}
+
+/// The change to one row; never absent both before and after.
+#[derive(Clone, Debug)]
+pub struct RowChange {
+    /// The row.
+    pub row_id: RowId,
+    /// The object before, or `None` if the row was inserted.
+    pub before: Option<Object>,
+    /// The object after, or `None` if the row was deleted.
+    pub after: Option<Object>,
+}

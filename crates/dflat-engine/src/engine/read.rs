@@ -1,0 +1,152 @@
+//! Reading: on the caller's thread, from the latest commit, a snapshot, or the current transaction.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dflat_model::{CommitSeq, Query, Table, Value};
+
+use super::{Engine, shut_down};
+use crate::error::Result;
+use crate::fetch::{self, Fetched};
+use crate::object::Object;
+use crate::storage::{Snapshot, View};
+use crate::transaction;
+
+impl Engine {
+    /// Fetches the objects of a query. On a handler's thread this reads what its transaction sees.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`fetch::fetch`].
+    pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+        if let Some(transaction) = transaction::current(&self.inner.backend) {
+            let objects = transaction.fetch(table, query)?;
+            return Ok(Fetched {
+                objects,
+                seq: CommitSeq::default(),
+            });
+        }
+        // A shutdown in progress still lets the queued transactions' subscribers be told.
+        let seq = self.committed();
+        let mut snapshot = self.snapshot_of(fetch::view_for(table, query))?;
+        let objects = fetch::fetch(snapshot.as_mut(), table, query, seq)?;
+        Ok(Fetched { objects, seq })
+    }
+
+    /// Fetches the object with a primary key. On a handler's thread this reads what its transaction
+    /// sees.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        if let Some(transaction) = transaction::current(&self.inner.backend) {
+            return transaction.get(table, key);
+        }
+        let seq = self.committed();
+        let mut snapshot = self.snapshot_of(View::Latest)?;
+        fetch::get(snapshot.as_mut(), table, key, seq)
+    }
+
+    /// A view on the state as of now.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn snapshot(&self) -> Result<EngineSnapshot> {
+        let snapshot = self.unpinned_snapshot()?;
+        snapshot.read(|reader, _| reader.pin())?;
+        Ok(snapshot)
+    }
+
+    /// A view on the state as of the first fetch from it.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
+        self.refuse_if_closed("take a snapshot")?;
+        let reader = self.snapshot_of(View::Pinned)?;
+        let cell = Arc::new(SnapshotCell {
+            reader: Mutex::new(Some(Pinning { reader, seq: None })),
+        });
+        let mut snapshots = self
+            .inner
+            .snapshots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        snapshots.retain(|snapshot| snapshot.strong_count() > 0);
+        snapshots.push(Arc::downgrade(&cell));
+        Ok(EngineSnapshot {
+            cell,
+            engine: self.clone(),
+        })
+    }
+
+    pub(super) fn snapshot_of(&self, view: View) -> Result<Box<dyn Snapshot>> {
+        Arc::clone(&self.inner.backend).snapshot(view)
+    }
+
+    /// Ends all snapshots that are still held, so that closing need not wait for their owners.
+    pub(super) fn release_snapshots(&self) {
+        let mut snapshots = self
+            .inner
+            .snapshots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for snapshot in snapshots
+            .drain(..)
+            .filter_map(|snapshot| snapshot.upgrade())
+        {
+            *snapshot
+                .reader
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+}
+
+pub(super) struct SnapshotCell {
+    /// `None` once the engine is shut down.
+    reader: Mutex<Option<Pinning>>,
+}
+
+struct Pinning {
+    reader: Box<dyn Snapshot>,
+    /// The latest commit before the first read.
+    seq: Option<CommitSeq>,
+}
+
+/// A view on one state: all its fetches agree. Fetches from several threads take turns.
+pub struct EngineSnapshot {
+    cell: Arc<SnapshotCell>,
+    engine: Engine,
+}
+
+impl EngineSnapshot {
+    /// Fetches the objects of a query.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+        self.read(|reader, seq| {
+            fetch::fetch(reader, table, query, seq).map(|objects| Fetched { objects, seq })
+        })
+    }
+
+    /// Fetches the object with a primary key.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        self.read(|reader, seq| fetch::get(reader, table, key, seq))
+    }
+
+    fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, CommitSeq) -> Result<R>) -> Result<R> {
+        let mut cell = self
+            .cell
+            .reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(pinning) = cell.as_mut() else {
+            return Err(shut_down("fetch"));
+        };
+        let seq = *pinning.seq.get_or_insert_with(|| self.engine.committed());
+        read(pinning.reader.as_mut(), seq)
+    }
+}

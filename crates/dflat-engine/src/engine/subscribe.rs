@@ -1,0 +1,104 @@
+//! Subscribing: a registration takes its turn on the table like a transaction.
+
+use std::sync::Arc;
+
+use dflat_model::{Query, Table};
+
+use super::{Engine, shut_down};
+use crate::error::Result;
+use crate::fetch::{self, Fetched};
+use crate::object::Object;
+use crate::observe::{Callback, ObjectEvent, Subscription};
+use crate::storage::View;
+
+/// What a subscriber to a query knows already.
+pub enum Known {
+    /// A result it fetched: it is told if the result is out of date.
+    Result(Fetched),
+    /// Nothing: it is told the result first.
+    Nothing,
+}
+
+impl Engine {
+    /// Subscribes to an object. Transactions performed before this call are not told, unless the object
+    /// is older than what they did; those performed afterwards are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    pub fn observe_object(
+        &self,
+        table: &Table,
+        object: &Object,
+        callback: Box<dyn FnMut(ObjectEvent) + Send>,
+    ) -> Result<Subscription> {
+        let callback = Arc::new(Callback::new(callback));
+        let (id, subscription) = self.inner.registry.subscription(table, &callback);
+        let (engine, known, of) = (self.clone(), object.clone(), table.clone());
+        let register = move || {
+            let registry = &engine.inner.registry;
+            let latest = if is_current(&known, registry.changed(&of)) {
+                Ok(Some(known.clone()))
+            } else {
+                engine.snapshot_of(View::Latest).and_then(|mut snapshot| {
+                    fetch::find(snapshot.as_mut(), &of, known.row_id(), engine.committed())
+                })
+            };
+            // What can't be read now is followed from what is known.
+            let latest = latest.unwrap_or_else(|_| Some(known.clone()));
+            registry.add_object(id, &of, &known, latest, &callback);
+        };
+        self.enqueue(table, register)?;
+        Ok(subscription)
+    }
+
+    /// Subscribes to a query's result, in the order of calls as [`Engine::observe_object`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    pub fn observe_result(
+        &self,
+        table: &Table,
+        query: &Query,
+        known: Known,
+        callback: Box<dyn FnMut(Result<Fetched>) + Send>,
+    ) -> Result<Subscription> {
+        let callback = Arc::new(Callback::new(callback));
+        let (id, subscription) = self.inner.registry.subscription(table, &callback);
+        let (engine, of, query) = (self.clone(), table.clone(), query.clone());
+        let register = move || {
+            let registry = &engine.inner.registry;
+            let changed = registry.changed(&of);
+            let known = match known {
+                Known::Result(fetched) => Some(fetched),
+                Known::Nothing => None,
+            };
+            let current = known
+                .as_ref()
+                .filter(|known| known.seq.0 > 0 && known.seq >= changed);
+            let latest = match current {
+                Some(known) => Ok(known.clone()),
+                None => engine.fetch(&of, &query),
+            };
+            registry.add_result(id, (&of, &query), known.as_ref(), latest, &callback);
+        };
+        self.enqueue(table, register)?;
+        Ok(subscription)
+    }
+
+    fn enqueue(&self, table: &Table, register: impl FnOnce() + Send + 'static) -> Result<()> {
+        let queued = self
+            .inner
+            .scheduler
+            .enqueue([table.name.as_ref()], Box::new(register));
+        if queued {
+            Ok(())
+        } else {
+            Err(shut_down("subscribe"))
+        }
+    }
+}
+
+/// Whether an object reflects every commit to its table.
+fn is_current(object: &Object, changed: dflat_model::CommitSeq) -> bool {
+    object.seq().0 > 0 && object.seq() >= changed
+}

@@ -1,0 +1,142 @@
+//! Collects the rows of a scan in a query's order, up to its limit.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+use dflat_model::{CommitSeq, Order, Query, RowId, Table};
+
+use super::corrupt;
+use crate::error::Result;
+use crate::object::{Malformed, Object, ObjectBatch, field_value};
+use crate::query::compare_rows;
+use crate::storage::Row;
+
+/// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or, with
+/// a limit, the best so far, so that memory is bounded by the result.
+pub(super) struct Collector<'q> {
+    table: &'q Table,
+    order: &'q [Order],
+    limit: Option<usize>,
+    sorted: bool,
+    seq: CommitSeq,
+    batch: ObjectBatch<'q>,
+    best: BinaryHeap<Candidate<'q>>,
+}
+
+impl<'q> Collector<'q> {
+    pub(super) fn new(table: &'q Table, query: &'q Query, sorted: bool, seq: CommitSeq) -> Self {
+        Self {
+            table,
+            order: &query.order,
+            limit: query.limit,
+            sorted,
+            seq,
+            batch: ObjectBatch::new(table, seq),
+            best: BinaryHeap::new(),
+        }
+    }
+
+    /// Takes a row; breaks when no more are needed.
+    pub(super) fn push(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
+        match self.limit {
+            Some(limit) if !self.sorted => self.push_candidate(row, limit)?,
+            _ => self.batch.push(row.row_id, row.payload)?,
+        }
+        Ok(if self.is_full() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Whether no further row can matter.
+    pub(super) fn is_full(&self) -> bool {
+        self.sorted && self.limit.is_some_and(|limit| self.batch.len() >= limit)
+    }
+
+    fn push_candidate(&mut self, row: Row<'_>, limit: usize) -> Result<(), Malformed> {
+        for key in self.order {
+            field_value(row.payload, &key.field)?;
+        }
+        let worse = |worst: &Candidate<'_>| {
+            let ordering = compare_rows(
+                self.order,
+                (row.row_id, row.payload),
+                (worst.row_id, &worst.payload),
+            );
+            ordering.is_ok_and(Ordering::is_gt)
+        };
+        if self.best.len() == limit {
+            if self.best.peek().is_some_and(worse) {
+                return Ok(());
+            }
+            self.best.pop();
+        }
+        let payload = row.payload.into();
+        self.best.push(Candidate {
+            order: self.order,
+            row_id: row.row_id,
+            payload,
+        });
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Vec<Object>> {
+        for candidate in std::mem::take(&mut self.best).into_sorted_vec() {
+            let pushed = self.batch.push(candidate.row_id, &candidate.payload);
+            pushed.map_err(|_| corrupt(self.table, candidate.row_id))?;
+        }
+        let sorted = self.sorted || self.limit.is_some();
+        let mut objects = self.batch.finish();
+        debug_assert!(objects.iter().all(|object| object.seq() == self.seq));
+        if !sorted {
+            sort(&mut objects, self.order);
+        }
+        Ok(objects)
+    }
+}
+
+/// Sorts objects by an order. They are verified, so that every key can be read.
+pub(super) fn sort(objects: &mut [Object], order: &[Order]) {
+    if order.is_empty() {
+        objects.sort_by_key(Object::row_id);
+        return;
+    }
+    objects.sort_by(|a, b| {
+        let ordering = compare_rows(order, (a.row_id(), a.payload()), (b.row_id(), b.payload()));
+        ordering.unwrap_or(Ordering::Equal)
+    });
+}
+
+/// A row that may be among the first of the order; its keys are readable.
+struct Candidate<'q> {
+    order: &'q [Order],
+    row_id: RowId,
+    payload: Box<[u8]>,
+}
+
+impl Ord for Candidate<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ordering = compare_rows(
+            self.order,
+            (self.row_id, &self.payload),
+            (other.row_id, &other.payload),
+        );
+        ordering.unwrap_or(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for Candidate<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate<'_> {}

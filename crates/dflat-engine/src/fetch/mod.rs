@@ -1,0 +1,146 @@
+//! Fetching: a query and a snapshot in, objects out.
+//!
+//! The plan says which rows to scan and what is left to check; the residual predicate, the order and
+//! the limit are applied here, on any backend the same. An index changes how long a fetch takes and
+//! never what it returns.
+
+mod collect;
+mod plan;
+
+use std::ops::ControlFlow;
+
+use dflat_model::{CommitSeq, Query, RowId, Table, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Object;
+use crate::query::evaluate;
+use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
+
+use collect::Collector;
+pub use plan::{AccessPath, Plan};
+
+/// The objects of a query, in order, and the latest commit that is certain to be reflected in them.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The objects.
+    pub objects: Vec<Object>,
+    /// The commit.
+    pub seq: CommitSeq,
+}
+
+/// The view that a query needs: one that tells index states and rows at the same moment if it may use
+/// an index, else the cheapest.
+#[must_use]
+pub fn view_for(table: &Table, query: &Query) -> View {
+    if plan::may_use_index(table, query) {
+        View::Pinned
+    } else {
+        View::Latest
+    }
+}
+
+/// Fetches the objects of a query.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] for a row that a predicate, an order or verification cannot read; else as
+/// the backend's scan.
+pub fn fetch(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    seq: CommitSeq,
+) -> Result<Vec<Object>> {
+    let states = match view_for(table, query) {
+        View::Pinned => snapshot.index_states(table)?,
+        View::Latest => Vec::new(),
+    };
+    let plan = Plan::new(table, query, &states);
+    let mut collector = Collector::new(table, query, plan.sorted, seq);
+    if query.limit == Some(0) {
+        return collector.finish();
+    }
+    for source in plan.sources() {
+        let mut failure = None;
+        snapshot.scan(&ScanPlan { table, source }, &mut |row| {
+            let step = qualifies(&plan, row).and_then(|qualifies| {
+                if qualifies {
+                    collector.push(row)
+                } else {
+                    Ok(ControlFlow::Continue(()))
+                }
+            });
+            step.unwrap_or_else(|_| {
+                failure = Some(corrupt(table, row.row_id));
+                ControlFlow::Break(())
+            })
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if collector.is_full() {
+            break;
+        }
+    }
+    collector.finish()
+}
+
+fn qualifies(plan: &Plan, row: Row<'_>) -> Result<bool, crate::object::Malformed> {
+    match &plan.residual {
+        None => Ok(true),
+        Some(residual) => Ok(evaluate(residual, row.payload)? == Some(true)),
+    }
+}
+
+/// Fetches the object with a primary key.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn get(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    key: &[Value],
+    seq: CommitSeq,
+) -> Result<Option<Object>> {
+    let source = plan::key_source(key);
+    one(snapshot, &ScanPlan { table, source }, seq)
+}
+
+/// Fetches the object with a row id.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn find(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    row_id: RowId,
+    seq: CommitSeq,
+) -> Result<Option<Object>> {
+    one(
+        snapshot,
+        &ScanPlan {
+            table,
+            source: Source::RowIds(&[row_id]),
+        },
+        seq,
+    )
+}
+
+fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, seq: CommitSeq) -> Result<Option<Object>> {
+    let mut found = None;
+    snapshot.scan(plan, &mut |row| {
+        let object = Object::new(plan.table, row.row_id, seq, row.payload);
+        found = Some(object.map_err(|_| corrupt(plan.table, row.row_id)));
+        ControlFlow::Break(())
+    })?;
+    found.transpose()
+}
+
+/// The error for a row whose bytes are not what the schema says.
+#[must_use]
+pub fn corrupt(table: &Table, row_id: RowId) -> Error {
+    let message = format!(
+        "cannot read {}: row {row_id} of table {} is damaged",
+        table.type_name, table.name
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}

@@ -1,0 +1,125 @@
+//! Building and running a query.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::fetch::Fetched;
+use dflat_engine::transaction::Transaction;
+use dflat_model::Query;
+
+use crate::{FetchedResult, Object, Order, Predicate, Result};
+
+/// A query for objects of type `T`, to be narrowed and then run.
+///
+/// Objects come in the order asked for; those that compare equal, and all if no order is asked for, by
+/// row id, which is the order of insertion.
+#[must_use = "a query does nothing until it is run"]
+pub struct Fetch<'w, T> {
+    source: Source<'w>,
+    query: Query,
+    object: PhantomData<fn() -> T>,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'w> {
+    Workspace(&'w Engine),
+    Snapshot(&'w EngineSnapshot),
+    Transaction(&'w Transaction),
+}
+
+impl<'w, T: Object> Fetch<'w, T> {
+    fn new(source: Source<'w>) -> Self {
+        Self {
+            source,
+            query: Query::default(),
+            object: PhantomData,
+        }
+    }
+
+    pub(crate) fn in_workspace(engine: &'w Engine) -> Self {
+        Self::new(Source::Workspace(engine))
+    }
+
+    pub(crate) fn in_snapshot(snapshot: &'w EngineSnapshot) -> Self {
+        Self::new(Source::Snapshot(snapshot))
+    }
+
+    pub(crate) fn in_transaction(transaction: &'w Transaction) -> Self {
+        Self::new(Source::Transaction(transaction))
+    }
+
+    /// Keeps the objects that meet a condition, beside those asked for before.
+    pub fn filter(mut self, predicate: Predicate<T>) -> Self {
+        let predicate = predicate.into_data();
+        self.query.predicate = Some(match self.query.predicate.take() {
+            None => predicate,
+            Some(before) => before.and(predicate),
+        });
+        self
+    }
+
+    /// Orders by a key, after those asked for before.
+    pub fn order_by(mut self, order: Order<T>) -> Self {
+        self.query.order.push(order.into_data());
+        self
+    }
+
+    /// Keeps the first `limit` objects of the order.
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.query.limit = Some(limit);
+        self
+    }
+
+    /// Runs the query.
+    ///
+    /// # Errors
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) in a transaction that was not given the
+    ///   type.
+    /// - Else as reading the file can fail.
+    ///
+    /// # Cost
+    /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if it
+    /// bounds an indexed field; else a scan of all objects. A limit stops a scan early if the order is
+    /// that of the rows scanned.
+    pub fn all(self) -> Result<FetchedResult<T>> {
+        let table = T::TABLE;
+        let fetched = match self.source {
+            Source::Workspace(engine) => engine.fetch(&table, &self.query),
+            Source::Snapshot(snapshot) => snapshot.fetch(&table, &self.query),
+            Source::Transaction(transaction) => {
+                transaction
+                    .fetch(&table, &self.query)
+                    .map(|objects| Fetched {
+                        objects,
+                        seq: dflat_model::CommitSeq::default(),
+                    })
+            }
+        }?;
+        Ok(FetchedResult::new(fetched, self.query))
+    }
+
+    /// Runs the query and gives its first object.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn first(self) -> Result<Option<T>> {
+        Ok(self.limit(1).all()?.first().cloned())
+    }
+
+    /// The engine and the query, if it was started from a workspace.
+    pub(crate) fn into_parts(self) -> (Option<&'w Engine>, Query) {
+        match self.source {
+            Source::Workspace(engine) => (Some(engine), self.query),
+            Source::Snapshot(_) | Source::Transaction(_) => (None, self.query),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Fetch<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fetch({})", self.query)
+    }
+}

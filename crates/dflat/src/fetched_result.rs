@@ -1,0 +1,90 @@
+//! The result of a query.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use dflat_engine::fetch::Fetched;
+use dflat_model::{CommitSeq, Query};
+
+use crate::Object;
+
+/// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any thread.
+///
+/// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads and
+/// about 20 bytes an object.
+pub struct FetchedResult<T> {
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T> {
+    objects: Vec<T>,
+    query: Query,
+    seq: CommitSeq,
+}
+
+impl<T: Object> FetchedResult<T> {
+    pub(crate) fn new(fetched: Fetched, query: Query) -> Self {
+        // The same layout: the conversion reuses the allocation.
+        let objects = fetched.objects.into_iter().map(T::from_handle).collect();
+        Self {
+            shared: Arc::new(Shared {
+                objects,
+                query,
+                seq: fetched.seq,
+            }),
+        }
+    }
+
+    /// The query that it is the result of.
+    pub(crate) fn query(&self) -> &Query {
+        &self.shared.query
+    }
+
+    /// The untyped result.
+    pub(crate) fn to_fetched(&self) -> Fetched {
+        let objects = self.iter().map(|object| object.handle().clone()).collect();
+        Fetched {
+            objects,
+            seq: self.shared.seq,
+        }
+    }
+}
+
+impl<T> Deref for FetchedResult<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.shared.objects
+    }
+}
+
+impl<T> Clone for FetchedResult<T> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for FetchedResult<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Compares the objects by value; not the query.
+impl<T: PartialEq> PartialEq for FetchedResult<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<'a, T> IntoIterator for &'a FetchedResult<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

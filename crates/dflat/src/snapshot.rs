@@ -1,0 +1,41 @@
+//! A view on one state of a workspace.
+
+use std::fmt;
+
+use dflat_engine::engine::EngineSnapshot;
+
+use crate::{Fetch, Object, Result};
+
+/// A view on one committed state: all that is fetched through it agrees, whatever is committed
+/// meanwhile. It does not block writers. While it is held, the write-ahead log can't be cut back.
+pub struct Snapshot {
+    inner: EngineSnapshot,
+}
+
+impl Snapshot {
+    pub(crate) fn new(inner: EngineSnapshot) -> Self {
+        Self { inner }
+    }
+
+    /// Starts a query on this state.
+    pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
+        Fetch::in_snapshot(&self.inner)
+    }
+
+    /// Fetches the object with a primary key.
+    ///
+    /// # Errors
+    /// As [`Fetch::all`].
+    pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
+        Ok(self
+            .inner
+            .get(&T::TABLE, &T::key_values(key))?
+            .map(T::from_handle))
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+//! The handle on a transaction that was queued.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use dflat_engine::callback;
+
+use crate::Result;
+
+/// A transaction that was queued: await it, [`wait`](Self::wait) for it, give it a
+/// [completion](Self::on_completion), or [`detach`](Self::detach) from it.
+///
+/// Dropping a handle does not cancel its transaction. A handle that is neither used nor detached gives a
+/// warning, because the error of a transaction that nobody looks at is lost.
+#[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
+pub struct TransactionHandle<R> {
+    shared: Arc<Shared<R>>,
+}
+
+struct Shared<R> {
+    state: Mutex<State<R>>,
+    done: Condvar,
+}
+
+type Completion<R> = Box<dyn FnOnce(Result<R>) + Send>;
+
+enum State<R> {
+    Running(Option<Waker>),
+    /// A completion takes the outcome.
+    Awaited(Completion<R>),
+    Done(Result<R>),
+    Taken,
+}
+
+/// The transaction's end of a handle.
+pub(crate) struct Completer<R> {
+    shared: Arc<Shared<R>>,
+}
+
+/// A handle and its other end.
+pub(crate) fn channel<R>() -> (Completer<R>, TransactionHandle<R>) {
+    let state = Mutex::new(State::Running(None));
+    let shared = Arc::new(Shared {
+        state,
+        done: Condvar::new(),
+    });
+    (
+        Completer {
+            shared: Arc::clone(&shared),
+        },
+        TransactionHandle { shared },
+    )
+}
+
+impl<R> Shared<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R> Completer<R> {
+    /// Gives the outcome to whoever waits for it.
+    pub(crate) fn complete(self, outcome: Result<R>) {
+        let mut state = self.shared.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Awaited(completion) => {
+                drop(state);
+                completion(outcome);
+            }
+            State::Running(waker) => {
+                *state = State::Done(outcome);
+                drop(state);
+                self.shared.done.notify_all();
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            State::Done(_) | State::Taken => {}
+        }
+    }
+}
+
+impl<R> TransactionHandle<R> {
+    /// Waits for the transaction and gives what its handler returned. When this returns, the commit is
+    /// done, and the callbacks of subscriptions that it concerns have returned.
+    ///
+    /// # Errors
+    /// - The handler's own error.
+    /// - [`Aborted`](crate::ErrorKind::Aborted) if the handler aborted.
+    /// - [`Panicked`](crate::ErrorKind::Panicked) if it panicked.
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) if the workspace was shut down before the call.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, whose turn
+    ///   the transaction may be waiting for. It runs all the same.
+    /// - An error that lost the transaction, or that of its commit: nothing of it is kept then.
+    pub fn wait(self) -> Result<R> {
+        let mut state = self.shared.lock();
+        if !matches!(*state, State::Done(_)) {
+            callback::forbid_blocking("wait for a transaction")?;
+        }
+        let running = |state: &mut State<R>| matches!(state, State::Running(_));
+        state = self
+            .shared
+            .done
+            .wait_while(state, running)
+            .unwrap_or_else(PoisonError::into_inner);
+        take(&mut state)
+    }
+
+    /// Calls `completion` with the outcome: on the transaction's thread, after its callbacks and before
+    /// those of the next transaction on its types; or on this thread, before this returns, if the
+    /// transaction has ended already. Inside it, nothing may block on another transaction.
+    pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
+        let mut state = self.shared.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Done(outcome) => {
+                drop(state);
+                completion(outcome);
+            }
+            _ => *state = State::Awaited(Box::new(completion)),
+        }
+    }
+
+    /// Lets the transaction run without looking at its outcome.
+    pub fn detach(self) {}
+}
+
+impl<R> Future for TransactionHandle<R> {
+    type Output = Result<R>;
+
+    /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once, with
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
+        let mut state = self.shared.lock();
+        if let State::Running(waker) = &mut *state {
+            if let Err(error) = callback::forbid_blocking("await a transaction") {
+                return Poll::Ready(Err(error));
+            }
+            match waker {
+                Some(waker) => waker.clone_from(context.waker()),
+                None => *waker = Some(context.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        Poll::Ready(take(&mut state))
+    }
+}
+
+/// Takes the outcome of a transaction that has ended.
+fn take<R>(state: &mut State<R>) -> Result<R> {
+    match std::mem::replace(state, State::Taken) {
+        State::Done(outcome) => outcome,
+        _ => {
+            let message = "cannot take a transaction's outcome twice";
+            Err(crate::Error::new(
+                crate::ErrorKind::InvalidArgument,
+                message,
+            ))
+        }
+    }
+}
+
+impl<R> fmt::Debug for TransactionHandle<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match *self.shared.lock() {
+            State::Running(_) | State::Awaited(_) => "running",
+            State::Done(_) | State::Taken => "done",
+        };
+        write!(f, "TransactionHandle({state})")
+    }
+}
