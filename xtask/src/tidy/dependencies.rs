@@ -1,4 +1,5 @@
-//! Every crate from outside that users of ours compile has a line in `ARCHITECTURE.md` that says why.
+//! Every crate from outside that users of ours compile has a line in `ARCHITECTURE.md` that says
+//! why.
 
 use std::collections::BTreeSet;
 

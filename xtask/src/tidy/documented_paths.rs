@@ -5,9 +5,9 @@ use crate::workspace::File;
 
 const DOCUMENTS: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
 
-/// Finds names of files and folders, in backticks, that stand neither in the repository's root nor in
-/// `crates`. A name counts as a path if it leads through `src` or `tests` and ends like a file of ours
-/// or a folder.
+/// Finds names of files and folders, in backticks, that stand neither in the repository's root nor
+/// in `crates`. A name counts as a path if it leads through `src` or `tests` and ends like a file
+/// of ours or a folder.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let exists = |path: &str| {
         files.iter().any(|file| {

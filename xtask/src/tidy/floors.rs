@@ -1,10 +1,10 @@
 //! Rooms and floors: who may use whom.
 //!
-//! The table is the fenced block `floors` of `ARCHITECTURE.md`. A line `name: a > b | c > d` says that
-//! `a` stands above `b` and `c`, which may not use each other, and these above `d`. A room may use
-//! rooms on lower floors only. `name` is a crate, whose top-level modules the rooms are, or `crates`,
-//! whose rooms are the published crates; several lines of the same name are read side by side, and an
-//! arrow must run down one of them. Tests are not bound by the table.
+//! The table is the fenced block `floors` of `ARCHITECTURE.md`. A line `name: a > b | c > d` says
+//! that `a` stands above `b` and `c`, which may not use each other, and these above `d`. A room may
+//! use rooms on lower floors only. `name` is a crate, whose top-level modules the rooms are, or
+//! `crates`, whose rooms are the published crates; several lines of the same name are read side by
+//! side, and an arrow must run down one of them. Tests are not bound by the table.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The list of the public items of the crate `dflat`, so that widening it is a visible decision.
 //!
 //! It is made from the text of the sources: what is `pub` there is public, because the lint
-//! `unreachable_pub` forbids the word elsewhere. Items that come from another crate of the workspace
-//! are listed with their members. The folder `codegen`, which serves generated code, is left out, as
-//! are hidden items and implementations of traits.
+//! `unreachable_pub` forbids the word elsewhere. Items that come from another crate of the
+//! workspace are listed with their members. The folder `codegen`, which serves generated code, is
+//! left out, as are hidden items and implementations of traits.
 
 mod item;
 
