@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use xtask::ci::{self, steps};
+use xtask::ci::{self, AfterFailure, steps};
 use xtask::tidy::{self, Mode};
 use xtask::{Result, workspace};
 
@@ -23,10 +23,11 @@ Tasks:
 const CI_HELP: &str = "\
 Runs every check, in order, and ends at the first that fails.
 
-Usage: cargo xtask ci [--list]
+Usage: cargo xtask ci [--keep-going | --list]
 
 Options:
-  --list  print the steps and their commands, and run none
+  --keep-going  run the other steps too after one has failed
+  --list        print the steps and their commands, and run none
 ";
 
 const TIDY_HELP: &str = "\
@@ -71,7 +72,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", "--help" | "-h"] => print(TIDY_HELP),
         ["licences", "--help" | "-h"] => print(LICENCES_HELP),
         ["install-flatc", "--help" | "-h"] => print(INSTALL_HELP),
-        ["ci"] => ci::run(&root, &steps::steps(&root)?),
+        ["ci"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::Stop),
+        ["ci", "--keep-going"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::GoOn),
         ["ci", "--list"] => {
             for step in steps::steps(&root)? {
                 println!("{:<20} {}", step.name, step.shell_line());

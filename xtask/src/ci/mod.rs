@@ -113,11 +113,20 @@ impl Step {
     }
 }
 
-/// Runs the steps until one fails.
+/// What to do after a step that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// End the run.
+    Stop,
+    /// Run the other steps too.
+    GoOn,
+}
+
+/// Runs the steps.
 ///
 /// # Errors
 /// The first step that failed, and how to repeat it.
-pub fn run(root: &Path, steps: &[Step]) -> Result<()> {
+pub fn run(root: &Path, steps: &[Step], after_failure: AfterFailure) -> Result<()> {
     let start = Instant::now();
     let mut rows = Vec::new();
     let mut outcome = Ok(());
@@ -140,8 +149,11 @@ pub fn run(root: &Path, steps: &[Step]) -> Result<()> {
         rows.push((step.name, duration, verdict));
         if let Err(error) = result {
             let line = step.shell_line();
-            outcome = Err(format!("{} failed: {error}\nrepeat it with: {line}", step.name).into());
-            break;
+            let text = format!("{} failed: {error}\nrepeat it with: {line}", step.name);
+            outcome = outcome.and(Err(text.into()));
+            if after_failure == AfterFailure::Stop {
+                break;
+            }
         }
     }
     println!("\n{}", summary(&rows, start.elapsed()));
@@ -160,7 +172,7 @@ fn summary(rows: &[(&str, Duration, &str)], total: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Invocation, Step, Work, run};
+    use super::{AfterFailure, Invocation, Step, Work, run};
     use std::path::Path;
 
     #[test]
@@ -183,7 +195,8 @@ mod tests {
             step("two", |_| Err("broken".into())),
             step("three", |_| unreachable!("a step ran after one failed")),
         ];
-        let error = run(Path::new("."), &steps).map_err(|error| error.to_string());
+        let error =
+            run(Path::new("."), &steps, AfterFailure::Stop).map_err(|error| error.to_string());
         let expected = "two failed: broken\nrepeat it with: cargo xtask two";
         assert_eq!(error, Err(expected.to_owned()));
     }
