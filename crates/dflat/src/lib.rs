@@ -3,6 +3,8 @@
 #[doc(hidden)]
 pub mod codegen;
 
+#[cfg(feature = "sqlite")]
+mod builder;
 mod change_request;
 mod fetch;
 mod fetched_result;
@@ -14,6 +16,8 @@ mod transaction;
 mod transaction_handle;
 mod workspace;
 
+#[cfg(feature = "sqlite")]
+pub use builder::{Concurrency, Durability, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{RowId, Table};

@@ -46,6 +46,64 @@ pub fn write_member<T: ScalarType>(out: &mut [u8], offset: usize, value: T) {
     }
 }
 
+/// Reads an enum of a struct; the default for a number that this code does not know.
+#[inline]
+#[must_use]
+pub fn read_enum_member<E: Enum + Default>(bytes: &[u8], offset: usize) -> E {
+    bytes
+        .get(offset..)
+        .and_then(E::Base::read)
+        .and_then(E::from_base)
+        .unwrap_or_default()
+}
+
+/// Writes an enum of a struct.
+#[inline]
+pub fn write_enum_member<E: Enum>(out: &mut [u8], offset: usize, value: E) {
+    write_member(out, offset, value.to_base());
+}
+
+/// Reads a struct inside a struct.
+#[inline]
+#[must_use]
+pub fn read_struct_member<S: Struct>(bytes: &[u8], offset: usize) -> S {
+    S::read(bytes.get(offset..).unwrap_or_default())
+}
+
+/// Writes a struct inside a struct.
+#[inline]
+pub fn write_struct_member<S: Struct>(out: &mut [u8], offset: usize, value: S) {
+    if let Some(place) = out.get_mut(offset..) {
+        value.write(place);
+    }
+}
+
+/// Reads an array of a struct, its elements with `read`.
+#[inline]
+#[must_use]
+pub fn read_array<T, const N: usize>(
+    bytes: &[u8],
+    offset: usize,
+    stride: usize,
+    read: fn(&[u8], usize) -> T,
+) -> [T; N] {
+    std::array::from_fn(|index| read(bytes, offset + index * stride))
+}
+
+/// Writes an array of a struct, its elements with `write`.
+#[inline]
+pub fn write_array<T: Copy>(
+    out: &mut [u8],
+    offset: usize,
+    stride: usize,
+    values: &[T],
+    write: fn(&mut [u8], usize, T),
+) {
+    for (index, value) in values.iter().enumerate() {
+        write(out, offset + index * stride, *value);
+    }
+}
+
 /// A FlatBuffers table of the schema, as an owned struct.
 pub trait Message: Sized + 'static {
     /// The view on one in a payload.

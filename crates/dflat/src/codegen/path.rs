@@ -52,6 +52,12 @@ impl<R> Path<R> {
         Field::from_parts(name, steps, default)
     }
 
+    /// The string that the path leads to: a union's member.
+    #[must_use]
+    pub fn text(self) -> Field<R, str> {
+        Field::from_parts(self.name, self.steps, Value::Null)
+    }
+
     /// The fields of a member of the union that the path leads to.
     #[must_use]
     pub fn member<U, M: UnionMember<U>>(&self) -> M::Fields<R> {

@@ -15,8 +15,18 @@ fn data(title: &str, priority: i32) -> PostData {
 }
 
 #[test]
-fn objects_are_created_read_changed_and_deleted() {
-    let workspace = Workspace::in_memory();
+fn the_tour_on_memory() {
+    tour(&Workspace::in_memory());
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn the_tour_on_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    tour(&Workspace::open(directory.path().join("post.db")).unwrap());
+}
+
+fn tour(workspace: &Workspace) {
     let created = workspace
         .perform_changes([Post::TABLE], |tx| {
             let text = TextContent {

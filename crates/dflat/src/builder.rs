@@ -1,0 +1,88 @@
+//! Opening a workspace with options.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dflat_engine::engine::EngineOptions;
+pub use dflat_engine::transaction::Concurrency;
+pub use dflat_sqlite::Durability;
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
+
+use crate::{Result, Workspace};
+
+/// Options of a workspace on a file; [`Workspace::builder`] makes one with the defaults.
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `open` is called"]
+pub struct WorkspaceBuilder {
+    path: PathBuf,
+    sqlite: SqliteOptions,
+    engine: EngineOptions,
+}
+
+impl WorkspaceBuilder {
+    /// When a commit survives a loss of power. Defaults to [`Durability::Normal`].
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.sqlite.durability = durability;
+        self
+    }
+
+    /// Whether transactions of disjoint types run at the same time. Defaults to
+    /// [`Concurrency::MultiWriter`].
+    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.engine.concurrency = concurrency;
+        self
+    }
+
+    /// How long to wait for another process that has the file locked. Defaults to 30 s.
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.sqlite.busy_timeout = timeout;
+        self
+    }
+
+    /// The most threads that run transactions, at least 1. Defaults to 64. Transactions of disjoint types
+    /// that wait for one another need a thread each.
+    pub fn threads_max(mut self, threads: usize) -> Self {
+        self.engine.threads_max = threads;
+        self
+    }
+
+    /// The most connections that read at the same time, at least 1. Defaults to 64.
+    pub fn readers_max(mut self, readers: usize) -> Self {
+        self.sqlite.readers_max = readers;
+        self
+    }
+
+    /// Opens the workspace.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open(self) -> Result<Workspace> {
+        let backend = SqliteBackend::open(&self.path, self.sqlite)?;
+        Ok(Workspace::on_backend(backend, self.engine))
+    }
+}
+
+impl Workspace {
+    /// Opens the database file at `path` with default options. Nothing is written, and no file is
+    /// created, before the first change; a file that is created is private to its owner.
+    ///
+    /// # Errors
+    /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is something else.
+    /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
+    ///
+    /// # Durability
+    /// By default a commit survives the end of the process at once, and a loss of power once SQLite has
+    /// written it back; see [`Durability`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(path).open()
+    }
+
+    /// Options for opening the database file at `path`.
+    pub fn builder(path: impl AsRef<Path>) -> WorkspaceBuilder {
+        WorkspaceBuilder {
+            path: path.as_ref().to_owned(),
+            sqlite: SqliteOptions::default(),
+            engine: EngineOptions::default(),
+        }
+    }
+}
