@@ -1,7 +1,7 @@
 //! Repository tasks: what continuous integration runs, and the checks that no other tool makes.
 //!
 //! Everything here is a function from text to findings, so that each check has unit tests; only
-//! [`workspace`] reads files and [`ci`] starts programs. The library is separate from the program
+//! [`workspace`] reads files, and [`ci`] and [`package`] start programs. The library is separate from the program
 //! so that `cargo test --workspace` runs the checks too.
 
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
@@ -9,6 +9,7 @@
 pub mod ci;
 pub mod finding;
 pub mod licences;
+pub mod package;
 pub mod rust;
 pub mod tidy;
 pub mod workspace;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use xtask::ci::{self, AfterFailure, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, workspace};
+use xtask::{Result, package, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -17,6 +17,7 @@ Tasks:
   ci             everything that must hold before a change goes in
   tidy           floors, files, markdown, public items, unsafe code, dependencies
   licences       the licences of all dependencies
+  package        the published crates, packed and compiled from what was packed
   install-flatc  the schema compiler that some tests compare ours with (Debian, as root)
 ";
 
@@ -46,6 +47,12 @@ Checks that the licence of every dependency, on every platform, is one of those 
 Usage: cargo xtask licences
 ";
 
+const PACKAGE_HELP: &str = "\
+Packs every crate that is to be published, and compiles what was packed as a workspace of its own.
+
+Usage: cargo xtask package
+";
+
 const INSTALL_HELP: &str = "\
 Installs Debian's package `flatbuffers-compiler`.
 
@@ -71,6 +78,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["ci", "--help" | "-h"] => print(CI_HELP),
         ["tidy", "--help" | "-h"] => print(TIDY_HELP),
         ["licences", "--help" | "-h"] => print(LICENCES_HELP),
+        ["package", "--help" | "-h"] => print(PACKAGE_HELP),
         ["install-flatc", "--help" | "-h"] => print(INSTALL_HELP),
         ["ci"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::Stop),
         ["ci", "--keep-going"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::GoOn),
@@ -83,6 +91,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy"] => steps::check_tidy(&root),
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
+        ["package"] => package::run(&root),
         ["install-flatc"] => steps::install_oracle(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }

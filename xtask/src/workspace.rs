@@ -109,6 +109,8 @@ fn walk(root: &Path) -> Result<Vec<String>> {
 pub struct Package {
     /// Its name.
     pub name: String,
+    /// Its version.
+    pub version: String,
     /// Whether it is to be published.
     pub published: bool,
     /// What it depends on.
@@ -183,6 +185,7 @@ pub fn text(value: &Value) -> String {
 fn package(value: &Value) -> Package {
     Package {
         name: text(&value["name"]),
+        version: text(&value["version"]),
         published: value["publish"] != Value::Array(Vec::new()),
         dependencies: elements(&value["dependencies"]).map(dependency).collect(),
     }

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::ci::{Invocation, Step, Work};
 use crate::finding::Finding;
-use crate::licences;
 use crate::tidy::{self, Mode};
 use crate::workspace::{self, Package};
+use crate::{licences, package};
 
 /// Examples that end in assertions, and so are tests.
 const EXAMPLES: [&str; 2] = ["post", "packages"];
@@ -61,10 +61,10 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     steps.extend(if_present(&packages, "dflat-bench", || {
         "cargo run --quiet -p dflat-bench -- --quick".to_owned()
     }));
-    steps.push(program(
-        "packages",
-        Invocation::new(&package_line(&packages)),
-    ));
+    steps.push(Step {
+        name: "archives",
+        work: Work::Task("package", package::run),
+    });
     Ok(steps)
 }
 
@@ -101,16 +101,6 @@ fn features(packages: &[Package]) -> Vec<Step> {
         program("no features", Invocation::new(bare)),
         Step { name, work },
     ]
-}
-
-/// Packs every crate that is to be published, and compiles it from the archive.
-fn package_line(packages: &[Package]) -> String {
-    let mut line = "cargo package --locked --allow-dirty".to_owned();
-    for package in packages.iter().filter(|package| package.published) {
-        line.push_str(" -p ");
-        line.push_str(&package.name);
-    }
-    line
 }
 
 /// Google's schema compiler, which some tests compare ours with.

@@ -53,6 +53,7 @@ mod tests {
         };
         let packages = [Package {
             name: "ours".to_owned(),
+            version: String::new(),
             published: true,
             dependencies: vec![
                 dependency("a", DependencyKind::Normal, true),

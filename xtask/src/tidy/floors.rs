@@ -249,6 +249,7 @@ mod tests {
         };
         Package {
             name: name.to_owned(),
+            version: String::new(),
             published: true,
             dependencies: dependencies.iter().map(dependency).collect(),
         }
