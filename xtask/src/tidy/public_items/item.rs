@@ -278,7 +278,7 @@ fn parts<'a>(body: &[Token<'a>], mut visit: impl FnMut(&[Token<'a>])) {
     }
 }
 
-/// The tokens on one line, spaced as they were.
+/// The tokens on one line, spaced as they were; what only the body of a function sees is left out.
 fn join(tokens: &[Token<'_>]) -> String {
     let mut text = String::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -290,5 +290,7 @@ fn join(tokens: &[Token<'_>]) -> String {
         }
         text.push_str(token.text);
     }
-    text.replace(",)", ")").replace(", >", ">")
+    text.replace(",)", ")")
+        .replace(", >", ">")
+        .replace("(mut self", "(self")
 }
