@@ -120,6 +120,18 @@ pub trait Message: Sized + 'static {
     fn encode(&self, encoder: &mut Encoder<'_>);
 }
 
+/// An owned copy for a table that contains itself.
+#[must_use]
+pub fn decode_boxed<M: Message>(view: M::Ref<'_>) -> Box<M> {
+    Box::new(M::decode(view))
+}
+
+/// An owned copy of an element of a vector of unions.
+#[must_use]
+pub fn decode_optional<U: Union>(view: Option<U::Ref<'_>>) -> Option<U> {
+    view.map(U::decode)
+}
+
 /// A union of the schema, as an owned enum.
 pub trait Union: Sized + 'static {
     /// The view on one in a payload.

@@ -19,9 +19,9 @@ pub use std::vec::Vec;
 
 pub use encoder::Encoder;
 pub use message::{
-    Enum, Message, Struct, Union, UnionMember, key, read_array, read_enum_member, read_member,
-    read_struct_member, same, text, write_array, write_enum_member, write_member,
-    write_struct_member,
+    Enum, Message, Struct, Union, UnionMember, decode_boxed, decode_optional, key, read_array,
+    read_enum_member, read_member, read_struct_member, same, text, write_array, write_enum_member,
+    write_member, write_struct_member,
 };
 pub use path::Path;
 pub use reader::{TableReader, UnionReader};

@@ -1,0 +1,372 @@
+//! What to generate, in terms of the schema: the same for every language.
+//!
+//! A plan resolves what each printer would otherwise decide again: which fields there are and of which
+//! kind, in which order inline values are written, where recursion needs a box, which types are nested
+//! in others, which are compiled elsewhere, what is stored and how.
+
+mod external;
+mod recursion;
+
+use dflat_model::{Scalar, TableDescriptor};
+use dflat_schema::{
+    Default as FieldDefault, Definition, DefinitionId, DefinitionKind, Diagnostic, Element, Enum,
+    Field, FieldType, Schema, Struct, StructField, Table, Union, UnionTarget,
+};
+
+use crate::Options;
+use recursion::Recursion;
+
+/// A schema, ready to be printed.
+pub(crate) struct Plan<'s> {
+    /// File names of what was asked for, without directories.
+    pub(crate) requested: Vec<String>,
+    /// By [`DefinitionId`].
+    pub(crate) types: Vec<Type<'s>>,
+    /// Whether objects are stored, so that there are queries.
+    pub(crate) storage: bool,
+}
+
+/// A type of the schema.
+pub(crate) struct Type<'s> {
+    pub(crate) definition: &'s Definition,
+    /// The module of another run that has the type.
+    pub(crate) external: Option<&'s str>,
+    /// Other types hold values of this one.
+    pub(crate) nested: bool,
+    /// How its objects are stored, if they are.
+    pub(crate) stored: Option<TableDescriptor>,
+    pub(crate) kind: Kind<'s>,
+}
+
+pub(crate) enum Kind<'s> {
+    Enum(&'s Enum),
+    Union(Vec<MemberPlan<'s>>),
+    Struct(StructPlan<'s>),
+    Table(TablePlan<'s>),
+}
+
+/// A union's member.
+pub(crate) struct MemberPlan<'s> {
+    pub(crate) source: &'s dflat_schema::UnionMember,
+    pub(crate) target: Target,
+    /// The union contains itself by way of this member.
+    pub(crate) boxed: bool,
+    /// Its type does not tell which member it is, so it needs a name of its own in queries.
+    pub(crate) ambiguous: bool,
+}
+
+/// What a union's member holds.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Target {
+    Struct(DefinitionId),
+    Table(DefinitionId),
+    Text,
+}
+
+pub(crate) struct StructPlan<'s> {
+    pub(crate) size: u32,
+    pub(crate) align: u32,
+    /// Those that are not deprecated.
+    pub(crate) fields: Vec<StructFieldPlan<'s>>,
+}
+
+pub(crate) struct StructFieldPlan<'s> {
+    pub(crate) source: &'s StructField,
+    pub(crate) item: Item,
+    /// Bytes from one element of an array to the next.
+    pub(crate) stride: u32,
+}
+
+pub(crate) struct TablePlan<'s> {
+    /// Those that are not deprecated, in declaration order.
+    pub(crate) fields: Vec<FieldPlan<'s>>,
+    /// The inline values in the order they are written: by descending alignment, then by offset.
+    pub(crate) inline: Vec<Inline>,
+}
+
+/// A value in a table's inline part.
+#[derive(Clone, Copy)]
+pub(crate) enum Inline {
+    /// The field at a position of [`TablePlan::fields`]: its value or the offset to it.
+    Value(usize),
+    /// The type code, or the vector of type codes, of the union field at a position.
+    Code(usize),
+}
+
+pub(crate) struct FieldPlan<'s> {
+    pub(crate) source: &'s Field,
+    pub(crate) value: Value<'s>,
+}
+
+/// The kind of a field's value.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'s> {
+    Scalar {
+        scalar: Scalar,
+        optional: bool,
+    },
+    Enum {
+        id: DefinitionId,
+        optional: bool,
+    },
+    /// A string; always there if it has a default.
+    Text {
+        default: Option<&'s str>,
+    },
+    Struct(DefinitionId),
+    Table {
+        id: DefinitionId,
+        boxed: bool,
+    },
+    Union(DefinitionId),
+    Vector(Item),
+}
+
+/// One value of a vector or an array.
+#[derive(Clone, Copy)]
+pub(crate) enum Item {
+    Scalar(Scalar),
+    Text,
+    Enum(DefinitionId),
+    Struct(DefinitionId),
+    Table(DefinitionId),
+    Union(DefinitionId),
+}
+
+impl<'s> Plan<'s> {
+    pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Result<Self, Vec<Diagnostic>> {
+        let origins = external::origins(schema, &options.external)?;
+        let recursion = Recursion::of(schema);
+        let nested = nested(schema);
+        let ids = (0..).map(DefinitionId);
+        let types = ids.zip(&schema.definitions).map(|(id, definition)| {
+            let stored = match &definition.kind {
+                DefinitionKind::Table(table) => table.root && !options.payload_only,
+                _ => false,
+            };
+            Type {
+                definition,
+                external: origins[definition.span.file.0 as usize],
+                nested: nested[id.0 as usize],
+                stored: stored.then(|| dflat_schema::describe(schema, id)),
+                kind: kind(schema, &recursion, id),
+            }
+        });
+        let requested = schema.files.iter().filter(|file| file.requested);
+        Ok(Self {
+            requested: requested
+                .map(|file| file_name(&file.path).to_owned())
+                .collect(),
+            types: types.collect(),
+            storage: !options.payload_only,
+        })
+    }
+
+    pub(crate) fn ty(&self, id: DefinitionId) -> &Type<'s> {
+        &self.types[id.0 as usize]
+    }
+
+    /// The enum of an id that names one.
+    pub(crate) fn enumeration(&self, id: DefinitionId) -> Option<&'s Enum> {
+        match self.ty(id).kind {
+            Kind::Enum(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The types with their ids.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (DefinitionId, &Type<'s>)> {
+        (0..).map(DefinitionId).zip(&self.types)
+    }
+}
+
+/// The last part of a path, whatever system wrote it.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// The position of an enum's default value: 0 or else the first.
+pub(crate) fn default_value(found: &Enum) -> usize {
+    let zero = found.values.iter().position(|value| value.value == 0);
+    zero.unwrap_or_default()
+}
+
+/// By id, whether values of the type stand inside others.
+fn nested(schema: &Schema) -> Vec<bool> {
+    let mut nested = vec![false; schema.definitions.len()];
+    let mut mark = |element| {
+        if let Element::Definition(id) = element {
+            nested[id.0 as usize] = true;
+        }
+    };
+    for definition in &schema.definitions {
+        match &definition.kind {
+            DefinitionKind::Enum(_) => {}
+            DefinitionKind::Union(union) => {
+                for member in &union.members {
+                    if let UnionTarget::Definition(id) = member.target {
+                        mark(Element::Definition(id));
+                    }
+                }
+            }
+            DefinitionKind::Struct(found) => {
+                found.fields.iter().for_each(|field| mark(field.element));
+            }
+            DefinitionKind::Table(table) => {
+                let kept = table.fields.iter().filter(|field| !field.deprecated);
+                kept.for_each(|field| mark(field.ty.element()));
+            }
+        }
+    }
+    nested
+}
+
+fn kind<'s>(schema: &'s Schema, recursion: &Recursion, id: DefinitionId) -> Kind<'s> {
+    match &schema.definition(id).kind {
+        DefinitionKind::Enum(found) => Kind::Enum(found),
+        DefinitionKind::Union(union) => Kind::Union(members(schema, recursion, id, union)),
+        DefinitionKind::Struct(found) => Kind::Struct(structure(schema, found)),
+        DefinitionKind::Table(found) => Kind::Table(table(schema, recursion, id, found)),
+    }
+}
+
+fn members<'s>(
+    schema: &Schema,
+    recursion: &Recursion,
+    id: DefinitionId,
+    union: &'s Union,
+) -> Vec<MemberPlan<'s>> {
+    let members = union.members.iter().map(|source| {
+        let same = |other: &&dflat_schema::UnionMember| other.target == source.target;
+        let twice = union.members.iter().filter(same).count() > 1;
+        let (target, boxed) = match source.target {
+            UnionTarget::Text => (Target::Text, false),
+            UnionTarget::Definition(inner) => match schema.definition(inner).kind {
+                DefinitionKind::Struct(_) => (Target::Struct(inner), false),
+                _ => (Target::Table(inner), recursion.joins(id, inner)),
+            },
+        };
+        MemberPlan {
+            source,
+            target,
+            boxed,
+            ambiguous: source.aliased || twice || target == Target::Text,
+        }
+    });
+    members.collect()
+}
+
+fn structure<'s>(schema: &Schema, found: &'s Struct) -> StructPlan<'s> {
+    let kept = found.fields.iter().filter(|field| !field.deprecated);
+    let fields = kept.map(|source| StructFieldPlan {
+        source,
+        item: item(schema, source.element),
+        stride: layout(schema, source.element).0,
+    });
+    StructPlan {
+        size: found.size,
+        align: found.align,
+        fields: fields.collect(),
+    }
+}
+
+/// Size and alignment of an inline value.
+fn layout(schema: &Schema, element: Element) -> (u32, u32) {
+    let scalar = |scalar: Scalar| {
+        let size = scalar.size_bytes() as u32;
+        (size, size)
+    };
+    match element {
+        Element::Scalar(found) => scalar(found),
+        Element::Text => (4, 4),
+        Element::Definition(id) => match &schema.definition(id).kind {
+            DefinitionKind::Enum(found) => scalar(found.base),
+            DefinitionKind::Struct(found) => (found.size, found.align),
+            DefinitionKind::Union(_) | DefinitionKind::Table(_) => (4, 4),
+        },
+    }
+}
+
+fn item(schema: &Schema, element: Element) -> Item {
+    match element {
+        Element::Scalar(scalar) => Item::Scalar(scalar),
+        Element::Text => Item::Text,
+        Element::Definition(id) => match schema.definition(id).kind {
+            DefinitionKind::Enum(_) => Item::Enum(id),
+            DefinitionKind::Union(_) => Item::Union(id),
+            DefinitionKind::Struct(_) => Item::Struct(id),
+            DefinitionKind::Table(_) => Item::Table(id),
+        },
+    }
+}
+
+fn table<'s>(
+    schema: &Schema,
+    recursion: &Recursion,
+    id: DefinitionId,
+    found: &'s Table,
+) -> TablePlan<'s> {
+    let kept = found.fields.iter().filter(|field| !field.deprecated);
+    let fields: Vec<FieldPlan<'s>> = kept
+        .map(|source| FieldPlan {
+            source,
+            value: value(schema, recursion, id, source),
+        })
+        .collect();
+    // Descending alignment leaves no padding between values; ties in the order of the vtable.
+    let mut inline = Vec::new();
+    for (position, field) in fields.iter().enumerate() {
+        let voffset = field.source.voffset;
+        match field.value {
+            Value::Union(_) => {
+                inline.push((4, voffset, Inline::Value(position)));
+                inline.push((1, voffset - 2, Inline::Code(position)));
+            }
+            Value::Vector(Item::Union(_)) => {
+                inline.push((4, voffset, Inline::Value(position)));
+                inline.push((4, voffset - 2, Inline::Code(position)));
+            }
+            Value::Vector(_) => inline.push((4, voffset, Inline::Value(position))),
+            _ => {
+                let (_, align) = layout(schema, field.source.ty.element());
+                inline.push((align, voffset, Inline::Value(position)));
+            }
+        }
+    }
+    inline.sort_by_key(|(align, voffset, _)| (std::cmp::Reverse(*align), *voffset));
+    TablePlan {
+        fields,
+        inline: inline.into_iter().map(|(_, _, inline)| inline).collect(),
+    }
+}
+
+fn value<'s>(
+    schema: &Schema,
+    recursion: &Recursion,
+    table: DefinitionId,
+    field: &'s Field,
+) -> Value<'s> {
+    let element = match field.ty {
+        FieldType::Vector(element) => return Value::Vector(item(schema, element)),
+        FieldType::Single(element) => element,
+    };
+    let optional = field.default == FieldDefault::Null;
+    match item(schema, element) {
+        Item::Scalar(scalar) => Value::Scalar { scalar, optional },
+        Item::Enum(id) => Value::Enum { id, optional },
+        Item::Text => Value::Text {
+            default: match &field.default {
+                FieldDefault::Text(text) => Some(text),
+                _ if field.storage.primary || field.required => Some(""),
+                _ => None,
+            },
+        },
+        Item::Struct(id) => Value::Struct(id),
+        Item::Union(id) => Value::Union(id),
+        // Of a cycle through unions, the union's member takes the box.
+        Item::Table(id) => Value::Table {
+            id,
+            boxed: recursion.joins(table, id),
+        },
+    }
+}

@@ -1,0 +1,90 @@
+//! Which types contain themselves by value, so that somewhere a box is needed.
+
+use dflat_schema::{DefinitionId, DefinitionKind, Element, FieldType, Schema, UnionTarget};
+
+/// The groups of types that contain one another.
+pub(super) struct Recursion {
+    /// By [`DefinitionId`]; types of one group contain one another.
+    groups: Vec<usize>,
+}
+
+impl Recursion {
+    /// Finds the strongly connected components, with two searches that use no call stack: a hostile
+    /// schema nests types as deep as it likes.
+    pub(super) fn of(schema: &Schema) -> Self {
+        let contained: Vec<Vec<usize>> = schema.definitions.iter().map(contained).collect();
+        let mut containers = vec![Vec::new(); contained.len()];
+        for (outer, inners) in contained.iter().enumerate() {
+            for inner in inners {
+                containers[*inner].push(outer);
+            }
+        }
+        let mut groups = vec![usize::MAX; contained.len()];
+        for start in finishing_order(&contained).into_iter().rev() {
+            let mut pending = vec![start];
+            while let Some(node) = pending.pop() {
+                if groups[node] == usize::MAX {
+                    groups[node] = start;
+                    pending.extend(&containers[node]);
+                }
+            }
+        }
+        Self { groups }
+    }
+
+    /// Whether a value of `inner` inside an `outer` can contain an `outer` again.
+    pub(super) fn joins(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
+        self.groups[outer.0 as usize] == self.groups[inner.0 as usize]
+    }
+}
+
+/// The types whose values stand inside a value: not behind a vector, which has its own allocation.
+fn contained(definition: &dflat_schema::Definition) -> Vec<usize> {
+    let ids: Vec<DefinitionId> = match &definition.kind {
+        DefinitionKind::Table(table) => table
+            .fields
+            .iter()
+            .filter(|field| !field.deprecated)
+            .filter_map(|field| match field.ty {
+                FieldType::Single(Element::Definition(id)) => Some(id),
+                _ => None,
+            })
+            .collect(),
+        DefinitionKind::Union(union) => union
+            .members
+            .iter()
+            .filter_map(|member| match member.target {
+                UnionTarget::Definition(id) => Some(id),
+                UnionTarget::Text => None,
+            })
+            .collect(),
+        DefinitionKind::Struct(_) | DefinitionKind::Enum(_) => Vec::new(),
+    };
+    ids.into_iter().map(|id| id.0 as usize).collect()
+}
+
+/// All nodes, each behind those it leads to as far as no cycle prevents it.
+fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(edges.len());
+    let mut visited = vec![false; edges.len()];
+    for start in 0..edges.len() {
+        if std::mem::replace(&mut visited[start], true) {
+            continue;
+        }
+        let mut path = vec![(start, edges[start].iter())];
+        while let Some((node, rest)) = path.last_mut() {
+            let node = *node;
+            match rest.next() {
+                None => {
+                    order.push(node);
+                    path.pop();
+                }
+                Some(next) if !std::mem::replace(&mut visited[*next], true) => {
+                    path.push((*next, edges[*next].iter()));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    order
+}

@@ -1,0 +1,206 @@
+//! Literals, and the values of absent fields.
+
+use dflat_model::Scalar;
+use dflat_schema::{Default as FieldDefault, DefinitionId};
+
+use super::layout::{Expr, atom, call};
+use super::{NONE, Scope, scalar_type};
+use crate::plan::{FieldPlan, Kind, Value, default_value};
+
+impl Scope<'_> {
+    /// What an accessor returns, and an owned field holds, without a value. For a string, what an
+    /// accessor returns.
+    pub(super) fn default(self, field: &FieldPlan<'_>) -> String {
+        match field.value {
+            Value::Scalar {
+                scalar,
+                optional: false,
+            } => scalar_literal(scalar, &field.source.default),
+            Value::Enum {
+                id,
+                optional: false,
+            } => self.enum_default(id, &field.source.default),
+            Value::Text {
+                default: Some(default),
+            } => format!("{default:?}"),
+            Value::Vector(_) => format!("{}::Vec::new()", self.codegen()),
+            _ => NONE.to_owned(),
+        }
+    }
+
+    /// The owned field's default.
+    pub(super) fn owned_default(self, field: &FieldPlan<'_>) -> Expr {
+        let string = format!("{}::String", self.codegen());
+        match field.value {
+            Value::Text { default: Some("") } => call(format!("{string}::new"), []),
+            Value::Text {
+                default: Some(text),
+            } => call(format!("{string}::from"), [atom(format!("{text:?}"))]),
+            _ => atom(self.default(field)),
+        }
+    }
+
+    /// Whether the default is that of the owned field's type, so that `Default` can be derived.
+    pub(super) fn is_plain_default(self, field: &FieldPlan<'_>) -> bool {
+        match (field.value, &field.source.default) {
+            (
+                Value::Scalar {
+                    optional: false, ..
+                },
+                FieldDefault::Integer(value),
+            ) => *value == 0,
+            (
+                Value::Scalar {
+                    optional: false, ..
+                },
+                FieldDefault::Float(value),
+            ) => value.to_bits() == 0,
+            (
+                Value::Enum {
+                    id,
+                    optional: false,
+                },
+                FieldDefault::Integer(value),
+            ) => self.plan().enumeration(id).is_some_and(|found| {
+                let first = found.values.get(default_value(found));
+                let plain = if found.bit_flags {
+                    0
+                } else {
+                    first.map_or(0, |v| v.value)
+                };
+                plain == *value
+            }),
+            (
+                Value::Text {
+                    default: Some(text),
+                },
+                _,
+            ) => text.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// A value of an enum, by its number.
+    fn enum_default(self, id: DefinitionId, default: &FieldDefault) -> String {
+        let path = self.path(id, "");
+        let FieldDefault::Integer(number) = default else {
+            return path;
+        };
+        let Kind::Enum(found) = self.plan().ty(id).kind else {
+            return path;
+        };
+        let members = self.printer.names.members(id);
+        let position = found.values.iter().position(|value| value.value == *number);
+        if found.bit_flags {
+            return match position.and_then(|position| members.get(position)) {
+                Some(member) => format!("{path}::{}", member.constant),
+                None => format!("{path}::from_bits({number})"),
+            };
+        }
+        let position = position.unwrap_or_else(|| default_value(found));
+        members
+            .get(position)
+            .map_or(path.clone(), |member| format!("{path}::{}", member.variant))
+    }
+
+    /// The value of an absent field as plain data, which predicates read.
+    pub(super) fn plain_default(self, field: &FieldPlan<'_>) -> Expr {
+        let value = format!("{}::Value", self.codegen());
+        let null = || atom(format!("{value}::Null"));
+        let integer = |number: i128| match i64::try_from(number) {
+            Ok(number) => atom(format!("{value}::Int({number})")),
+            Err(_) => atom(format!("{value}::UInt({number})")),
+        };
+        match (field.value, &field.source.default) {
+            (
+                Value::Text {
+                    default: Some(text),
+                },
+                _,
+            ) => {
+                let text = atom(format!("{text:?}"));
+                let borrowed = call(format!("{}::Cow::Borrowed", self.codegen()), [text]);
+                call(format!("{value}::Text"), [borrowed])
+            }
+            (Value::Scalar { .. } | Value::Enum { .. }, FieldDefault::Integer(number)) => {
+                integer(*number)
+            }
+            (Value::Scalar { scalar, .. }, FieldDefault::Float(number)) if !number.is_nan() => {
+                let widened = match scalar {
+                    Scalar::F32 => f64::from(*number as f32),
+                    _ => *number,
+                };
+                atom(format!(
+                    "{value}::Float({})",
+                    float_literal(Scalar::F64, widened)
+                ))
+            }
+            _ => null(),
+        }
+    }
+
+    /// The lint that the literals of a field need.
+    pub(super) fn literal_lints(self, field: &FieldPlan<'_>) -> Option<&'static str> {
+        match field.source.default {
+            FieldDefault::Float(value) if is_near_constant(value) => {
+                Some("clippy::approx_constant")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn scalar_literal(scalar: Scalar, default: &FieldDefault) -> String {
+    match default {
+        FieldDefault::Integer(value) if scalar == Scalar::Bool => (*value != 0).to_string(),
+        FieldDefault::Integer(value) if scalar.is_float() => float_literal(scalar, *value as f64),
+        FieldDefault::Integer(value) => value.to_string(),
+        FieldDefault::Float(value) => float_literal(scalar, *value),
+        _ => "0".to_owned(),
+    }
+}
+
+/// The shortest literal that reads back as the number.
+pub(super) fn float_literal(scalar: Scalar, value: f64) -> String {
+    let ty = scalar_type(scalar);
+    if value.is_nan() {
+        format!("{ty}::NAN")
+    } else if value.is_infinite() {
+        let sign = if value > 0.0 { "" } else { "NEG_" };
+        format!("{ty}::{sign}INFINITY")
+    } else if scalar == Scalar::F32 {
+        format!("{:?}", value as f32)
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// Whether clippy would ask for a constant of the standard library.
+fn is_near_constant(value: f64) -> bool {
+    use std::f64::consts as c;
+    let constants = [
+        c::E,
+        c::FRAC_1_PI,
+        c::FRAC_1_SQRT_2,
+        c::FRAC_2_PI,
+        c::FRAC_2_SQRT_PI,
+        c::FRAC_PI_2,
+        c::FRAC_PI_3,
+        c::FRAC_PI_4,
+        c::FRAC_PI_6,
+        c::FRAC_PI_8,
+        c::LN_2,
+        c::LN_10,
+        c::LOG10_2,
+        c::LOG10_E,
+        c::LOG2_10,
+        c::LOG2_E,
+        c::PI,
+        c::SQRT_2,
+        c::TAU,
+        1.618_033_988_749_895,
+    ];
+    constants
+        .iter()
+        .any(|constant| (value.abs() - constant).abs() < 0.01)
+}

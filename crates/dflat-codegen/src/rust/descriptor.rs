@@ -1,0 +1,215 @@
+//! A table's descriptor as a static.
+//!
+//! Printed from the value, not from the schema, so that generated code and a schema read at run time
+//! describe the same storage. One line an element and no rustfmt: it is data.
+
+use dflat_model::{
+    Element, EnumLayout, Field, FieldKind, FieldLayout, IndexDescriptor, MemberLayout, Scalar,
+    Shape, Step, StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor,
+    UnionLayout, Value,
+};
+
+use super::defaults::float_literal;
+use super::scalar_kind;
+use super::text::Text;
+
+/// Prints `static DESCRIPTOR`.
+pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text: &mut Text) {
+    let c = Constants { codegen };
+    let ty = format!("{codegen}::TableDescriptor");
+    text.line("#[rustfmt::skip]");
+    text.verbatim_line(&format!("static DESCRIPTOR: {ty} = {ty} {{"));
+    text.body(|text| {
+        text.verbatim_line(&format!("name: {},", c.text(&descriptor.name)));
+        text.verbatim_line(&format!("type_name: {},", c.text(&descriptor.type_name)));
+        c.list("primary_key", &descriptor.primary_key, text, |key, text| {
+            text.verbatim_line(&format!("{},", c.path(key)));
+        });
+        c.list("indexes", &descriptor.indexes, text, |index, text| {
+            text.verbatim_line(&c.index(index));
+        });
+        c.list("types", &descriptor.types, text, |ty, text| c.ty(ty, text));
+    });
+    text.line("};");
+}
+
+/// Constants of the types of `codegen`.
+#[derive(Clone, Copy)]
+struct Constants<'c> {
+    codegen: &'c str,
+}
+
+impl Constants<'_> {
+    fn text(self, text: &str) -> String {
+        format!("{}::Cow::Borrowed({text:?})", self.codegen)
+    }
+
+    fn list<T>(self, name: &str, items: &[T], text: &mut Text, each: impl Fn(&T, &mut Text)) {
+        text.verbatim_line(&format!("{name}: {}::Cow::Borrowed(&[", self.codegen));
+        text.body(|text| items.iter().for_each(|item| each(item, text)));
+        text.verbatim_line("]),");
+    }
+
+    fn path(self, field: &Field) -> String {
+        let Self { codegen } = self;
+        let steps: Vec<String> = field.steps.iter().map(|step| self.step(*step)).collect();
+        let kind = match field.kind {
+            FieldKind::Scalar(scalar) => format!("Scalar({})", self.scalar(scalar)),
+            FieldKind::Text => "Text".to_owned(),
+        };
+        format!(
+            "{codegen}::FieldPath {{ name: {}, steps: {codegen}::Cow::Borrowed(&[{}]), \
+             kind: {codegen}::FieldKind::{kind}, default: {} }}",
+            self.text(&field.name),
+            steps.join(", "),
+            self.value(&field.default),
+        )
+    }
+
+    fn step(self, step: Step) -> String {
+        let step = match step {
+            Step::Field(offset) => format!("Field({offset})"),
+            Step::Offset(offset) => format!("Offset({offset})"),
+            Step::Member(code) => format!("Member({code})"),
+            Step::Tag => "Tag".to_owned(),
+        };
+        format!("{}::Step::{step}", self.codegen)
+    }
+
+    fn scalar(self, scalar: Scalar) -> String {
+        format!("{}::ScalarKind::{}", self.codegen, scalar_kind(scalar))
+    }
+
+    fn value(self, value: &Value) -> String {
+        let value = match value {
+            Value::Null => "Null".to_owned(),
+            Value::Int(value) => format!("Int({value})"),
+            Value::UInt(value) => format!("UInt({value})"),
+            Value::Float(value) => format!("Float({})", float_literal(Scalar::F64, *value)),
+            Value::Text(text) => format!("Text({})", self.text(text)),
+        };
+        format!("{}::Value::{value}", self.codegen)
+    }
+
+    fn index(self, index: &IndexDescriptor) -> String {
+        let path = self.path(&index.field);
+        let unique = index.unique;
+        format!(
+            "{}::IndexDescriptor {{ field: {path}, unique: {unique} }},",
+            self.codegen
+        )
+    }
+
+    fn element(self, element: Element) -> String {
+        let Self { codegen } = self;
+        let element = match element {
+            Element::Scalar(scalar) => format!("Scalar({})", self.scalar(scalar)),
+            Element::Text => "Text".to_owned(),
+            Element::Enum(id) => format!("Enum({codegen}::TypeId({}))", id.0),
+            Element::Struct(id) => format!("Struct({codegen}::TypeId({}))", id.0),
+            Element::Table(id) => format!("Table({codegen}::TypeId({}))", id.0),
+            Element::Union(id) => format!("Union({codegen}::TypeId({}))", id.0),
+        };
+        format!("{codegen}::Element::{element}")
+    }
+
+    fn ty(self, ty: &TypeDescriptor, text: &mut Text) {
+        match ty {
+            TypeDescriptor::Table(table) => self.table(table, text),
+            TypeDescriptor::Struct(found) => self.structure(found, text),
+            TypeDescriptor::Union(union) => self.union(union, text),
+            TypeDescriptor::Enum(found) => self.enumeration(found, text),
+        }
+    }
+
+    /// `TypeDescriptor::Kind(Layout { .. })`.
+    fn layout(self, kind: &str, name: &str, text: &mut Text, body: impl FnOnce(&mut Text)) {
+        let Self { codegen } = self;
+        let layout = format!("{codegen}::{kind}Layout");
+        text.verbatim_line(&format!("{codegen}::TypeDescriptor::{kind}({layout} {{"));
+        text.body(|text| {
+            text.verbatim_line(&format!("name: {},", self.text(name)));
+            body(text);
+        });
+        text.verbatim_line("}),");
+    }
+
+    fn table(self, table: &TableLayout, text: &mut Text) {
+        self.layout("Table", &table.name, text, |text| {
+            self.list("fields", &table.fields, text, |field, text| {
+                text.verbatim_line(&self.table_field(field));
+            });
+        });
+    }
+
+    fn table_field(self, field: &FieldLayout) -> String {
+        let Self { codegen } = self;
+        let shape = match field.shape {
+            Shape::Single(element) => format!("Single({})", self.element(element)),
+            Shape::Vector(element) => format!("Vector({})", self.element(element)),
+        };
+        format!(
+            "{codegen}::FieldLayout {{ name: {}, voffset: {}, shape: {codegen}::Shape::{shape}, \
+             default: {}, required: {} }},",
+            self.text(&field.name),
+            field.voffset,
+            self.value(&field.default),
+            field.required,
+        )
+    }
+
+    fn structure(self, found: &StructLayout, text: &mut Text) {
+        self.layout("Struct", &found.name, text, |text| {
+            text.verbatim_line(&format!("size: {},", found.size));
+            text.verbatim_line(&format!("align: {},", found.align));
+            self.list("fields", &found.fields, text, |field, text| {
+                text.verbatim_line(&self.struct_field(field));
+            });
+        });
+    }
+
+    fn struct_field(self, field: &StructFieldLayout) -> String {
+        let array = match field.array {
+            Some(length) => format!("{}({length})", super::SOME),
+            None => super::NONE.to_owned(),
+        };
+        format!(
+            "{}::StructFieldLayout {{ name: {}, offset: {}, element: {}, array: {array} }},",
+            self.codegen,
+            self.text(&field.name),
+            field.offset,
+            self.element(field.element),
+        )
+    }
+
+    fn union(self, union: &UnionLayout, text: &mut Text) {
+        self.layout("Union", &union.name, text, |text| {
+            self.list("members", &union.members, text, |member, text| {
+                text.verbatim_line(&self.member(member));
+            });
+        });
+    }
+
+    fn member(self, member: &MemberLayout) -> String {
+        format!(
+            "{}::MemberLayout {{ name: {}, code: {}, element: {} }},",
+            self.codegen,
+            self.text(&member.name),
+            member.code,
+            self.element(member.element),
+        )
+    }
+
+    fn enumeration(self, found: &EnumLayout, text: &mut Text) {
+        self.layout("Enum", &found.name, text, |text| {
+            text.verbatim_line(&format!("base: {},", self.scalar(found.base)));
+            text.verbatim_line(&format!("bit_flags: {},", found.bit_flags));
+            self.list("values", &found.values, text, |value, text| {
+                let name = self.text(&value.name);
+                let number = self.value(&value.value);
+                let layout = format!("{}::EnumValueLayout", self.codegen);
+                text.verbatim_line(&format!("{layout} {{ name: {name}, value: {number} }},"));
+            });
+        });
+    }
+}

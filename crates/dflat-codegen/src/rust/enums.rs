@@ -1,0 +1,284 @@
+//! Enums, and enums of bit flags.
+
+use dflat_schema::Enum;
+
+use super::layout::{Expr, atom, call};
+use super::names::Member;
+use super::text::Text;
+use super::{MUST_USE, NONE, OPTION, SOME, Scope, scalar_kind, scalar_type};
+use crate::plan::default_value;
+
+const DERIVES: &str =
+    "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]";
+
+impl Scope<'_> {
+    pub(super) fn enumeration(self, found: &Enum, text: &mut Text) {
+        let (name, base) = (self.base(), scalar_type(found.base));
+        let values: Vec<(&Member, &dflat_schema::EnumValue)> =
+            self.members().iter().zip(&found.values).collect();
+        text.item(|text| {
+            text.docs(&self.ty().definition.docs, "An enum of the schema.");
+            text.line(DERIVES);
+            text.line(format!("#[repr({base})]"));
+            let variants: Vec<&str> = values.iter().map(|(m, _)| m.variant.as_str()).collect();
+            self.allow(variant_lints(name, &variants), text);
+            text.block(format!("pub enum {name}"), |text| {
+                for (position, (member, value)) in values.iter().enumerate() {
+                    text.docs(&value.docs, &format!("`{}`", value.name));
+                    if position == default_value(found) {
+                        text.line("#[default]");
+                    }
+                    text.line(format!("{} = {},", member.variant, value.value));
+                }
+            });
+        });
+        text.item(|text| {
+            self.allow(&[], text);
+            text.block(format!("impl {name}"), |text| {
+                self.enum_members(&values, text)
+            });
+        });
+        self.enum_trait(found, text, |text| {
+            text.block("match base", |text| {
+                for (member, value) in &values {
+                    let variant = atom(format!("Self::{}", member.variant));
+                    text.arm(&value.value.to_string(), &call(SOME, [variant]));
+                }
+                text.arm("_", &atom(NONE));
+            });
+        });
+    }
+
+    fn enum_members(self, values: &[(&Member, &dflat_schema::EnumValue)], text: &mut Text) {
+        let variant = |member: &Member| format!("Self::{}", member.variant);
+        text.member(|text| {
+            text.line("/// All values, in the schema's order.");
+            let all = values
+                .iter()
+                .map(|(member, _)| atom(variant(member)))
+                .collect();
+            let declaration = format!("pub const ALL: [Self; {}]", values.len());
+            text.assignment(&declaration, &Expr::Array(all));
+        });
+        text.item(|text| {
+            text.line("/// The value's name in the schema.");
+            text.line(MUST_USE);
+            text.function("pub const fn name", &["self"], "&'static str", |text| {
+                text.block("match self", |text| {
+                    for (member, value) in values {
+                        text.arm(&variant(member), &atom(format!("{:?}", value.name)));
+                    }
+                });
+            });
+        });
+    }
+
+    /// What enums and bit flags have in common.
+    fn enum_trait(self, found: &Enum, text: &mut Text, from_base: impl FnOnce(&mut Text)) {
+        let (name, base) = (self.base(), scalar_type(found.base));
+        let (dflat, codegen) = (self.dflat(), self.codegen());
+        let to_base = if found.bit_flags {
+            "self.0".to_owned()
+        } else {
+            format!("self as {base}")
+        };
+        text.item(|text| {
+            text.implementation(&format!("{codegen}::Enum"), name, |text| {
+                text.line(format!("type Base = {base};"));
+                text.item(|text| {
+                    let parameter = format!("base: {base}");
+                    let result = format!("{OPTION}<Self>");
+                    text.function("fn from_base", &[&parameter], &result, from_base);
+                });
+                text.item(|text| {
+                    text.function("fn to_base", &["self"], base, |text| text.line(to_base));
+                });
+            });
+        });
+        if self.plan().storage {
+            text.item(|text| {
+                text.implementation(&format!("{dflat}::FieldType"), name, |text| {
+                    let kind = format!("{codegen}::FieldKind");
+                    let scalar = format!("{codegen}::ScalarKind::{}", scalar_kind(found.base));
+                    text.member(|text| {
+                        let value = call(format!("{kind}::Scalar"), [atom(scalar)]);
+                        text.assignment(&format!("const KIND: {kind}"), &value);
+                    });
+                    text.item(|text| {
+                        let result = format!("{codegen}::Value");
+                        text.function("fn to_value", &["&self"], &result, |text| {
+                            let number = call(format!("{codegen}::Enum::to_base"), [atom("*self")]);
+                            let to_value = format!("{dflat}::FieldType::to_value");
+                            text.value(&call(to_value, [number.reference()]));
+                        });
+                    });
+                });
+            });
+        }
+        text.item(|text| text.line(format!("{dflat}::__vector_element!(enum {name});")));
+    }
+
+    pub(super) fn bit_flags(self, found: &Enum, text: &mut Text) {
+        let (name, base) = (self.base(), scalar_type(found.base));
+        text.item(|text| {
+            text.docs(
+                &self.ty().definition.docs,
+                "A set of bit flags of the schema.",
+            );
+            text.line(DERIVES);
+            self.allow(&[], text);
+            text.line(format!("pub struct {name}({base});"));
+        });
+        text.item(|text| {
+            self.allow(&[], text);
+            text.block(format!("impl {name}"), |text| {
+                self.flag_members(found, text)
+            });
+        });
+        let not = "Self(!self.0 & Self::ALL.0)";
+        for (interface, method, parameter, value, docs) in [
+            (
+                "BitOr",
+                "bitor",
+                "other: Self",
+                "Self(self.0 | other.0)",
+                "The flags of both.",
+            ),
+            (
+                "BitAnd",
+                "bitand",
+                "other: Self",
+                "Self(self.0 & other.0)",
+                "The common flags.",
+            ),
+            (
+                "BitXor",
+                "bitxor",
+                "other: Self",
+                "Self(self.0 ^ other.0)",
+                "The flags of one only.",
+            ),
+            (
+                "Not",
+                "not",
+                "",
+                not,
+                "The flags of the schema that are not set.",
+            ),
+        ] {
+            text.item(|text| {
+                text.implementation(&format!("::core::ops::{interface}"), name, |text| {
+                    text.line("type Output = Self;");
+                    text.item(|text| {
+                        text.line(format!("/// {docs}"));
+                        let parameters = ["self", parameter];
+                        let count = if parameter.is_empty() { 1 } else { 2 };
+                        let head = format!("fn {method}");
+                        text.function(&head, &parameters[..count], "Self", |text| text.line(value));
+                    });
+                });
+            });
+        }
+        text.item(|text| {
+            text.implementation("::core::ops::BitOrAssign", name, |text| {
+                text.line("/// Sets the other's flags, too.");
+                text.function(
+                    "fn bitor_assign",
+                    &["&mut self", "other: Self"],
+                    "",
+                    |text| {
+                        text.line("self.0 |= other.0;");
+                    },
+                );
+            });
+        });
+        self.enum_trait(found, text, |text| {
+            text.value(&call(SOME, [atom("Self(base)")]))
+        });
+    }
+
+    fn flag_members(self, found: &Enum, text: &mut Text) {
+        let base = scalar_type(found.base);
+        for (member, value) in self.members().iter().zip(&found.values) {
+            text.member(|text| {
+                text.docs(&value.docs, &format!("`{}`", value.name));
+                let constant = &member.constant;
+                text.line(format!(
+                    "pub const {constant}: Self = Self({});",
+                    value.value
+                ));
+            });
+        }
+        text.member(|text| {
+            text.line("/// All flags of the schema.");
+            let all = found.values.iter().fold(0, |all, value| all | value.value);
+            text.line(format!("pub const ALL: Self = Self({all});"));
+        });
+        let bits = format!("bits: {base}");
+        let functions: [(&str, &str, &[&str], &str, &str); 5] = [
+            ("No flag.", "empty", &[], "Self", "Self(0)"),
+            (
+                "The flags of these bits; unknown ones are kept.",
+                "from_bits",
+                &[&bits],
+                "Self",
+                "Self(bits)",
+            ),
+            ("The bits.", "bits", &["self"], base, "self.0"),
+            (
+                "Whether no flag is set.",
+                "is_empty",
+                &["self"],
+                "bool",
+                "self.0 == 0",
+            ),
+            (
+                "Whether all flags of the other are set.",
+                "contains",
+                &["self", "other: Self"],
+                "bool",
+                "self.0 & other.0 == other.0",
+            ),
+        ];
+        for (docs, name, parameters, result, value) in functions {
+            text.item(|text| {
+                text.line(format!("/// {docs}"));
+                text.line(MUST_USE);
+                let head = format!("pub const fn {name}");
+                text.function(&head, parameters, result, |text| text.line(value));
+            });
+        }
+    }
+}
+
+/// The lint that variants fall under which all begin or end alike, or like their type.
+pub(super) fn variant_lints(name: &str, variants: &[&str]) -> &'static [&'static str] {
+    let like_type = variants
+        .iter()
+        .any(|variant| variant.starts_with(name) || variant.ends_with(name));
+    let Some((first, others)) = variants.split_first() else {
+        return &[];
+    };
+    let upper = |(_, c): &(usize, char)| c.is_ascii_uppercase();
+    let ends = first
+        .char_indices()
+        .skip(1)
+        .filter(upper)
+        .map(|(position, _)| position);
+    let ends = ends.chain([first.len()]);
+    let starts = first
+        .char_indices()
+        .filter(upper)
+        .map(|(position, _)| position);
+    let begin_alike = ends
+        .into_iter()
+        .any(|end| others.iter().all(|v| v.starts_with(&first[..end])));
+    let end_alike = starts
+        .into_iter()
+        .any(|start| others.iter().all(|v| v.ends_with(&first[start..])));
+    if variants.len() >= 3 && (like_type || begin_alike || end_alike) {
+        &["clippy::enum_variant_names"]
+    } else {
+        &[]
+    }
+}

@@ -1,0 +1,156 @@
+//! The query fields of tables and structs inside objects.
+
+use super::layout::{Expr, atom, call};
+use super::tables::Named;
+use super::text::Text;
+use super::{MUST_USE, Scope, article, scalar_type};
+use crate::plan::{FieldPlan, Item, StructPlan, Value};
+
+/// What a query can do with a field.
+pub(super) enum Query {
+    /// Compare it, as this type.
+    Compare(String),
+    /// Go further, by this type of fields.
+    Enter(String),
+    /// Nothing.
+    Nothing,
+}
+
+impl<'p> Scope<'p> {
+    pub(super) fn query(self, value: Value<'_>) -> Query {
+        match value {
+            Value::Scalar { scalar, .. } => Query::Compare(scalar_type(scalar).to_owned()),
+            Value::Enum { id, .. } => Query::Compare(self.path(id, "")),
+            Value::Text { .. } => Query::Compare("str".to_owned()),
+            Value::Struct(id) | Value::Table { id, .. } | Value::Union(id) => {
+                Query::Enter(self.path(id, "Fields"))
+            }
+            Value::Vector(_) => Query::Nothing,
+        }
+    }
+
+    /// The type with the query fields of a table, a struct or a union, and `new`; then `methods`.
+    pub(super) fn query_fields(self, methods: impl FnOnce(&mut Text), text: &mut Text) {
+        let (base, codegen) = (self.base(), self.codegen());
+        let owned = match self.ty().stored {
+            Some(_) => format!("{base}Data"),
+            None => base.to_owned(),
+        };
+        text.item(|text| {
+            let article = article(base);
+            text.line(format!(
+                "/// The query fields of {article} [`{owned}`] inside an object of type `R`."
+            ));
+            text.line("#[derive(Clone, Debug)]");
+            self.allow(&[], text);
+            text.line(format!("pub struct {base}Fields<R>({codegen}::Path<R>);"));
+        });
+        text.item(|text| {
+            self.allow(&self.accessor_lints(), text);
+            text.block(format!("impl<R> {base}Fields<R>"), |text| {
+                text.member(|text| {
+                    text.line("/// The fields behind a path.");
+                    text.line("#[doc(hidden)]");
+                    text.line(MUST_USE);
+                    let path = format!("path: {codegen}::Path<R>");
+                    text.function("pub const fn new", &[&path], "Self", |text| {
+                        text.line("Self(path)");
+                    });
+                });
+                methods(text);
+            });
+        });
+    }
+
+    pub(super) fn table_query_fields(self, fields: &[Named<'p>], text: &mut Text) {
+        let methods = |text: &mut Text| {
+            for (member, field) in fields {
+                let step = self.field_step(field);
+                let query = self.query(field.value);
+                let default = || self.plain_default(field);
+                let docs = |text: &mut Text| self.field_docs(field, text);
+                self.query_method(
+                    &member.method,
+                    &field.source.name,
+                    docs,
+                    query,
+                    step,
+                    default,
+                    text,
+                );
+            }
+        };
+        self.query_fields(methods, text);
+    }
+
+    pub(super) fn struct_query_fields(self, plan: &StructPlan<'_>, text: &mut Text) {
+        let codegen = self.codegen();
+        let methods = |text: &mut Text| {
+            for (member, field) in self.members().iter().zip(&plan.fields) {
+                let query = match (field.source.array, field.item) {
+                    (None, Item::Struct(id)) => Query::Enter(self.path(id, "Fields")),
+                    (None, item) => self
+                        .compared_type(item)
+                        .map_or(Query::Nothing, Query::Compare),
+                    (Some(_), _) => Query::Nothing,
+                };
+                let source = field.source;
+                let step = atom(format!("{codegen}::Step::Offset({})", source.offset));
+                let zero = || match field.item {
+                    Item::Scalar(scalar) if scalar.is_float() => {
+                        atom(format!("{codegen}::Value::Float(0.0)"))
+                    }
+                    _ => atom(format!("{codegen}::Value::Int(0)")),
+                };
+                let docs = |text: &mut Text| text.docs(&source.docs, &format!("`{}`", source.name));
+                self.query_method(&member.method, &source.name, docs, query, step, zero, text);
+            }
+        };
+        self.query_fields(methods, text);
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what tables and structs have in common"
+    )]
+    fn query_method(
+        self,
+        method: &str,
+        name: &str,
+        docs: impl FnOnce(&mut Text),
+        query: Query,
+        step: Expr,
+        default: impl FnOnce() -> Expr,
+        text: &mut Text,
+    ) {
+        let name = atom(format!("{name:?}"));
+        let path = atom("self").field("0");
+        let (result, value) = match query {
+            Query::Nothing => return,
+            Query::Compare(ty) => {
+                let field = path.method("field", [name, step, default()]);
+                (format!("{}::Field<R, {ty}>", self.dflat()), field)
+            }
+            Query::Enter(ty) => {
+                let inner = call(format!("{ty}::new"), [path.method("then", [name, step])]);
+                (format!("{ty}<R>"), inner)
+            }
+        };
+        text.item(|text| {
+            docs(text);
+            text.line(MUST_USE);
+            text.function(&format!("pub fn {method}"), &["&self"], &result, |text| {
+                text.value(&value);
+            });
+        });
+    }
+
+    /// The step from a table to one of its fields.
+    pub(super) fn field_step(self, field: &FieldPlan<'_>) -> Expr {
+        atom(format!(
+            "{}::Step::Field({})",
+            self.codegen(),
+            field.source.voffset
+        ))
+    }
+}

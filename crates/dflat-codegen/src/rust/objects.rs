@@ -1,0 +1,201 @@
+//! Stored objects: the handle, the query constants, the key.
+
+use dflat_model::TableDescriptor;
+
+use super::descriptor::print_descriptor;
+use super::fields::Query;
+use super::layout::{Expr, atom, call};
+use super::tables::{Named, Receiver};
+use super::text::Text;
+use super::{Scope, article, scalar_type};
+use crate::plan::Value;
+
+impl<'p> Scope<'p> {
+    pub(super) fn object(
+        self,
+        descriptor: &TableDescriptor,
+        fields: &[Named<'p>],
+        text: &mut Text,
+    ) {
+        let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
+        text.item(|text| {
+            let docs = "A stored object of the schema: immutable, cheaply cloned.";
+            text.docs(&self.ty().definition.docs, docs);
+            text.line("#[derive(Clone)]");
+            self.allow(&[], text);
+            text.line(format!("pub struct {base}({codegen}::Handle);"));
+        });
+        text.item(|text| {
+            let change = "its creation, an update, an upsert or its deletion";
+            text.line(format!(
+                "/// A change to {} [`{base}`]: {change}.",
+                article(base)
+            ));
+            self.allow(&[], text);
+            text.line(format!(
+                "pub type {base}ChangeRequest = {dflat}::ChangeRequest<{base}>;"
+            ));
+        });
+        text.item(|text| {
+            let mut lints = self.accessor_lints();
+            lints.extend(
+                fields
+                    .iter()
+                    .find_map(|(_, field)| self.literal_lints(field)),
+            );
+            self.allow(&lints, text);
+            text.block(format!("impl {base}"), |text| {
+                self.constants(fields, text);
+                for field in fields {
+                    self.accessor(*field, Receiver::Object, text);
+                }
+            });
+        });
+        self.object_trait(descriptor, fields, text);
+        text.item(|text| {
+            text.implementation("::core::cmp::PartialEq", base, |text| {
+                text.function("fn eq", &["&self", "other: &Self"], "bool", |text| {
+                    text.value(&call(
+                        format!("{codegen}::same"),
+                        [atom("self"), atom("other")],
+                    ));
+                });
+            });
+        });
+        text.item(|text| {
+            text.implementation("::core::fmt::Debug", base, |text| {
+                let parameters = ["&self", "f: &mut ::core::fmt::Formatter<'_>"];
+                text.function("fn fmt", &parameters, "::core::fmt::Result", |text| {
+                    let view = call(format!("{dflat}::Object::view"), [atom("self")]).reference();
+                    text.value(&call("::core::fmt::Debug::fmt", [view, atom("f")]));
+                });
+            });
+        });
+    }
+
+    fn constants(self, fields: &[Named<'_>], text: &mut Text) {
+        let dflat = self.dflat();
+        text.member(|text| {
+            text.line("/// The type's storage, as `perform_changes` takes it.");
+            let table = atom(format!("<Self as {dflat}::Object>::TABLE"));
+            text.assignment(&format!("pub const TABLE: {dflat}::Table"), &table);
+        });
+        let mut first = true;
+        for (member, field) in fields {
+            let query = self.query(field.value);
+            let name = &field.source.name;
+            let write = |text: &mut Text| {
+                let steps = Expr::Array(vec![self.field_step(field)]).reference();
+                let path = [atom(format!("{name:?}")), steps];
+                let role = self.storage_role(field);
+                let constant = &member.constant;
+                match query {
+                    Query::Nothing => {}
+                    Query::Compare(ty) => {
+                        let end = if role.is_empty() { "." } else { role };
+                        text.line(format!("/// The query field `{name}`{end}"));
+                        let arguments = path.into_iter().chain([self.plain_default(field)]);
+                        let value = call(format!("{dflat}::Field::new"), arguments);
+                        let left = format!("pub const {constant}: {dflat}::Field<Self, {ty}>");
+                        text.assignment(&left, &value);
+                    }
+                    Query::Enter(ty) => {
+                        let end = if role.is_empty() { "." } else { role };
+                        text.line(format!("/// The query fields of `{name}`{end}"));
+                        let path = call(format!("{}::Path::new", self.codegen()), path);
+                        let value = call(format!("{ty}::new"), [path]);
+                        text.assignment(&format!("pub const {constant}: {ty}<Self>"), &value);
+                    }
+                }
+            };
+            if matches!(field.value, Value::Vector(_)) {
+                continue;
+            }
+            if std::mem::take(&mut first) {
+                text.item(write);
+            } else {
+                text.member(write);
+            }
+        }
+    }
+
+    fn object_trait(self, descriptor: &TableDescriptor, fields: &[Named<'p>], text: &mut Text) {
+        let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
+        let key: Vec<Named<'p>> = fields
+            .iter()
+            .filter(|(_, field)| field.source.storage.primary)
+            .copied()
+            .collect();
+        text.item(|text| {
+            text.implementation(&format!("{dflat}::Object"), base, |text| {
+                text.member(|text| {
+                    text.line(format!("const TABLE: {dflat}::Table = {{"));
+                    text.body(|text| {
+                        print_descriptor(descriptor, codegen, text);
+                        text.line(format!("{dflat}::Table::from_static(&DESCRIPTOR)"));
+                    });
+                    text.line("};");
+                });
+                text.item(|text| {
+                    let types = key
+                        .iter()
+                        .map(|(_, field)| self.key_type(field.value, "&'k "));
+                    text.line(format!("type Key<'k> = {};", tuple(types.collect())));
+                });
+                text.member(|text| text.line(format!("type Data = {base}Data;")));
+                text.item(|text| self.key_values(&key, text));
+                text.item(|text| {
+                    let handle = format!("handle: {codegen}::Handle");
+                    text.function("fn from_handle", &[&handle], "Self", |text| {
+                        text.line("Self(handle)");
+                    });
+                });
+                text.item(|text| {
+                    let result = format!("&{codegen}::Handle");
+                    text.function("fn handle", &["&self"], &result, |text| {
+                        text.line("&self.0")
+                    });
+                });
+            });
+        });
+    }
+
+    fn key_values(self, key: &[Named<'_>], text: &mut Text) {
+        let (dflat, codegen) = (self.dflat(), self.codegen());
+        let names = key.iter().map(|(member, _)| member.field.clone()).collect();
+        let types = key.iter().map(|(_, field)| self.key_type(field.value, "&"));
+        let parameter = format!("{}: {}", tuple(names), tuple(types.collect()));
+        let result = format!("{codegen}::Vec<{codegen}::Value>");
+        text.function("fn key_values", &[&parameter], &result, |text| {
+            let parts = key.iter().map(|(member, field)| {
+                let value = atom(&member.field);
+                match field.value {
+                    Value::Text { .. } => call(format!("{codegen}::text"), [value]),
+                    _ => call(format!("{dflat}::FieldType::to_value"), [value.reference()]),
+                }
+            });
+            text.value(&call(
+                format!("{codegen}::key"),
+                [Expr::Array(parts.collect())],
+            ));
+        });
+    }
+
+    /// The type of a part of the key; a reference is written as `reference`.
+    fn key_type(self, value: Value<'_>, reference: &str) -> String {
+        match value {
+            Value::Scalar { scalar, .. } => scalar_type(scalar).to_owned(),
+            Value::Enum { id, .. } => self.path(id, ""),
+            // Invariant: a key holds scalars, enums and strings.
+            _ => format!("{reference}str"),
+        }
+    }
+}
+
+/// One as it is, several in parentheses.
+fn tuple(parts: Vec<String>) -> String {
+    match parts.as_slice() {
+        [only] => only.clone(),
+        _ => format!("({})", parts.join(", ")),
+    }
+}

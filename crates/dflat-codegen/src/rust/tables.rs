@@ -1,0 +1,508 @@
+//! FlatBuffers tables: the owned struct, the view, and the codec.
+
+use std::collections::BTreeSet;
+
+use super::layout::{Expr, atom, call};
+use super::names::Member;
+use super::text::Text;
+use super::{MUST_USE, OPTION, SOME, Scope, article, scalar_type};
+use crate::plan::{FieldPlan, Inline, Item, TablePlan, Value};
+
+/// A field with its names.
+pub(super) type Named<'p> = (&'p Member, &'p FieldPlan<'p>);
+
+/// Whose accessor is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Receiver {
+    /// The view: borrows from the payload.
+    View,
+    /// The object: borrows from itself.
+    Object,
+}
+
+impl<'p> Scope<'p> {
+    pub(super) fn table(self, plan: &'p TablePlan<'p>, text: &mut Text) {
+        let fields: Vec<Named<'p>> = self.members().iter().zip(&plan.fields).collect();
+        self.owned_struct(&fields, text);
+        self.view_struct(&fields, text);
+        self.view_traits(&fields, text);
+        self.codec(plan, &fields, text);
+        let (stored, nested) = (self.ty().stored.as_ref(), self.ty().nested);
+        if stored.is_none() || nested {
+            let line = format!(
+                "{}::__vector_element!(table {});",
+                self.dflat(),
+                self.own_owned()
+            );
+            text.item(|text| text.line(line));
+            if self.plan().storage {
+                self.table_query_fields(&fields, text);
+            }
+        }
+        if let Some(descriptor) = stored {
+            self.object(descriptor, &fields, text);
+        }
+    }
+
+    /// The name of the owned form of the type itself.
+    pub(super) fn own_owned(self) -> String {
+        let suffix = if self.ty().stored.is_some() {
+            "Data"
+        } else {
+            ""
+        };
+        format!("{}{suffix}", self.base())
+    }
+
+    fn owned_struct(self, fields: &[Named<'_>], text: &mut Text) {
+        let (base, owned) = (self.base(), self.own_owned());
+        let derived = fields.iter().all(|(_, field)| self.is_plain_default(field));
+        text.item(|text| {
+            if self.ty().stored.is_some() {
+                let article = article(base);
+                text.line(format!(
+                    "/// The values of {article} [`{base}`], as an owned struct."
+                ));
+            } else {
+                let docs = &self.ty().definition.docs;
+                text.docs(docs, "A table of the schema, as an owned struct.");
+            }
+            let default = if derived { "Default, " } else { "" };
+            text.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
+            self.allow(&[], text);
+            if fields.is_empty() {
+                return text.line(format!("pub struct {owned} {{}}"));
+            }
+            text.block(format!("pub struct {owned}"), |text| {
+                for (member, field) in fields {
+                    self.field_docs(field, text);
+                    text.line(format!(
+                        "pub {}: {},",
+                        member.field,
+                        self.owned_type(field.value)
+                    ));
+                }
+            });
+        });
+        if !derived {
+            text.item(|text| {
+                self.allow_literals(fields, text);
+                text.implementation("::core::default::Default", &owned, |text| {
+                    text.function("fn default", &[], "Self", |text| {
+                        let value = |(member, field): &Named<'_>| {
+                            (member.field.clone(), self.owned_default(field))
+                        };
+                        text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
+                    });
+                });
+            });
+        }
+    }
+
+    fn view_struct(self, fields: &[Named<'_>], text: &mut Text) {
+        let (base, codegen) = (self.base(), self.codegen());
+        text.item(|text| {
+            let values = if self.ty().stored.is_some() {
+                "the values of "
+            } else {
+                ""
+            };
+            let inside = if values.is_empty() {
+                " inside an object"
+            } else {
+                ""
+            };
+            let article = article(base);
+            text.line(format!(
+                "/// The view on {values}{article} [`{base}`]{inside}."
+            ));
+            text.line("#[derive(Clone, Copy)]");
+            self.allow(&[], text);
+            text.line(format!(
+                "pub struct {base}Ref<'a>({codegen}::TableReader<'a>);"
+            ));
+        });
+        if fields.is_empty() {
+            return;
+        }
+        text.item(|text| {
+            let mut lints = self.accessor_lints();
+            lints.extend(
+                fields
+                    .iter()
+                    .find_map(|(_, field)| self.literal_lints(field)),
+            );
+            self.allow(&lints, text);
+            let borrows = |field: &Named<'_>| self.view_type(field.1.value, "'a").contains("'a");
+            let head = if fields.iter().any(borrows) {
+                format!("impl<'a> {base}Ref<'a>")
+            } else {
+                format!("impl {base}Ref<'_>")
+            };
+            text.block(head, |text| {
+                for (member, field) in fields {
+                    self.accessor((member, field), Receiver::View, text);
+                }
+            });
+        });
+    }
+
+    /// The accessor of a field.
+    pub(super) fn accessor(self, (member, field): Named<'_>, of: Receiver, text: &mut Text) {
+        let (receiver, lifetime) = match of {
+            Receiver::View => ("self", "'a"),
+            Receiver::Object => ("&self", "'_"),
+        };
+        text.item(|text| {
+            self.field_docs(field, text);
+            text.line(MUST_USE);
+            let result = self.view_type(field.value, lifetime).replace("&'_ ", "&");
+            let head = format!("pub fn {}", member.method);
+            text.function(&head, &[receiver], &result, |text| {
+                text.value(&match of {
+                    Receiver::View => self.read(field),
+                    Receiver::Object => {
+                        let view = call(format!("{}::Object::view", self.dflat()), [atom("self")]);
+                        view.method(&member.method, [])
+                    }
+                });
+            });
+        });
+    }
+
+    /// The schema's comment on a field, or its name and what it is in storage.
+    pub(super) fn field_docs(self, field: &FieldPlan<'_>, text: &mut Text) {
+        let source = field.source;
+        text.docs(
+            &source.docs,
+            &format!("`{}`{}", source.name, self.storage_role(field)),
+        );
+    }
+
+    /// `: the primary key.` and the like, or nothing.
+    pub(super) fn storage_role(self, field: &FieldPlan<'_>) -> &'static str {
+        let storage = field.source.storage;
+        match &self.ty().stored {
+            Some(stored) if storage.primary && stored.primary_key.len() > 1 => {
+                ": part of the primary key."
+            }
+            Some(_) if storage.primary => ": the primary key.",
+            Some(_) if storage.unique => ": unique.",
+            Some(_) if storage.indexed => ": indexed.",
+            _ => "",
+        }
+    }
+
+    fn owned_type(self, value: Value<'_>) -> String {
+        let codegen = self.codegen();
+        let optional = |optional, ty| {
+            if optional {
+                format!("{OPTION}<{ty}>")
+            } else {
+                ty
+            }
+        };
+        match value {
+            Value::Scalar {
+                scalar,
+                optional: absent,
+            } => optional(absent, scalar_type(scalar).to_owned()),
+            Value::Enum {
+                id,
+                optional: absent,
+            } => optional(absent, self.path(id, "")),
+            Value::Text { default } => optional(default.is_none(), format!("{codegen}::String")),
+            Value::Struct(id) | Value::Union(id) => optional(true, self.path(id, "")),
+            Value::Table { id, boxed: false } => optional(true, self.owned(id)),
+            Value::Table { id, boxed: true } => {
+                optional(true, format!("{codegen}::Box<{}>", self.owned(id)))
+            }
+            Value::Vector(item) => format!("{codegen}::Vec<{}>", self.item_type(item)),
+        }
+    }
+
+    fn view_type(self, value: Value<'_>, lifetime: &str) -> String {
+        let codegen = self.codegen();
+        match value {
+            Value::Text { default: None } => format!("{OPTION}<&{lifetime} str>"),
+            Value::Text { default: Some(_) } => format!("&{lifetime} str"),
+            Value::Table { id, .. } => format!("{OPTION}<{}<{lifetime}>>", self.path(id, "Ref")),
+            Value::Union(id) => format!("{OPTION}<{}>", self.union_view(id, lifetime)),
+            Value::Vector(Item::Union(id)) => {
+                format!("{codegen}::UnionVector<{lifetime}, {}>", self.path(id, ""))
+            }
+            Value::Vector(item) => {
+                let element = match item {
+                    Item::Text => "str".to_owned(),
+                    item => self.item_type(item),
+                };
+                format!("{codegen}::Vector<{lifetime}, {element}>")
+            }
+            Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => self.owned_type(value),
+        }
+    }
+
+    fn read(self, field: &FieldPlan<'_>) -> Expr {
+        let reader = atom("self").field("0");
+        let voffset = atom(field.source.voffset.to_string());
+        let default = || atom(self.default(field));
+        match field.value {
+            Value::Scalar {
+                optional: false, ..
+            } => reader.method("scalar", [voffset, default()]),
+            Value::Scalar { optional: true, .. } => reader.method("optional_scalar", [voffset]),
+            Value::Enum {
+                optional: false, ..
+            } => reader.method("enumeration", [voffset, default()]),
+            Value::Enum { optional: true, .. } => reader.method("optional_enumeration", [voffset]),
+            Value::Text { default: Some(_) } => reader.method("text_or", [voffset, default()]),
+            Value::Text { default: None } => reader.method("text", [voffset]),
+            Value::Struct(_) => reader.method("structure", [voffset]),
+            Value::Table { id, .. } => {
+                reader.method(format!("message::<{}>", self.owned(id)), [voffset])
+            }
+            Value::Union(id) => reader.method(format!("union::<{}>", self.path(id, "")), [voffset]),
+            Value::Vector(Item::Union(_)) => reader.method("union_vector", [voffset]),
+            Value::Vector(_) => reader.method("vector", [voffset]),
+        }
+    }
+
+    fn view_traits(self, fields: &[Named<'_>], text: &mut Text) {
+        let (base, view) = (self.base(), format!("{}Ref<'_>", self.base()));
+        text.item(|text| {
+            text.implementation("::core::cmp::PartialEq", &view, |text| {
+                let other = if fields.is_empty() {
+                    "_: &Self"
+                } else {
+                    "other: &Self"
+                };
+                text.function("fn eq", &["&self", other], "bool", |text| {
+                    let pair = |(member, _): &Named<'_>| {
+                        (
+                            format!("self.{}()", member.method),
+                            format!("other.{}()", member.method),
+                        )
+                    };
+                    let pairs: Vec<_> = fields.iter().map(pair).collect();
+                    if pairs.is_empty() {
+                        text.line("true")
+                    } else {
+                        text.conjunction(&pairs)
+                    }
+                });
+            });
+        });
+        text.item(|text| {
+            text.implementation("::core::fmt::Debug", &view, |text| {
+                let parameters = ["&self", "f: &mut ::core::fmt::Formatter<'_>"];
+                text.function("fn fmt", &parameters, "::core::fmt::Result", |text| {
+                    let begin = atom("f").method("debug_struct", [atom(format!("{base:?}"))]);
+                    let all = fields.iter().fold(begin, |chain, (member, _)| {
+                        let value = atom("self").method(&member.method, []).reference();
+                        chain.method("field", [atom(format!("{:?}", member.plain)), value])
+                    });
+                    text.value(&all.method("finish", []));
+                });
+            });
+        });
+    }
+
+    fn codec(self, plan: &TablePlan<'_>, fields: &[Named<'_>], text: &mut Text) {
+        let (base, codegen) = (self.base(), self.codegen());
+        text.item(|text| {
+            text.implementation(&format!("{codegen}::Message"), &self.own_owned(), |text| {
+                text.line(format!("type Ref<'a> = {base}Ref<'a>;"));
+                text.item(|text| {
+                    let table = format!("table: {codegen}::TableReader<'_>");
+                    text.function("fn view", &[&table], &format!("{base}Ref<'_>"), |text| {
+                        text.line(format!("{base}Ref(table)"));
+                    });
+                });
+                text.item(|text| {
+                    let name = if fields.is_empty() { "_" } else { "view" };
+                    let view = format!("{name}: {base}Ref<'_>");
+                    text.function("fn decode", &[&view], "Self", |text| {
+                        let value = |(member, field): &Named<'_>| {
+                            (member.field.clone(), self.decode(member, field.value))
+                        };
+                        text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
+                    });
+                });
+                text.item(|text| {
+                    self.allow_literals(fields, text);
+                    let encoder = format!("encoder: &mut {codegen}::Encoder<'_>");
+                    text.function("fn encode", &["&self", &encoder], "", |text| {
+                        self.encode(plan, fields, text);
+                    });
+                });
+            });
+        });
+    }
+
+    fn decode(self, member: &Member, value: Value<'_>) -> Expr {
+        let codegen = self.codegen();
+        let get = atom("view").method(&member.method, []);
+        let string = format!("{codegen}::String::from");
+        let map = |chain: Expr, function: &str| {
+            chain.method("map", [atom(format!("{codegen}::{function}"))])
+        };
+        match value {
+            Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => get,
+            Value::Text { default: Some(_) } => call(string, [get]),
+            Value::Text { default: None } => map(get, "String::from"),
+            Value::Table { boxed: false, .. } => map(get, "Message::decode"),
+            Value::Table { boxed: true, .. } => map(get, "decode_boxed"),
+            Value::Union(_) => map(get, "Union::decode"),
+            Value::Vector(item) => {
+                let elements = get.method("iter", []);
+                let elements = match item {
+                    Item::Scalar(_) | Item::Enum(_) | Item::Struct(_) => elements,
+                    Item::Text => map(elements, "String::from"),
+                    Item::Table(_) => map(elements, "Message::decode"),
+                    Item::Union(_) => map(elements, "decode_optional"),
+                };
+                elements.method("collect", [])
+            }
+        }
+    }
+
+    fn encode(self, plan: &TablePlan<'_>, fields: &[Named<'_>], text: &mut Text) {
+        let locals = locals(fields);
+        for inline in &plan.inline {
+            let (position, code) = match *inline {
+                Inline::Value(position) => (position, false),
+                Inline::Code(position) => (position, true),
+            };
+            let (member, field) = fields[position];
+            let (slot, codes) = &locals[position];
+            if code {
+                self.encode_code(member, field, codes, text);
+            } else {
+                self.encode_inline(member, field, slot, text);
+            }
+        }
+        text.line("encoder.end_table();");
+        for ((member, field), (slot, codes)) in fields.iter().zip(&locals) {
+            encode_child(member, field.value, slot, codes, text);
+        }
+    }
+
+    fn encode_code(self, member: &Member, field: &FieldPlan<'_>, codes: &str, text: &mut Text) {
+        let value = format!("self.{}", member.field);
+        let voffset = field.source.voffset;
+        if matches!(field.value, Value::Vector(_)) {
+            let present = format!("!{value}.is_empty()");
+            let slot = slot_call(voffset - 2, &present, field);
+            text.assignment(&format!("let {codes}"), &slot);
+        } else {
+            let value = atom(value).method("as_ref", []);
+            let arguments = [atom(voffset.to_string()), value];
+            text.statement(&atom("encoder").method("union_code", arguments));
+        }
+    }
+
+    fn encode_inline(self, member: &Member, field: &FieldPlan<'_>, slot: &str, text: &mut Text) {
+        let value = format!("self.{}", member.field);
+        let voffset = field.source.voffset;
+        let inline = |method: &str, value: Expr, default: Option<Expr>| {
+            let arguments = [atom(voffset.to_string()), value];
+            atom("encoder").method(method, arguments.into_iter().chain(default))
+        };
+        let default = || Some(atom(self.default(field)));
+        let present = match field.value {
+            Value::Scalar {
+                optional: false, ..
+            } => {
+                return text.statement(&inline("scalar", atom(value), default()));
+            }
+            Value::Scalar { optional: true, .. } => {
+                return text.statement(&inline("optional_scalar", atom(value), None));
+            }
+            Value::Enum {
+                optional: false, ..
+            } => {
+                return text.statement(&inline("enumeration", atom(value), default()));
+            }
+            Value::Enum { optional: true, .. } => {
+                return text.statement(&inline("optional_enumeration", atom(value), None));
+            }
+            Value::Struct(_) => {
+                let value = atom(value).method("as_ref", []);
+                return text.statement(&inline("structure", value, None));
+            }
+            Value::Text { default: Some("") } | Value::Vector(_) => format!("!{value}.is_empty()"),
+            Value::Text {
+                default: Some(default),
+            } => format!("{value} != {default:?}"),
+            Value::Text { default: None } | Value::Table { .. } | Value::Union(_) => {
+                format!("{value}.is_some()")
+            }
+        };
+        text.assignment(&format!("let {slot}"), &slot_call(voffset, &present, field));
+    }
+
+    /// An attribute for the literals in an item, if they need one.
+    fn allow_literals(self, fields: &[Named<'_>], text: &mut Text) {
+        if let Some(lint) = fields
+            .iter()
+            .find_map(|(_, field)| self.literal_lints(field))
+        {
+            text.line(format!("#[allow({lint})]"));
+        }
+    }
+}
+
+/// `encoder.slot(voffset, present)`; what the payload is corrupt without is always there.
+fn slot_call(voffset: u16, present: &str, field: &FieldPlan<'_>) -> Expr {
+    let always = matches!(
+        field.value,
+        Value::Text { default: Some(_) } | Value::Vector(_)
+    ) && (field.source.required || field.source.storage.primary);
+    let present = atom(if always { "true" } else { present });
+    atom("encoder").method("slot", [atom(voffset.to_string()), present])
+}
+
+/// The local variables of the slots of each field, and of its type codes.
+fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
+    let mut taken: BTreeSet<String> = fields.iter().map(|(m, _)| m.field.clone()).collect();
+    taken.insert("encoder".to_owned());
+    let mut free = |mut name: String| {
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    };
+    let mut locals = Vec::new();
+    for (member, _) in fields {
+        let slot = match member.field.as_str() {
+            "encoder" => free("encoder_slot".to_owned()),
+            field => field.to_owned(),
+        };
+        locals.push((slot, free(format!("{}_codes", member.plain))));
+    }
+    locals
+}
+
+fn encode_child(member: &Member, value: Value<'_>, slot: &str, codes: &str, text: &mut Text) {
+    let owned = atom(format!("self.{}", member.field));
+    let child = |method: &str, value: Expr| atom("encoder").method(method, [atom(slot), value]);
+    let statement = match value {
+        Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => return,
+        Value::Text { default: Some(_) } => child("text", call(SOME, [owned.method("as_str", [])])),
+        Value::Text { default: None } => child("text", owned.method("as_deref", [])),
+        Value::Table { boxed: false, .. } => child("message", owned.method("as_ref", [])),
+        Value::Table { boxed: true, .. } => child("message", owned.method("as_deref", [])),
+        Value::Union(_) => child("union", owned.method("as_ref", [])),
+        Value::Vector(Item::Scalar(_)) => child("scalars", owned.reference()),
+        Value::Vector(Item::Enum(_)) => child("enumerations", owned.reference()),
+        Value::Vector(Item::Text) => child("texts", owned.reference()),
+        Value::Vector(Item::Struct(_)) => child("structures", owned.reference()),
+        Value::Vector(Item::Table(_)) => child("messages", owned.reference()),
+        Value::Vector(Item::Union(_)) => {
+            let codes = [atom(codes), owned.clone().reference()];
+            text.statement(&atom("encoder").method("union_codes", codes));
+            child("unions", owned.reference())
+        }
+    };
+    text.statement(&statement);
+}

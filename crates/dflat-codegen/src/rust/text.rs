@@ -1,0 +1,262 @@
+//! The emitter: lines at an indentation, and the constructs that break when they get too long.
+//!
+//! What it writes is clean under rustfmt by construction. Where a name is so long that no layout fits the
+//! line, the item gets `#[rustfmt::skip]`, so that rustfmt has no other opinion of it.
+
+use super::docs;
+use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
+
+const TAB: usize = 4;
+
+/// Rust text in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    out: String,
+    indent: usize,
+    /// A line of the item that is being written does not fit.
+    overlong: bool,
+    /// No item was written since the last opening brace: no blank line is due.
+    first: bool,
+}
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        Self {
+            first: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+
+    /// A line at the current indentation.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        let text = text.as_ref();
+        for line in text.split('\n') {
+            // Lines after the first come from a layout and bring their indentation along.
+            let width = line.len()
+                + if line.starts_with(' ') {
+                    0
+                } else {
+                    self.indent
+                };
+            self.overlong |= width > WIDTH_MAX && !line.starts_with("//");
+        }
+        self.out.push_str(&" ".repeat(self.indent));
+        self.out.push_str(text);
+        self.out.push('\n');
+        self.first = false;
+    }
+
+    /// A line that rustfmt does not see.
+    pub(crate) fn verbatim_line(&mut self, text: &str) {
+        let overlong = self.overlong;
+        self.line(text);
+        self.overlong = overlong;
+    }
+
+    /// A line that opens a block, the block, and its closing brace.
+    pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Self)) {
+        self.line(format!("{} {{", head.as_ref()).trim_start());
+        self.body(body);
+        self.line("}");
+    }
+
+    /// The inside of a block whose opening line is written.
+    pub(crate) fn body(&mut self, body: impl FnOnce(&mut Self)) {
+        self.indent += TAB;
+        self.first = true;
+        body(self);
+        self.first = false;
+        self.indent -= TAB;
+    }
+
+    /// An item or a member of one: behind a blank line, unless it is the first in its block.
+    pub(crate) fn item(&mut self, body: impl FnOnce(&mut Self)) {
+        if !self.first {
+            self.out.push('\n');
+        }
+        self.member(body);
+    }
+
+    /// A member that follows the one before without a blank line.
+    pub(crate) fn member(&mut self, body: impl FnOnce(&mut Self)) {
+        let outer = std::mem::take(&mut self.overlong);
+        let start = self.out.len();
+        body(self);
+        if self.overlong {
+            let indent = " ".repeat(self.indent);
+            self.out
+                .insert_str(start, &format!("{indent}#[rustfmt::skip]\n"));
+        }
+        self.overlong = outer;
+        self.first = false;
+    }
+
+    /// The schema's comment, or else a sentence of ours.
+    pub(crate) fn docs(&mut self, written: &[String], otherwise: &str) {
+        let lines = docs::lines(written);
+        if lines.is_empty() {
+            self.line(format!("/// {otherwise}"));
+        }
+        for line in lines {
+            self.line(format!("/// {line}").trim_end());
+        }
+    }
+
+    /// A function: its signature, which breaks if it must, and its body.
+    pub(crate) fn function(
+        &mut self,
+        name: &str,
+        parameters: &[&str],
+        result: &str,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let arrow = if result.is_empty() { "" } else { " -> " };
+        let flat = format!("{name}({}){arrow}{result} {{", parameters.join(", "));
+        if self.indent + flat.len() <= WIDTH_MAX || parameters.is_empty() {
+            self.line(flat);
+        } else {
+            self.line(format!("{name}("));
+            self.body(|text| {
+                for parameter in parameters {
+                    text.line(format!("{parameter},"));
+                }
+            });
+            self.line(format!("){arrow}{result} {{"));
+        }
+        self.body(body);
+        self.line("}");
+    }
+
+    /// `impl interface for target`, which breaks if it must.
+    pub(crate) fn implementation(
+        &mut self,
+        interface: &str,
+        target: &str,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let flat = format!("impl {interface} for {target} {{");
+        if self.indent + flat.len() <= WIDTH_MAX {
+            self.line(flat);
+        } else {
+            self.line(format!("impl {interface}"));
+            self.line(format!("    for {target}"));
+            self.line("{");
+        }
+        self.body(body);
+        self.line("}");
+    }
+
+    /// An expression that is a block's value.
+    pub(crate) fn value(&mut self, expr: &Expr) {
+        self.expression("", expr, 0, "");
+    }
+
+    /// An expression that is a statement.
+    pub(crate) fn statement(&mut self, expr: &Expr) {
+        self.expression("", expr, 1, ";");
+    }
+
+    /// `name: expression,` of a struct literal.
+    pub(crate) fn literal_field(&mut self, name: &str, expr: &Expr) {
+        self.expression(&format!("{name}: "), expr, 1, ",");
+    }
+
+    fn expression(&mut self, prefix: &str, expr: &Expr, reserved: usize, suffix: &str) {
+        let shape = Shape::line(self.indent, reserved).after(prefix.len());
+        match shape.and_then(|shape| expr.layout(shape)) {
+            Some(text) => self.line(format!("{prefix}{text}{suffix}")),
+            None => self.unfit(&format!("{prefix}{}{suffix}", expr.flat())),
+        }
+    }
+
+    /// `left = expression;`, on the next line where that reads better.
+    pub(crate) fn assignment(&mut self, left: &str, expr: &Expr) {
+        let shape = Shape::line(self.indent, 1);
+        let same = shape
+            .after(left.len() + 3)
+            .and_then(|shape| expr.layout(shape));
+        if let Some(same) = same.as_ref().filter(|same| !same.contains('\n')) {
+            return self.line(format!("{left} = {same};"));
+        }
+        let next = expr.layout(Shape::line(self.indent + TAB, 1));
+        let below = line_break(self.indent + TAB);
+        match (same, next) {
+            (Some(same), Some(next)) if prefers_next_line(&same, &next) => {
+                self.line(format!("{left} ={below}{next};"));
+            }
+            (Some(same), _) => self.line(format!("{left} = {same};")),
+            (None, Some(next)) => self.line(format!("{left} ={below}{next};")),
+            (None, None) => self.unfit(&format!("{left} = {};", expr.flat())),
+        }
+    }
+
+    /// `pattern => expression,` of a match.
+    pub(crate) fn arm(&mut self, pattern: &str, expr: &Expr) {
+        let shape = Shape::line(self.indent, 1);
+        let same = shape
+            .after(pattern.len() + 4)
+            .and_then(|shape| expr.layout(shape));
+        if let Some(same) = same.as_ref().filter(|same| !same.contains('\n')) {
+            return self.line(format!("{pattern} => {same},"));
+        }
+        let next = expr.layout(Shape::line(self.indent + TAB, 0));
+        match (same, next) {
+            (Some(same), Some(next)) if !prefers_next_line(&same, &next) => {
+                self.line(format!("{pattern} => {same},"));
+            }
+            (_, Some(next)) => {
+                self.block(format!("{pattern} =>"), |text| text.line(next));
+            }
+            (Some(same), None) => self.line(format!("{pattern} => {same},")),
+            (None, None) => self.unfit(&format!("{pattern} => {},", expr.flat())),
+        }
+    }
+
+    /// Conditions that must all hold, as a block's value.
+    pub(crate) fn conjunction(&mut self, conditions: &[(String, String)]) {
+        let flat = |(left, right): &(String, String)| format!("{left} == {right}");
+        let all: Vec<String> = conditions.iter().map(flat).collect();
+        let one_line = all.join(" && ");
+        if self.indent + one_line.len() <= WIDTH_MAX {
+            return self.line(one_line);
+        }
+        for (position, condition) in all.iter().enumerate() {
+            if position == 0 {
+                self.line(condition);
+            } else {
+                self.body(|text| text.line(format!("&& {condition}")));
+            }
+        }
+    }
+
+    /// A struct literal as a block's value; on one line if it is tiny.
+    pub(crate) fn literal(&mut self, name: &str, fields: &[(String, Expr)]) {
+        /// rustfmt's `struct_lit_width`.
+        const TINY: usize = 18;
+        let flat: Vec<String> = fields
+            .iter()
+            .map(|(field, expr)| format!("{field}: {}", expr.flat()))
+            .collect();
+        let flat = flat.join(", ");
+        if fields.is_empty() {
+            self.line(format!("{name} {{}}"));
+        } else if flat.len() <= TINY {
+            self.line(format!("{name} {{ {flat} }}"));
+        } else {
+            self.block(name, |text| {
+                for (field, expr) in fields {
+                    text.literal_field(field, expr);
+                }
+            });
+        }
+    }
+
+    fn unfit(&mut self, line: &str) {
+        self.line(line);
+        self.overlong = true;
+    }
+}
