@@ -43,10 +43,12 @@ impl File {
     }
 }
 
-/// The repository's root.
+/// The repository's root: the one that Cargo runs this program in, because checkouts that share a
+/// target directory share the program.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+    let run_in = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = run_in.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    here.parent().unwrap_or(&here).to_owned()
 }
 
 /// The text files that Git tracks or would track; without Git, all but hidden and built ones.
