@@ -1,7 +1,7 @@
 //! Marks the threads that run user code on behalf of the engine.
 //!
-//! While a handler or a callback runs, waiting for another transaction could wait for oneself. The mark
-//! lets every blocking call refuse, instead of hanging.
+//! While a handler or a callback runs, waiting for another transaction could wait for oneself. The
+//! mark lets every blocking call refuse, instead of hanging.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -44,7 +44,8 @@ pub enum ErrorKind {
     Corrupt,
     /// The file is not a database.
     NotADatabase,
-    /// No space is left on the device, or a size limit is reached. Nothing of the transaction is kept.
+    /// No space is left on the device, or a size limit is reached. Nothing of the transaction is
+    /// kept.
     StorageFull,
     /// Another process or connection kept the file locked for longer than the busy timeout.
     Busy,
@@ -90,8 +91,9 @@ impl Error {
         }))
     }
 
-    /// An error of the caller's own, to return from a transaction's handler. The transaction is rolled
-    /// back, and its handle gives this error; [`Error::downcast_ref`] gives back what was put in.
+    /// An error of the caller's own, to return from a transaction's handler. The transaction is
+    /// rolled back, and its handle gives this error; [`Error::downcast_ref`] gives back what was
+    /// put in.
     #[must_use]
     pub fn user<E: StdError + Send + Sync + 'static>(error: E) -> Self {
         let message = error.to_string();

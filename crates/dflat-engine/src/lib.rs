@@ -1,9 +1,10 @@
 //! The untyped runtime of the Dflat object database.
 //!
-//! It knows objects as verified bytes with a descriptor, and has no type parameter for them: the typed
-//! interface is the crate `dflat`, other languages come in by the same door. Rooms, top down, each using
-//! only those below it: [`engine`], [`transaction`] and [`observe`] (which do not know each other),
-//! [`change_set`] and [`callback`], [`fetch`], [`storage`], [`query`], [`object`], [`error`].
+//! It knows objects as verified bytes with a descriptor, and has no type parameter for them: the
+//! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
+//! each using only those below it: [`engine`], [`transaction`] and [`observe`] (which do not know
+//! each other), [`change_set`] and [`callback`], [`fetch`], [`storage`], [`query`], [`object`],
+//! [`error`].
 
 pub mod callback;
 pub mod change_set;

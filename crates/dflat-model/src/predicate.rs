@@ -1,7 +1,7 @@
 //! Predicates as plain data: a tree that can be printed, sent, planned and evaluated anywhere.
 //!
-//! Logic is SQL's, three-valued: a comparison with NULL is UNKNOWN, `and` is false if either side is
-//! false, `or` true if either is true, and a row qualifies on true only.
+//! Logic is SQL's, three-valued: a comparison with NULL is UNKNOWN, `and` is false if either side
+//! is false, `or` true if either is true, and a row qualifies on true only.
 
 use std::cmp::Ordering;
 use std::fmt;

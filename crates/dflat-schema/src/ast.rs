@@ -1,8 +1,8 @@
 //! What a file says, before anything is looked up.
 //!
 //! Every node that can be blamed has its [`Span`]. A part that could not be parsed is missing or
-//! [`TypeExpr::Invalid`], and its declaration is `broken`: later stages then spare it the rules that would
-//! only repeat what was reported.
+//! [`TypeExpr::Invalid`], and its declaration is `broken`: later stages then spare it the rules
+//! that would only repeat what was reported.
 
 use crate::schema::Span;
 

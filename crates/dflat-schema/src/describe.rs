@@ -1,4 +1,5 @@
-//! Lowers a root table to the plain data the engine reads: its storage, its keys, the layout of its bytes.
+//! Lowers a root table to the plain data the engine reads: its storage, its keys, the layout of its
+//! bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ use crate::schema::{
 /// Describes the table `root` with all it reaches.
 ///
 /// The primary key is empty only if the schema was compiled with
-/// [`payload_only`](crate::Options::payload_only). A definition that is not a table has no storage: it gets its
-/// full name and no keys.
+/// [`payload_only`](crate::Options::payload_only). A definition that is not a table has no storage:
+/// it gets its full name and no keys.
 ///
 /// # Panics
 ///
@@ -58,7 +59,8 @@ fn primary_key(schema: &Schema, table: &Table) -> Vec<KeyField> {
             Element::Text => FieldKind::Text,
             Element::Definition(id) => match &schema.definition(id).kind {
                 DefinitionKind::Enum(found) => FieldKind::Scalar(found.base),
-                // Invariant: `check` admits no other type in a key; `payload_only` has no use for one.
+                // Invariant: `check` admits no other type in a key; `payload_only` has no use for
+                // one.
                 _ => continue,
             },
         };

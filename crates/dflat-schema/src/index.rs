@@ -1,9 +1,9 @@
 //! The secondary indexes of a root table: its own, and those of what it contains.
 //!
-//! An `indexed` field of a nested table, struct or union member is indexed once for every path that leads to
-//! it from the root. Vectors are not entered, deprecated fields neither, and no path visits a table type
-//! twice, so that recursive tables have finitely many indexes. Finitely many can still be
-//! too many, so the search has limits; `check` reports a schema that exceeds them.
+//! An `indexed` field of a nested table, struct or union member is indexed once for every path that
+//! leads to it from the root. Vectors are not entered, deprecated fields neither, and no path
+//! visits a table type twice, so that recursive tables have finitely many indexes. Finitely many
+//! can still be too many, so the search has limits; `check` reports a schema that exceeds them.
 
 use std::borrow::Cow;
 

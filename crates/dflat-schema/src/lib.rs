@@ -5,13 +5,14 @@
 //!                                 `--------- diagnostics of all stages ---------'
 //! ```
 //!
-//! [`compile`] reads the requested files and those they include, and returns a [`Schema`] or, if anything
-//! is wrong, every [`Diagnostic`] it can find in one run. It never panics and never hangs, whatever the
-//! text. It does no I/O: files come from a [`Loader`].
+//! [`compile`] reads the requested files and those they include, and returns a [`Schema`] or, if
+//! anything is wrong, every [`Diagnostic`] it can find in one run. It never panics and never hangs,
+//! whatever the text. It does no I/O: files come from a [`Loader`].
 //!
-//! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields and
-//! `v: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few places: types may be
-//! used before they are declared, and `Color.Red` is a default as good as `Red`.
+//! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields
+//! and `v: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few
+//! places: types may be used before they are declared, and `Color.Red` is a default as good as
+//! `Red`.
 //!
 //! # Examples
 //!

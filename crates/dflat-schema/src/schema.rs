@@ -1,7 +1,7 @@
 //! The checked, resolved and laid-out schema: all that later stages need, nothing of the syntax.
 //!
-//! A [`Schema`] exists only when checking found no error, so whoever holds one need not check again:
-//! every reference resolves, every offset is assigned, every default fits its type.
+//! A [`Schema`] exists only when checking found no error, so whoever holds one need not check
+//! again: every reference resolves, every offset is assigned, every default fits its type.
 
 use std::ops::Range;
 
@@ -83,8 +83,8 @@ impl Definition {
     }
 
     /// The name under which objects of a table are stored, such as `mygame__sample__monster_v1_1`:
-    /// namespaces and name in lower case joined with `__`, then `_v` and the version with `_` for `.`.
-    /// `None` unless it is a table; only a root is stored.
+    /// namespaces and name in lower case joined with `__`, then `_v` and the version with `_` for
+    /// `.`. `None` unless it is a table; only a root is stored.
     ///
     /// Source: the file format of Dflat for Swift.
     #[must_use]

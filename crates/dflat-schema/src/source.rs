@@ -1,7 +1,7 @@
 //! Source texts: where they come from, and which line a byte stands on.
 //!
-//! This crate does no I/O. Whoever calls [`compile`](crate::compile) brings a [`Loader`], which finds
-//! files; [`MemoryLoader`] serves texts held in memory. All files that were read stay in
+//! This crate does no I/O. Whoever calls [`compile`](crate::compile) brings a [`Loader`], which
+//! finds files; [`MemoryLoader`] serves texts held in memory. All files that were read stay in
 //! [`Sources`], because diagnostics quote them.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,10 @@ use crate::schema::{FileId, Span};
 pub trait Loader {
     /// Finds the file that `path` names.
     ///
-    /// Without an `includer`, `path` was asked for by the caller of the compiler. With one, it stands
-    /// in an `include` of that file (whose [`Loaded::path`] is passed): the loader looks beside the
-    /// includer first, then in its include directories. `None` says that no such file exists.
+    /// Without an `includer`, `path` was asked for by the caller of the compiler. With one, it
+    /// stands in an `include` of that file (whose [`Loaded::path`] is passed): the loader looks
+    /// beside the includer first, then in its include directories. `None` says that no such file
+    /// exists.
     ///
     /// # Errors
     ///
@@ -27,8 +28,8 @@ pub trait Loader {
 /// A file that a [`Loader`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The path for messages, and the file's identity: one file must always get the same path, or it
-    /// is compiled twice and all its types are "defined twice".
+    /// The path for messages, and the file's identity: one file must always get the same path, or
+    /// it is compiled twice and all its types are "defined twice".
     pub path: String,
     /// The text.
     pub text: String,

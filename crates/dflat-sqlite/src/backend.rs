@@ -28,9 +28,10 @@ pub struct SqliteBackend {
 impl SqliteBackend {
     /// Opens the file at `path`, or gets ready to create it with the first write.
     ///
-    /// Nothing is written, and nothing is left beside the file. A file in rollback-journal mode turns
-    /// to a write-ahead log with the first write. That write waits for pinned snapshots, and fails with
-    /// [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than the busy timeout.
+    /// Nothing is written, and nothing is left beside the file. A file in rollback-journal mode
+    /// turns to a write-ahead log with the first write. That write waits for pinned snapshots, and
+    /// fails with [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than the busy
+    /// timeout.
     ///
     /// # Errors
     /// - `NotADatabase` if the file is something else.

@@ -1,8 +1,8 @@
 //! The names and definitions of storage tables, as text that equals the original's.
 //!
-//! Source: the file format of Dflat for Swift. Its names are never quoted. Ours are where they must be,
-//! so that a type named `Order` can be stored, and are not in a definition where they need not be, so
-//! that the text kept in the file is the same.
+//! Source: the file format of Dflat for Swift. Its names are never quoted. Ours are where they must
+//! be, so that a type named `Order` can be stored, and are not in a definition where they need not
+//! be, so that the text kept in the file is the same.
 
 use dflat_model::TableDescriptor;
 

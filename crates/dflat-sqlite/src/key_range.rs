@@ -1,9 +1,9 @@
 //! From a range in Dflat's total order to ranges that SQL can state.
 //!
-//! In SQL a comparison with NULL holds for no row, and a value is converted to the type of the column
-//! it is compared with. In the total order NULL is the smallest value and nothing is converted. So a
-//! range that has NULL in it beside an upper bound becomes two, and a bound that the column's type
-//! can't hold is moved to the next value that it can.
+//! In SQL a comparison with NULL holds for no row, and a value is converted to the type of the
+//! column it is compared with. In the total order NULL is the smallest value and nothing is
+//! converted. So a range that has NULL in it beside an upper bound becomes two, and a bound that
+//! the column's type can't hold is moved to the next value that it can.
 
 use std::ops::Bound;
 

@@ -14,8 +14,8 @@ use crate::ffi::{Access, Connection, Fault, Switch};
 use crate::options::{Durability, SqliteOptions};
 use crate::session::{Control, Session};
 
-/// Held while a file is created and while a connection opens one: closing the handle of the creation
-/// would drop the locks of a connection that opened the new file in between.
+/// Held while a file is created and while a connection opens one: closing the handle of the
+/// creation would drop the locks of a connection that opened the new file in between.
 static CREATION: Mutex<()> = Mutex::new(());
 
 /// What a log is cut down to when it starts again.
@@ -28,8 +28,8 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
         let message = format!("cannot open {}: it names no file", path.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
-    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays the
-    // same file when the process changes its directory.
+    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays
+    // the same file when the process changes its directory.
     let absolute = std::path::absolute(path).map_err(fail)?;
     let directory = absolute.parent().unwrap_or_else(|| Path::new("/"));
     let directory = fs::canonicalize(directory).map_err(|error| {
@@ -165,8 +165,8 @@ fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The settings of every connection. A file from elsewhere can't make it run code, and what it names
-/// wrongly is an error.
+/// The settings of every connection. A file from elsewhere can't make it run code, and what it
+/// names wrongly is an error.
 fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
     connection.set_busy_timeout(busy_timeout);
     connection.set(Switch::Defensive, true);
@@ -202,8 +202,8 @@ fn set_durability(connection: &mut Connection, durability: Durability) -> Result
     }
 }
 
-/// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves it
-/// as it is.
+/// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves
+/// it as it is.
 fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), Fault> {
     let start = Instant::now();
     loop {

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct SqliteOptions {
     /// What a commit survives. Defaults to [`Durability::Normal`].
     pub durability: Durability,
-    /// How long to wait for a lock of another process, or for a reader of the pool. Defaults to 30 s.
+    /// How long to wait for a lock of another process, or for a reader of the pool. Defaults to 30
+    /// s.
     pub busy_timeout: Duration,
     /// The largest number of snapshots at a time, at least 1. Defaults to 64.
     pub readers_max: usize,
@@ -26,7 +27,8 @@ impl Default for SqliteOptions {
 /// What a commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The end of the process. After a loss of power the last commits may be gone, never half of one.
+    /// The end of the process. After a loss of power the last commits may be gone, never half of
+    /// one.
     #[default]
     Normal,
     /// A loss of power: each commit waits for the device.

@@ -56,8 +56,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place among the readers, and a connection if one is at rest. The place is given back by
-    /// [`Self::return_reader`].
+    /// Takes a place among the readers, and a connection if one is at rest. The place is given back
+    /// by [`Self::return_reader`].
     pub(crate) fn take_reader(&self) -> Result<Option<Session>> {
         let mut state = self.lock();
         let mut deadline = None;
@@ -89,8 +89,8 @@ impl Pool {
         self.phase_changed.notify_all();
     }
 
-    /// Waits for the writer before, and takes its place, and its connection if there is one. The place
-    /// is given back by [`Self::return_writer`].
+    /// Waits for the writer before, and takes its place, and its connection if there is one. The
+    /// place is given back by [`Self::return_writer`].
     pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
         let mut state = self.lock();
         loop {

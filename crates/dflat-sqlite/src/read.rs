@@ -29,8 +29,8 @@ enum End {
 impl Session {
     /// Calls `visit` with each row of the plan, until it breaks.
     ///
-    /// Outside a transaction, a plan of several statements runs in one of its own, so that all see one
-    /// state.
+    /// Outside a transaction, a plan of several statements runs in one of its own, so that all see
+    /// one state.
     pub(crate) fn scan(&mut self, plan: &ScanPlan<'_>, visit: &mut Visit<'_>) -> Result<()> {
         let table = plan.table;
         match &plan.source {

@@ -11,8 +11,8 @@ use crate::ddl::{Names, create_index, create_main};
 use crate::ffi::{Connection, Fault, Param, StatementId};
 use crate::statement_text::Operation;
 
-/// Tables whose statements are held. Descriptors made at run time, again and again for one table, must
-/// not fill the memory: beyond this all statements are forgotten.
+/// Tables whose statements are held. Descriptors made at run time, again and again for one table,
+/// must not fill the memory: beyond this all statements are forgotten.
 const TABLES_MAX: usize = 256;
 
 /// A connection and what is known of the tables it was used for.

@@ -94,8 +94,8 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
         ),
         Some(position) => {
             let index = names.indexes.get(position)?;
-            // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by which
-            // its index is ordered: the main table's would make SQLite sort.
+            // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
+            // which its index is ordered: the main table's would make SQLite sort.
             let from = format!(
                 "SELECT i.rowid, m.p FROM {} AS i CROSS JOIN {} AS m ON m.rowid = i.rowid",
                 index.table, names.main

@@ -46,8 +46,8 @@ impl SqliteTransaction {
 
     /// The connection, if the transaction is still whole.
     ///
-    /// After some errors SQLite rolls back by itself. What is written then would be committed at once:
-    /// it must not be.
+    /// After some errors SQLite rolls back by itself. What is written then would be committed at
+    /// once: it must not be.
     fn session(&mut self) -> Result<&mut Session> {
         match (&self.failed, &mut self.session) {
             (None, Some(session)) => Ok(session),
@@ -230,8 +230,8 @@ impl Session {
         work: impl FnOnce(&mut Self, Entry) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let entry = self.enter(table);
-        // A single statement that fails undoes itself. What can fail after the first is an entry of a
-        // unique index, in which NULL may occur any number of times.
+        // A single statement that fails undoes itself. What can fail after the first is an entry of
+        // a unique index, in which NULL may occur any number of times.
         let can_conflict = row.entries.iter().any(|entry| {
             let index = table.indexes.get(entry.index);
             index.is_some_and(|index| index.unique) && !entry.value.is_null()
@@ -363,7 +363,8 @@ mod tests {
         backend.return_writer(Some(session));
     }
 
-    /// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the disk.
+    /// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the
+    /// disk.
     #[test]
     fn a_full_disk_keeps_nothing_of_the_transaction() {
         let table = Table::new(TableDescriptor {

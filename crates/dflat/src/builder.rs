@@ -39,8 +39,8 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// The most threads that run transactions, at least 1. Defaults to 64. Transactions of disjoint types
-    /// that wait for one another need a thread each.
+    /// The most threads that run transactions, at least 1. Defaults to 64. Transactions of disjoint
+    /// types that wait for one another need a thread each.
     pub fn threads_max(mut self, threads: usize) -> Self {
         self.engine.threads_max = threads;
         self
@@ -71,8 +71,8 @@ impl Workspace {
     /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
     ///
     /// # Durability
-    /// By default a commit survives the end of the process at once, and a loss of power once SQLite has
-    /// written it back; see [`Durability`].
+    /// By default a commit survives the end of the process at once, and a loss of power once SQLite
+    /// has written it back; see [`Durability`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder(path).open()
     }

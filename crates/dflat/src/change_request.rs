@@ -31,8 +31,8 @@ enum Kind {
 impl<T: Object> ChangeRequest<T> {
     /// The creation of an object with these values.
     ///
-    /// Submitting it fails with [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if there
-    /// is an object with its primary key.
+    /// Submitting it fails with [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if
+    /// there is an object with its primary key.
     #[must_use]
     pub fn creation(data: T::Data) -> Self {
         Self {
@@ -51,12 +51,12 @@ impl<T: Object> ChangeRequest<T> {
         }
     }
 
-    /// An update of an object, which starts from its latest values, not from those that `object` shows;
-    /// `None` if it was deleted.
+    /// An update of an object, which starts from its latest values, not from those that `object`
+    /// shows; `None` if it was deleted.
     ///
     /// # Errors
     /// As [`TransactionContext::get`].
-    pub fn change(tx: &TransactionContext<'_>, object: &T) -> Result<Option<Self>> {
+    pub fn change(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| {
             let data = T::from_handle(latest.clone()).to_data();
@@ -71,7 +71,7 @@ impl<T: Object> ChangeRequest<T> {
     ///
     /// # Errors
     /// As [`TransactionContext::get`].
-    pub fn deletion(tx: &TransactionContext<'_>, object: &T) -> Result<Option<Self>> {
+    pub fn deletion(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| Self {
             data: T::Data::default(),

@@ -12,8 +12,8 @@ use crate::{FetchedResult, Object, Order, Predicate, Result};
 
 /// A query for objects of type `T`, to be narrowed and then run.
 ///
-/// Objects come in the order asked for; those that compare equal, and all if no order is asked for, by
-/// row id, which is the order of insertion.
+/// Objects come in the order asked for; those that compare equal, and all if no order is asked for,
+/// by row id, which is the order of insertion.
 #[must_use = "a query does nothing until it is run"]
 pub struct Fetch<'w, T> {
     source: Source<'w>,
@@ -76,14 +76,14 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # Errors
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
-    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) in a transaction that was not given the
-    ///   type.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) in a transaction that was not given
+    ///   the type.
     /// - Else as reading the file can fail.
     ///
     /// # Cost
-    /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if it
-    /// bounds an indexed field; else a scan of all objects. A limit stops a scan early if the order is
-    /// that of the rows scanned.
+    /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if
+    /// it bounds an indexed field; else a scan of all objects. A limit stops a scan early if the
+    /// order is that of the rows scanned.
     pub fn all(self) -> Result<FetchedResult<T>> {
         let table = T::TABLE;
         let fetched = match self.source {

@@ -9,10 +9,11 @@ use dflat_model::{CommitSeq, Query};
 
 use crate::Object;
 
-/// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any thread.
+/// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
+/// thread.
 ///
-/// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads and
-/// about 20 bytes an object.
+/// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads
+/// and about 20 bytes an object.
 pub struct FetchedResult<T> {
     shared: Arc<Shared<T>>,
 }

@@ -21,8 +21,8 @@ pub enum SubscribedObject<T> {
     Deleted,
 }
 
-/// What can be subscribed to: `&T` for an object, `&FetchedResult<T>` for a result that was fetched, and
-/// a [`Fetch`] of a workspace for a query.
+/// What can be subscribed to: `&T` for an object, `&FetchedResult<T>` for a result that was
+/// fetched, and a [`Fetch`] of a workspace for a query.
 pub trait Observable: Sized {
     /// What a subscriber is told.
     type Delivery: Send + 'static;
@@ -108,9 +108,9 @@ impl<T: Object> Observable for Fetch<'_, T> {
 
 /// The deliveries of a subscription as a stream; dropping it ends the subscription.
 ///
-/// It keeps the newest delivery only: a consumer that is slower than the commits sees the latest state
-/// and not each one between. A stream of an object ends after its deletion; one of a result or a query
-/// ends when the workspace is shut down.
+/// It keeps the newest delivery only: a consumer that is slower than the commits sees the latest
+/// state and not each one between. A stream of an object ends after its deletion; one of a result
+/// or a query ends when the workspace is shut down.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Deliveries<D> {
     shared: Arc<Mutex<Slot<D>>>,

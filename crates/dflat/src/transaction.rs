@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 
 use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Outcome, Transaction};
@@ -13,37 +14,46 @@ use crate::{ChangeRequest, Fetch, Object, Result};
 /// A transaction, inside its handler: what changes and reads go through.
 ///
 /// It stays on the handler's thread and ends with the handler.
-pub struct TransactionContext<'t> {
-    transaction: &'t Transaction,
+pub struct TransactionContext {
+    /// One shared pointer, which makes the type stay on its thread with one short compiler message.
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    transaction: Rc<Transaction>,
     /// Reused from one change to the next.
     writer: RefCell<Writer>,
 }
 
-impl<'t> TransactionContext<'t> {
-    pub(crate) fn new(transaction: &'t Transaction) -> Self {
+impl TransactionContext {
+    pub(crate) fn new(transaction: &Rc<Transaction>) -> Self {
+        let transaction = Rc::clone(transaction);
+        let writer = RefCell::default();
         Self {
-            transaction,
-            writer: RefCell::default(),
+            inner: Rc::new(Inner {
+                transaction,
+                writer,
+            }),
         }
     }
 
-    /// Carries out a change. What it did is visible to this transaction at once, and to everyone when
-    /// the transaction has committed.
+    /// Carries out a change. What it did is visible to this transaction at once, and to everyone
+    /// when the transaction has committed.
     ///
     /// # Errors
-    /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has the primary key, or
-    ///   the same value of a unique field. Nothing is changed, and the transaction goes on.
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if the object to update was deleted meanwhile. Nothing
-    ///   is changed, and the transaction goes on.
-    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given the
-    ///   type. The transaction goes on.
+    /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has the primary key,
+    ///   or the same value of a unique field. Nothing is changed, and the transaction goes on.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the object to update was deleted meanwhile.
+    ///   Nothing is changed, and the transaction goes on.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
+    ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.
-    /// - Any other error, such as a full disk, loses the transaction: nothing of it is kept, and its
-    ///   handle gives this error whatever the handler returns.
+    /// - Any other error, such as a full disk, loses the transaction: nothing of it is kept, and
+    ///   its handle gives this error whatever the handler returns.
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
-        let mut writer = self.writer.borrow_mut();
+        let mut writer = self.inner.writer.borrow_mut();
         let outcome = request.lower(&mut writer, |change| {
-            self.transaction.submit(&T::TABLE, change)
+            self.inner.transaction.submit(&T::TABLE, change)
         })?;
         // The request is consumed: it can't be submitted twice.
         drop(request);
@@ -55,37 +65,39 @@ impl<'t> TransactionContext<'t> {
         })
     }
 
-    /// Undoes all changes of this transaction, those before and those after; true the first time. The
-    /// handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
+    /// Undoes all changes of this transaction, those before and those after; true the first time.
+    /// The handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
     pub fn abort(&self) -> bool {
-        self.transaction.abort()
+        self.inner.transaction.abort()
     }
 
     /// Starts a query that sees this transaction's own changes.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
-        Fetch::in_transaction(self.transaction)
+        Fetch::in_transaction(&self.inner.transaction)
     }
 
     /// Fetches the object with a primary key, this transaction's own changes included.
     ///
     /// # Errors
-    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given the
-    ///   type.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
+    ///   the type.
     /// - [`Aborted`](crate::ErrorKind::Aborted) if the transaction is aborted or lost.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; else as reading the
     ///   file can fail.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        let found = self.transaction.get(&T::TABLE, &T::key_values(key))?;
+        let found = self.inner.transaction.get(&T::TABLE, &T::key_values(key))?;
         Ok(found.map(T::from_handle))
     }
 
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Handle>> {
-        self.transaction.find(&T::TABLE, object.handle().row_id())
+        self.inner
+            .transaction
+            .find(&T::TABLE, object.handle().row_id())
     }
 }
 
-impl fmt::Debug for TransactionContext<'_> {
+impl fmt::Debug for TransactionContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TransactionContext").finish_non_exhaustive()
     }

@@ -13,8 +13,8 @@ use crate::Result;
 /// A transaction that was queued: await it, [`wait`](Self::wait) for it, give it a
 /// [completion](Self::on_completion), or [`detach`](Self::detach) from it.
 ///
-/// Dropping a handle does not cancel its transaction. A handle that is neither used nor detached gives a
-/// warning, because the error of a transaction that nobody looks at is lost.
+/// Dropping a handle does not cancel its transaction. A handle that is neither used nor detached
+/// gives a warning, because the error of a transaction that nobody looks at is lost.
 #[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
 pub struct TransactionHandle<R> {
     shared: Arc<Shared<R>>,
@@ -85,16 +85,16 @@ impl<R> Completer<R> {
 }
 
 impl<R> TransactionHandle<R> {
-    /// Waits for the transaction and gives what its handler returned. When this returns, the commit is
-    /// done, and the callbacks of subscriptions that it concerns have returned.
+    /// Waits for the transaction and gives what its handler returned. When this returns, the commit
+    /// is done, and the callbacks of subscriptions that it concerns have returned.
     ///
     /// # Errors
     /// - The handler's own error.
     /// - [`Aborted`](crate::ErrorKind::Aborted) if the handler aborted.
     /// - [`Panicked`](crate::ErrorKind::Panicked) if it panicked.
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) if the workspace was shut down before the call.
-    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, whose turn
-    ///   the transaction may be waiting for. It runs all the same.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, whose
+    ///   turn the transaction may be waiting for. It runs all the same.
     /// - An error that lost the transaction, or that of its commit: nothing of it is kept then.
     pub fn wait(self) -> Result<R> {
         let mut state = self.shared.lock();
@@ -110,9 +110,9 @@ impl<R> TransactionHandle<R> {
         take(&mut state)
     }
 
-    /// Calls `completion` with the outcome: on the transaction's thread, after its callbacks and before
-    /// those of the next transaction on its types; or on this thread, before this returns, if the
-    /// transaction has ended already. Inside it, nothing may block on another transaction.
+    /// Calls `completion` with the outcome: on the transaction's thread, after its callbacks and
+    /// before those of the next transaction on its types; or on this thread, before this returns,
+    /// if the transaction has ended already. Inside it, nothing may block on another transaction.
     pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {
@@ -131,8 +131,8 @@ impl<R> TransactionHandle<R> {
 impl<R> Future for TransactionHandle<R> {
     type Output = Result<R>;
 
-    /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once, with
-    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
+    /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once,
+    /// with [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
         let mut state = self.shared.lock();
         if let State::Running(waker) = &mut *state {

@@ -1,22 +1,24 @@
 //! The workspace: where everything starts.
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dflat_engine::callback;
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
+use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
 use crate::observe::{Deliveries, Observable, Subscription};
 use crate::transaction_handle::{TransactionHandle, channel};
 use crate::{Fetch, Object, Result, Snapshot, TransactionContext};
 
-/// A database of typed objects: reads on any thread, transactions in the background, and subscribers
-/// that are told what changed.
+/// A database of typed objects: reads on any thread, transactions in the background, and
+/// subscribers that are told what changed.
 ///
-/// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and gives
-/// all resources back, as [`shutdown`](Self::shutdown) does.
+/// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
+/// gives all resources back, as [`shutdown`](Self::shutdown) does.
 #[derive(Clone)]
 pub struct Workspace {
     owner: Arc<Owner>,
@@ -60,27 +62,27 @@ impl Workspace {
 
     /// Runs `handler` in a transaction over these types, in the background, and returns at once.
     ///
-    /// The handler reads and changes objects through its [`TransactionContext`]. If it returns `Ok`, its
-    /// changes are committed together; if it returns an error, aborts or panics, none is. The value it
-    /// returns comes back through the handle.
+    /// The handler reads and changes objects through its [`TransactionContext`]. If it returns
+    /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
+    /// The value it returns comes back through the handle.
     ///
     /// # Concurrency
-    /// Transactions that share a type run one after the other, in the order of the calls. Others run at
-    /// the same time until they make their first change. The handler runs on a thread of the workspace.
-    /// After the commit, on that thread and in this order: callbacks of subscribed objects, callbacks of
-    /// subscribed results, the completion of the handle.
+    /// Transactions that share a type run one after the other, in the order of the calls. Others
+    /// run at the same time until they make their first change. The handler runs on a thread of the
+    /// workspace. After the commit, on that thread and in this order: callbacks of subscribed
+    /// objects, callbacks of subscribed results, the completion of the handle.
     ///
     /// # Errors
     /// The call itself does not fail; see [`TransactionHandle::wait`].
     pub fn perform_changes<R: Send + 'static>(
         &self,
         types: impl IntoIterator<Item = Table>,
-        handler: impl FnOnce(&TransactionContext<'_>) -> Result<R> + Send + 'static,
+        handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
         let returned = Arc::new(Mutex::new(None));
         let result = Arc::clone(&returned);
-        let handler = Box::new(move |transaction: &_| {
+        let handler = Box::new(move |transaction: &Rc<Transaction>| {
             let value = handler(&TransactionContext::new(transaction))?;
             *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             Ok(())
@@ -97,8 +99,8 @@ impl Workspace {
         handle
     }
 
-    /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread, the
-    /// query sees what the transaction sees.
+    /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
+    /// the query sees what the transaction sees.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
         Fetch::in_workspace(self.engine())
     }
@@ -136,27 +138,28 @@ impl Workspace {
         read(&Snapshot::new(self.engine().unpinned_snapshot()?))
     }
 
-    /// Calls `callback` whenever an object, a result or the result of a query has changed, until the
-    /// subscription is cancelled or dropped.
+    /// Calls `callback` whenever an object, a result or the result of a query has changed, until
+    /// the subscription is cancelled or dropped.
     ///
-    /// - An object (`&post`) is told [`SubscribedObject`](crate::SubscribedObject); its deletion is the
-    ///   last. If `post` is out of date, what it missed is told first.
+    /// - An object (`&post`) is told [`SubscribedObject`](crate::SubscribedObject); its deletion is
+    ///   the last. If `post` is out of date, what it missed is told first.
     /// - A result (`&posts`) is told the new result. If `posts` is out of date, that comes first.
     /// - A query (`workspace.fetch::<Post>()..`) is told its result first, and then each new one.
     ///
     /// A result that can't be fetched is told as an error; the subscription goes on.
     ///
     /// # Concurrency
-    /// The subscription takes its turn like a transaction on the type: changes performed after this call
-    /// are told, those performed before are part of what the subscriber has. The callback runs on a
-    /// thread of the workspace, after the commit and before the transaction's completion, once a commit
-    /// that changed what it sees, in the order of the commits. It delays the type's next transaction, so
-    /// it should be short, and must not block on other transactions. A callback that panics is not
-    /// called again.
+    /// The subscription takes its turn like a transaction on the type: changes performed after this
+    /// call are told, those performed before are part of what the subscriber has. The callback runs
+    /// on a thread of the workspace, after the commit and before the transaction's completion, once
+    /// a commit that changed what it sees, in the order of the commits. It delays the type's next
+    /// transaction, so it should be short, and must not block on other transactions. A callback
+    /// that panics is not called again.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query of a snapshot or transaction.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query of a snapshot or
+    /// transaction.
     pub fn subscribe<O: Observable>(
         &self,
         observable: O,
@@ -173,9 +176,9 @@ impl Workspace {
         Deliveries::new(observable, self.engine())
     }
 
-    /// Finishes the transactions queued so far and gives every resource back. What is called afterwards
-    /// fails with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still held end. A second
-    /// call does no harm.
+    /// Finishes the transactions queued so far and gives every resource back. What is called
+    /// afterwards fails with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still
+    /// held end. A second call does no harm.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use
@@ -184,8 +187,8 @@ impl Workspace {
         self.engine().shutdown(CloseOptions::default())
     }
 
-    /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its own
-    /// when all is done.
+    /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its
+    /// own when all is done.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
         self.engine()
             .shutdown_then(CloseOptions::default(), Box::new(completion));

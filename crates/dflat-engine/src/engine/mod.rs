@@ -21,7 +21,7 @@ use read::SnapshotCell;
 pub use subscribe::Known;
 
 /// What a transaction does; on a thread of the engine.
-pub type Handler = Box<dyn FnOnce(&Transaction) -> Result<()> + Send>;
+pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
 
 /// What follows a transaction or a shutdown.
 pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
@@ -81,9 +81,9 @@ impl Engine {
         }
     }
 
-    /// Queues a transaction over these tables and returns at once. `completion` is called exactly once:
-    /// on the transaction's thread when all is done, callbacks included; or on this thread, before this
-    /// returns, if the transaction can't be queued.
+    /// Queues a transaction over these tables and returns at once. `completion` is called exactly
+    /// once: on the transaction's thread when all is done, callbacks included; or on this thread,
+    /// before this returns, if the transaction can't be queued.
     pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
         if tables.is_empty() {
             let message = "cannot perform changes: no type is named";
@@ -102,7 +102,8 @@ impl Engine {
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                // A panic in a completion has nobody to go to; the transaction is done all the same.
+                // A panic in a completion has nobody to go to; the transaction is done all the
+                // same.
                 let _ = callback::run("a completion", || completion(outcome));
             }
         });

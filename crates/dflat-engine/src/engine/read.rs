@@ -15,7 +15,8 @@ impl Engine {
     /// Fetches the objects of a query. On a handler's thread this reads what its transaction sees.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`fetch::fetch`].
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as
+    /// [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
         if let Some(transaction) = transaction::current(&self.inner.backend) {
             let objects = transaction.fetch(table, query)?;

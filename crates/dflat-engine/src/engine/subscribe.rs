@@ -20,8 +20,8 @@ pub enum Known {
 }
 
 impl Engine {
-    /// Subscribes to an object. Transactions performed before this call are not told, unless the object
-    /// is older than what they did; those performed afterwards are.
+    /// Subscribes to an object. Transactions performed before this call are not told, unless the
+    /// object is older than what they did; those performed afterwards are.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.

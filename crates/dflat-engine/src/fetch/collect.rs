@@ -12,8 +12,8 @@ use crate::object::{Malformed, Object, ObjectBatch, field_value};
 use crate::query::compare_rows;
 use crate::storage::Row;
 
-/// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or, with
-/// a limit, the best so far, so that memory is bounded by the result.
+/// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or,
+/// with a limit, the best so far, so that memory is bounded by the result.
 pub(super) struct Collector<'q> {
     table: &'q Table,
     order: &'q [Order],

@@ -1,8 +1,8 @@
 //! Fetching: a query and a snapshot in, objects out.
 //!
-//! The plan says which rows to scan and what is left to check; the residual predicate, the order and
-//! the limit are applied here, on any backend the same. An index changes how long a fetch takes and
-//! never what it returns.
+//! The plan says which rows to scan and what is left to check; the residual predicate, the order
+//! and the limit are applied here, on any backend the same. An index changes how long a fetch takes
+//! and never what it returns.
 
 mod collect;
 mod plan;
@@ -28,8 +28,8 @@ pub struct Fetched {
     pub seq: CommitSeq,
 }
 
-/// The view that a query needs: one that tells index states and rows at the same moment if it may use
-/// an index, else the cheapest.
+/// The view that a query needs: one that tells index states and rows at the same moment if it may
+/// use an index, else the cheapest.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
     if plan::may_use_index(table, query) {

@@ -1,8 +1,8 @@
 //! Equality of two payloads by value.
 //!
-//! Defaults count: an absent scalar equals one stored with its default. Floats are equal if their bits
-//! are. An absent vector equals an empty one, as accessors show no difference. Members of a union and
-//! fields that the schema does not know are compared as far as they can be: by type code.
+//! Defaults count: an absent scalar equals one stored with its default. Floats are equal if their
+//! bits are. An absent vector equals an empty one, as accessors show no difference. Members of a
+//! union and fields that the schema does not know are compared as far as they can be: by type code.
 
 use dflat_model::{
     Element, FieldLayout, ROOT_TYPE, Scalar, Shape, StructLayout, TypeDescriptor, TypeId, Value,

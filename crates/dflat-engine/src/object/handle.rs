@@ -1,9 +1,9 @@
 //! The handle on a stored object's verified bytes, and the batch that makes many of them at once.
 //!
-//! The payloads of a result stand one behind the other in chunks of at most 64 KiB, each behind four
-//! bytes that tell its row id from the chunk's first. A handle is a shared pointer to its chunk and a
-//! place within: 16 bytes, so that an object of a result costs its payload and 20 bytes, and an object
-//! that outlives its result keeps at most its chunk alive.
+//! The payloads of a result stand one behind the other in chunks of at most 64 KiB, each behind
+//! four bytes that tell its row id from the chunk's first. A handle is a shared pointer to its
+//! chunk and a place within: 16 bytes, so that an object of a result costs its payload and 20
+//! bytes, and an object that outlives its result keeps at most its chunk alive.
 
 use std::fmt;
 use std::sync::Arc;

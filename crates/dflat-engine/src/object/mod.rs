@@ -1,9 +1,9 @@
 //! Objects and their bytes: reading, writing, verifying and comparing FlatBuffers payloads.
 //!
 //! The codec is Dflat's own: a bounds-checked reader ([`TableView`]) and a forward writer
-//! ([`Writer`]), without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an [`Object`]
-//! only after [`verify()`], so that accessors need no `Result`; scans evaluate predicates on unverified
-//! payloads through checked reads ([`field_value`]).
+//! ([`Writer`]), without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
+//! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
+//! predicates on unverified payloads through checked reads ([`field_value`]).
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 

@@ -1,6 +1,7 @@
 //! Bounds-checked reading in place.
 //!
-//! Every read checks what it follows, so that no bytes whatsoever make it panic or leave the buffer.
+//! Every read checks what it follows, so that no bytes whatsoever make it panic or leave the
+//! buffer.
 
 use super::ScalarType;
 

@@ -16,7 +16,8 @@ pub trait ScalarType: Copy + PartialEq + 'static {
     /// Writes the value over the start of `out`, which must have room; else nothing is written.
     fn write(self, out: &mut [u8]);
 
-    /// Whether both have the same bits: unlike `==`, tells 0.0 from -0.0 and finds NaN equal to itself.
+    /// Whether both have the same bits: unlike `==`, tells 0.0 from -0.0 and finds NaN equal to
+    /// itself.
     fn same_bits(self, other: Self) -> bool;
 
     /// The value as predicates, keys and indexes see it.

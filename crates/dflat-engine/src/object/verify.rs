@@ -1,9 +1,9 @@
 //! Verifies a payload against its descriptor, so that reading it can't fail.
 //!
-//! Checked: every offset, length and vtable that the schema reaches lies in the buffer, text is UTF-8,
-//! required fields are there. Bounded: depth, and the bytes visited in proportion to the payload's own,
-//! so that shared parts can't make a small payload cost much. Not checked: enum values and union
-//! members that the schema does not know, which newer code may have written.
+//! Checked: every offset, length and vtable that the schema reaches lies in the buffer, text is
+//! UTF-8, required fields are there. Bounded: depth, and the bytes visited in proportion to the
+//! payload's own, so that shared parts can't make a small payload cost much. Not checked: enum
+//! values and union members that the schema does not know, which newer code may have written.
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId, UnionLayout};
 

@@ -1,9 +1,9 @@
 //! The forward writer: root offset, then each table, its vtable and its children.
 //!
-//! A table's inline values are written first, its vtable directly behind (the offset to it is negative,
-//! which the format allows), then its children, whose places are patched into the slots left for them.
-//! So nothing is reversed or copied afterwards, offsets between tables are positive as the format
-//! demands, and the same values give the same bytes.
+//! A table's inline values are written first, its vtable directly behind (the offset to it is
+//! negative, which the format allows), then its children, whose places are patched into the slots
+//! left for them. So nothing is reversed or copied afterwards, offsets between tables are positive
+//! as the format demands, and the same values give the same bytes.
 
 use super::{DEPTH_MAX, ScalarType};
 use crate::error::{Error, ErrorKind, Result};
@@ -60,7 +60,8 @@ impl Writer {
     /// The finished payload.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if it is larger than 1 GB or nested deeper than [`DEPTH_MAX`].
+    /// [`ErrorKind::InvalidArgument`] if it is larger than 1 GB or nested deeper than
+    /// [`DEPTH_MAX`].
     pub fn finish(&self) -> Result<&[u8]> {
         if let Some(fault) = self.fault {
             return Err(Error::new(
@@ -75,9 +76,9 @@ impl Writer {
         Ok(&self.bytes)
     }
 
-    /// Opens a table at `slot`: inline values follow, then [`Writer::end_table`], then its children,
-    /// then [`Writer::leave`]. False, and nothing begun, if it would be too deep: the caller must not
-    /// go on with this table, and [`Writer::finish`] will fail.
+    /// Opens a table at `slot`: inline values follow, then [`Writer::end_table`], then its
+    /// children, then [`Writer::leave`]. False, and nothing begun, if it would be too deep: the
+    /// caller must not go on with this table, and [`Writer::finish`] will fail.
     #[must_use]
     pub fn begin_table(&mut self, slot: Slot) -> bool {
         if self.depth == DEPTH_MAX {
@@ -218,8 +219,8 @@ impl Writer {
         self.zeroed(size)
     }
 
-    /// Leaves room for a vector of offsets for `slot`; the slot of its first element. A slot that is
-    /// never filled is an empty union.
+    /// Leaves room for a vector of offsets for `slot`; the slot of its first element. A slot that
+    /// is never filled is an empty union.
     pub fn slots(&mut self, slot: Slot, len: usize) -> Slot {
         self.begin_vector(slot, len, 4);
         let first = Slot(self.bytes.len());

@@ -12,8 +12,8 @@ use crate::query::{compare_rows, evaluate};
 
 /// The result of a query as of the latest commit.
 ///
-/// Without a limit it is kept up to date from the change set alone. With one, a change that may matter
-/// fetches it again, because what moves into the window is not in the change set.
+/// Without a limit it is kept up to date from the change set alone. With one, a change that may
+/// matter fetches it again, because what moves into the window is not in the change set.
 pub struct LiveResult {
     table: Table,
     query: Query,

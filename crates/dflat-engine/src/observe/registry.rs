@@ -114,9 +114,9 @@ impl Registry {
         }
     }
 
-    /// Registers a subscription to a query's result. The caller has the table's turn; `latest` is the
-    /// result now, and `known` what the subscriber has, if it has one. A result that can't be fetched
-    /// now is told as an error, and fetched again at the next commit.
+    /// Registers a subscription to a query's result. The caller has the table's turn; `latest` is
+    /// the result now, and `known` what the subscriber has, if it has one. A result that can't be
+    /// fetched now is told as an error, and fetched again at the next commit.
     pub fn add_result(
         &self,
         id: u64,
@@ -154,8 +154,8 @@ impl Registry {
             .map_or(CommitSeq(0), |table| table.changed)
     }
 
-    /// Tells every subscriber what a commit changed for it: objects first, then results. The caller has
-    /// the turn of the tables changed.
+    /// Tells every subscriber what a commit changed for it: objects first, then results. The caller
+    /// has the turn of the tables changed.
     pub fn publish(
         &self,
         changes: &ChangeSet,
@@ -271,8 +271,9 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Ends the subscription. When this returns, no call of its callback is running and none follows;
-    /// inside a handler or a callback it does not wait, and one that is running may still end.
+    /// Ends the subscription. When this returns, no call of its callback is running and none
+    /// follows; inside a handler or a callback it does not wait, and one that is running may still
+    /// end.
     pub fn cancel(&self) {
         self.end(!callback::is_running());
     }

@@ -1,5 +1,5 @@
-//! Predicates and orders on the bytes of objects: what the residual of a scan, sorting and live queries
-//! share, so that they always agree.
+//! Predicates and orders on the bytes of objects: what the residual of a scan, sorting and live
+//! queries share, so that they always agree.
 
 mod evaluate;
 mod order;

@@ -1,7 +1,8 @@
 //! The memory backend: persistent maps, so that a snapshot is a copy of a pointer.
 //!
-//! It is a user's in-memory mode and the second implementation of the seam. A transaction works on its
-//! own copy of the state, which shares what it does not change, and puts it in place when it commits.
+//! It is a user's in-memory mode and the second implementation of the seam. A transaction works on
+//! its own copy of the state, which shares what it does not change, and puts it in place when it
+//! commits.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};

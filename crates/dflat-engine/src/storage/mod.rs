@@ -1,12 +1,12 @@
 //! The storage seam: what a backend does, and nothing else.
 //!
-//! A backend stores rows and index rows, scans them by a plan, and commits. It never decodes a payload
-//! and never calls user code. Its laws, which `dflat-testkit` checks on every backend:
+//! A backend stores rows and index rows, scans them by a plan, and commits. It never decodes a
+//! payload and never calls user code. Its laws, which `dflat-testkit` checks on every backend:
 //!
-//! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for as
-//!    long as it lives, whatever is committed meanwhile. It never blocks a writer.
-//! 2. A write transaction sees its own writes; nobody else does before it commits, and everybody who
-//!    starts to look afterwards does.
+//! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for
+//!    as long as it lives, whatever is committed meanwhile. It never blocks a writer.
+//! 2. A write transaction sees its own writes; nobody else does before it commits, and everybody
+//!    who starts to look afterwards does.
 //! 3. One write transaction exists at a time: `begin` waits for the one before.
 //! 4. A write that fails with a [`Conflict`] changed nothing, and the transaction goes on.
 //! 5. Row ids are positive and increase in order of insertion. One that was committed is never used
@@ -14,7 +14,8 @@
 //! 6. A scan gives its rows in the order that [`ScanPlan`] states.
 //! 7. A transaction that is dropped without `commit` is rolled back.
 //! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
-//! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL included.
+//! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL
+//!    included.
 //! 10. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
 
 mod memory;
@@ -35,7 +36,8 @@ pub trait Backend: Send + Sync + 'static {
     /// As opening a file or waiting for a reader can fail.
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>>;
 
-    /// Starts to write: waits for the writer before, and for other processes up to the busy timeout.
+    /// Starts to write: waits for the writer before, and for other processes up to the busy
+    /// timeout.
     ///
     /// # Errors
     /// As opening or creating a file or waiting for a lock can fail.
@@ -110,8 +112,9 @@ pub trait WriteTransaction: Snapshot {
     /// Replaces a row. Only the key, if given, and the index entries given are changed.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is changed.
-    /// A conflict if the new key or a unique value exists; else as writing the file can fail.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is
+    /// changed. A conflict if the new key or a unique value exists; else as writing the file can
+    /// fail.
     fn update(
         &mut self,
         table: &Table,
@@ -166,9 +169,10 @@ pub enum Source<'a> {
     Key(KeyScan<'a>),
 }
 
-/// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies between
-/// `lower` and `upper` in the total order of [`ValueRef::order`], in which NULL is the smallest value:
-/// `Excluded(Null)` as lower bound leaves NULLs out, `Included(Null)` on both sides is `IS NULL`.
+/// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
+/// between `lower` and `upper` in the total order of [`ValueRef::order`], in which NULL is the
+/// smallest value: `Excluded(Null)` as lower bound leaves NULLs out, `Included(Null)` on both sides
+/// is `IS NULL`.
 ///
 /// Rows come by the parts that `prefix` leaves open, all in `direction`, then by ascending row id.
 #[derive(Clone, Debug)]

@@ -55,8 +55,8 @@ pub enum Outcome {
 
 /// A transaction, on the thread of its handler.
 ///
-/// No transaction of the backend exists before the first change: a handler that changes nothing touches
-/// no file, and handlers of disjoint tables run side by side until then.
+/// No transaction of the backend exists before the first change: a handler that changes nothing
+/// touches no file, and handlers of disjoint tables run side by side until then.
 pub struct Transaction {
     backend: Arc<dyn Backend>,
     tables: Vec<Table>,
@@ -139,7 +139,7 @@ impl Transaction {
     }
 
     /// Runs `handler` with the transaction as this thread's current one.
-    pub fn enter<R>(self: &Rc<Self>, handler: impl FnOnce(&Self) -> R) -> R {
+    pub fn enter<R>(self: &Rc<Self>, handler: impl FnOnce(&Rc<Self>) -> R) -> R {
         struct Left;
         impl Drop for Left {
             fn drop(&mut self) {
@@ -190,7 +190,8 @@ impl Transaction {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
         let mut stage = self.stage.borrow_mut();
-        // What a transaction has changed is part of no commit yet: such objects are always out of date.
+        // What a transaction has changed is part of no commit yet: such objects are always out of
+        // date.
         let seq = match *stage {
             Stage::Writing(..) => CommitSeq::default(),
             _ => self.seq,
@@ -247,8 +248,8 @@ impl Transaction {
             .get_or_insert_with(|| error.clone());
     }
 
-    /// Ends the transaction: commits if the handler succeeded and nothing went wrong, else rolls back.
-    /// `next_seq` is asked for the commit's number while no other transaction can commit.
+    /// Ends the transaction: commits if the handler succeeded and nothing went wrong, else rolls
+    /// back. `next_seq` is asked for the commit's number while no other transaction can commit.
     ///
     /// # Errors
     /// The handler's; the first that lost the transaction; or as the commit.

@@ -1,8 +1,8 @@
 //! The write path: transactions take turns on their tables, collect changes, and commit.
 //!
-//! [`Scheduler`] decides who runs when and knows nothing else. [`Transaction`] is what a handler works
-//! with. What a commit changed leaves as a [`ChangeSet`](crate::change_set::ChangeSet); who is told is
-//! none of this room's business.
+//! [`Scheduler`] decides who runs when and knows nothing else. [`Transaction`] is what a handler
+//! works with. What a commit changed leaves as a [`ChangeSet`](crate::change_set::ChangeSet); who
+//! is told is none of this room's business.
 
 mod context;
 mod scheduler;

@@ -1,9 +1,9 @@
 //! Decides which job runs when: conservative two-phase locking of tables, in order of call.
 //!
-//! A job names its tables. It runs when it is first in the queue of each of them, and leaves all queues
-//! when it has ended. Jobs enter all their queues in one step, so that they stand in the same order in
-//! each, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the same time, each on
-//! a thread of its own: they may wait for one another.
+//! A job names its tables. It runs when it is first in the queue of each of them, and leaves all
+//! queues when it has ended. Jobs enter all their queues in one step, so that they stand in the
+//! same order in each, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the
+//! same time, each on a thread of its own: they may wait for one another.
 //!
 //! This file does no I/O and calls no user code but the jobs.
 
@@ -82,8 +82,8 @@ impl Scheduler {
         }
     }
 
-    /// Queues a job for its turn on these tables. Returns at once; false, with the job dropped, if the
-    /// scheduler is closed or no thread can be started.
+    /// Queues a job for its turn on these tables. Returns at once; false, with the job dropped, if
+    /// the scheduler is closed or no thread can be started.
     #[must_use]
     pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> bool {
         let mut tables: Vec<String> = match self.concurrency {
@@ -124,7 +124,8 @@ impl Scheduler {
         true
     }
 
-    /// Refuses further jobs, waits for those queued, and ends the threads. Must not be called by a job.
+    /// Refuses further jobs, waits for those queued, and ends the threads. Must not be called by a
+    /// job.
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -218,7 +219,8 @@ impl Shared {
 }
 
 impl State {
-    /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because of it.
+    /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
+    /// of it.
     fn leave(&mut self, id: u64, tables: &[String]) -> usize {
         let mut readied = 0;
         for table in tables {

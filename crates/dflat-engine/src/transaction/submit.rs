@@ -19,9 +19,9 @@ impl Transaction {
     /// Carries out a change.
     ///
     /// # Errors
-    /// - [`ErrorKind::AlreadyExists`] if the primary key or a unique value belongs to another object,
-    ///   and [`ErrorKind::NotFound`] if the object to update is gone: nothing is changed, and the
-    ///   transaction stays usable.
+    /// - [`ErrorKind::AlreadyExists`] if the primary key or a unique value belongs to another
+    ///   object, and [`ErrorKind::NotFound`] if the object to update is gone: nothing is changed,
+    ///   and the transaction stays usable.
     /// - [`ErrorKind::UndeclaredType`] for a table not declared.
     /// - [`ErrorKind::Aborted`] after an abort or a loss.
     /// - Any other error loses the transaction: nothing of it is kept.
@@ -156,7 +156,8 @@ impl Transaction {
     }
 }
 
-/// Creates what is missing of a table's storage and fills its indexes, so that each write maintains all.
+/// Creates what is missing of a table's storage and fills its indexes, so that each write maintains
+/// all.
 fn prepare(writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
     writer.create(table)?;
     let states = writer.index_states(table)?;

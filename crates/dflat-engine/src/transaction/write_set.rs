@@ -14,7 +14,8 @@ pub(super) struct WriteSet {
 }
 
 impl WriteSet {
-    /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it deleted it.
+    /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it
+    /// deleted it.
     pub(super) fn latest(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
         let (_, rows) = self
             .tables

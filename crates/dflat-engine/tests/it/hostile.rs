@@ -172,7 +172,8 @@ fn a_small_payload_that_shares_parts_many_times_is_refused() {
 #[test]
 fn a_payload_that_contains_itself_is_refused() {
     let table = table(SCHEMA);
-    // A table whose `next` leads to a vtable that makes it itself again is too deep for verification.
+    // A table whose `next` leads to a vtable that makes it itself again is too deep for
+    // verification.
     let mut writer = Writer::new();
     let mut slot = writer.begin();
     for _ in 0..64 {

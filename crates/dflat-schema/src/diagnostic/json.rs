@@ -8,10 +8,10 @@ use crate::source::Sources;
 impl Diagnostic {
     /// Writes the diagnostic as one line of JSON, without a final newline.
     ///
-    /// The object has `code`, `severity`, `message`, `file`, `line`, `column` (the last three `null`
-    /// without a place), `labels`, `help` (or `null`) and `notes`. A label has `file`, `line`,
-    /// `column`, `end_line`, `end_column`, `primary` and `text`. Lines and columns count from 1, columns
-    /// in characters.
+    /// The object has `code`, `severity`, `message`, `file`, `line`, `column` (the last three
+    /// `null` without a place), `labels`, `help` (or `null`) and `notes`. A label has `file`,
+    /// `line`, `column`, `end_line`, `end_column`, `primary` and `text`. Lines and columns count
+    /// from 1, columns in characters.
     #[must_use]
     pub fn to_json(&self, sources: &Sources) -> String {
         let mut out = format!(

@@ -1,7 +1,8 @@
 //! What is wrong with a schema, for people and for programs.
 //!
 //! A [`Diagnostic`] names a [`Code`], says what is wrong at its primary label, points at the other
-//! places that matter, and says what to do. `render` writes it as rustc would; `json` as one object a line.
+//! places that matter, and says what to do. `render` writes it as rustc would; `json` as one object
+//! a line.
 
 pub(crate) mod code;
 mod json;

@@ -1,7 +1,7 @@
 //! Text to tokens.
 //!
-//! Never fails: what belongs to no token is reported and becomes [`TokenKind::Invalid`], so that the
-//! parser reports nothing about it a second time. The last token is always [`TokenKind::End`].
+//! Never fails: what belongs to no token is reported and becomes [`TokenKind::Invalid`], so that
+//! the parser reports nothing about it a second time. The last token is always [`TokenKind::End`].
 
 mod literal;
 mod token;

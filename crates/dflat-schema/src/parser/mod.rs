@@ -1,8 +1,8 @@
 //! Tokens to a syntax tree.
 //!
-//! Parsing never fails and never panics: it yields a tree of what it understood and diagnostics for the
-//! rest. After a mistake it goes on with the next field or declaration. It does not recurse: the
-//! language nests only in brackets, which are skipped by counting.
+//! Parsing never fails and never panics: it yields a tree of what it understood and diagnostics for
+//! the rest. After a mistake it goes on with the next field or declaration. It does not recurse:
+//! the language nests only in brackets, which are skipped by counting.
 
 mod declaration;
 mod field;
@@ -35,7 +35,8 @@ pub(crate) fn parse(file: FileId, text: &str) -> (Ast, Sink) {
         let before = parser.position;
         parser.item();
         if parser.position == before {
-            // Order: whatever could not begin an item was reported; without this step it would be again.
+            // Order: whatever could not begin an item was reported; without this step it would be
+            // again.
             parser.position += 1;
         }
     }

@@ -30,7 +30,8 @@ impl Parser {
         }
     }
 
-    /// Skips what is left of a field: behind the next `;`, or to the closing brace or the next item.
+    /// Skips what is left of a field: behind the next `;`, or to the closing brace or the next
+    /// item.
     pub(super) fn skip_field(&mut self, separator: char) {
         let mut depth = 0usize;
         while !self.at_end() {
@@ -51,8 +52,8 @@ impl Parser {
         }
     }
 
-    /// Whether the tokens look like an item at the top of a file, rather than a field with the name of
-    /// a keyword.
+    /// Whether the tokens look like an item at the top of a file, rather than a field with the name
+    /// of a keyword.
     pub(super) fn begins_item(&self) -> bool {
         let TokenKind::Name(keyword) = self.peek() else {
             return false;

@@ -1,9 +1,9 @@
 //! Syntax trees to a draft of the schema: what every name means.
 //!
-//! The draft holds one [`Definition`] for each declaration and one field, value or member for each that
-//! was parsed, at the same position, so that later stages can go back to the attributes as written. What
-//! could not be resolved is *poisoned*: it stands in the draft with some type, and no rule is applied.
-//! Offsets and sizes are 0 until `layout` assigns them.
+//! The draft holds one [`Definition`] for each declaration and one field, value or member for each
+//! that was parsed, at the same position, so that later stages can go back to the attributes as
+//! written. What could not be resolved is *poisoned*: it stands in the draft with some type, and no
+//! rule is applied. Offsets and sizes are 0 until `layout` assigns them.
 
 pub(crate) mod attribute;
 mod default;

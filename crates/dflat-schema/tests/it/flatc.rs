@@ -1,8 +1,8 @@
 //! Differential test: vtable offsets and struct layouts equal those of `flatc`.
 //!
-//! Each sound schema is given to `flatc --cpp` with Dflat's attributes declared; the offsets are read from the
-//! generated constants (`VT_NAME = 4`), those of structs from their members and explicit padding, sizes from
-//! `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
+//! Each sound schema is given to `flatc --cpp` with Dflat's attributes declared; the offsets are
+//! read from the generated constants (`VT_NAME = 4`), those of structs from their members and
+//! explicit padding, sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
 //! `flatc`, unless the environment says `DFLAT_REQUIRE_FLATC=1`.
 
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use dflat_schema::{DefinitionKind, Schema};
 
 use crate::fixture::{compile_file, names, text};
 
-/// What `flatc` does not take, because the schema language here is more liberal on purpose: defaults
-/// such as `E.A`, types used before they are declared, comments in odd places.
+/// What `flatc` does not take, because the schema language here is more liberal on purpose:
+/// defaults such as `E.A`, types used before they are declared, comments in odd places.
 const NOT_FOR_FLATC: [&str; 4] = [
     "0012_liberal_defaults",
     "0022_forward",

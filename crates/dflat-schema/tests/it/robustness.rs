@@ -1,8 +1,8 @@
 //! Hostile input: whatever the bytes, the compiler returns, soon, and says something.
 //!
-//! Goal: no panic, no overflow of the stack, no run without end. Method: many small deterministic changes
-//! to the sound schemas, and some large texts made to hurt. Every diagnostic is rendered, since the
-//! renderer works on the same bytes.
+//! Goal: no panic, no overflow of the stack, no run without end. Method: many small deterministic
+//! changes to the sound schemas, and some large texts made to hurt. Every diagnostic is rendered,
+//! since the renderer works on the same bytes.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

@@ -168,11 +168,12 @@ impl Connection {
 
     /// Reads the file's first bytes past all locks and logs; `None` if it is shorter.
     ///
-    /// SQLite's own file handle is used, because closing another one would drop the locks that other
-    /// connections of the process hold.
+    /// SQLite's own file handle is used, because closing another one would drop the locks that
+    /// other connections of the process hold.
     pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, Fault> {
         let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
-        // SAFETY: The connection is open, the name is a C string, and the operation writes a pointer.
+        // SAFETY: The connection is open, the name is a C string, and the operation writes a
+        // pointer.
         let code = unsafe {
             sqlite::sqlite3_file_control(
                 self.raw.as_ptr(),
@@ -184,8 +185,8 @@ impl Connection {
         if code != sqlite::SQLITE_OK {
             return Err(Fault::capture(self.raw, code));
         }
-        // SAFETY: The pointer is NULL or that of the connection's file, which is open as long as the
-        // connection is; its methods are NULL or a table that is never freed.
+        // SAFETY: The pointer is NULL or that of the connection's file, which is open as long as
+        // the connection is; its methods are NULL or a table that is never freed.
         let read = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
         let Some(read) = read.and_then(|methods| methods.xRead) else {
             return Err(Fault::misuse("the file has no handle"));
@@ -264,7 +265,8 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // Order: SQLite refuses to close a connection that has statements.
         self.statements.clear();
-        // SAFETY: The connection is open, none of its statements is left, and nobody can use it again.
+        // SAFETY: The connection is open, none of its statements is left, and nobody can use it
+        // again.
         let code = unsafe { sqlite::sqlite3_close(self.raw.as_ptr()) };
         debug_assert_eq!(
             code,

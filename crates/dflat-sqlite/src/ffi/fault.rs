@@ -24,8 +24,8 @@ pub(crate) struct Fault {
 impl Fault {
     /// The fault of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
-        // SAFETY: `db` is an open connection, which the caller alone uses. The message is a C string
-        // that lives until the next call on the connection; it is copied here.
+        // SAFETY: `db` is an open connection, which the caller alone uses. The message is a C
+        // string that lives until the next call on the connection; it is copied here.
         let (text, system) = unsafe {
             let text = CStr::from_ptr(sqlite::sqlite3_errmsg(db.as_ptr()));
             let system = sqlite::sqlite3_system_errno(db.as_ptr());
@@ -73,8 +73,8 @@ impl Fault {
         self.primary() == sqlite::SQLITE_ERROR
     }
 
-    /// Whether a connection that may write could do what one that may only read can't: make the file
-    /// of shared memory, or undo what a crash left.
+    /// Whether a connection that may write could do what one that may only read can't: make the
+    /// file of shared memory, or undo what a crash left.
     pub(crate) const fn asks_for_write_access(&self) -> bool {
         matches!(
             self.primary(),

@@ -3,8 +3,8 @@
 //! In: a path, SQL text, values. Out: rows lent to a closure, or a [`Fault`].
 //!
 //! Invariant: a [`Connection`] owns all that SQLite made for it, statements included, and gives out
-//! neither pointers nor anything that could be used beside it. So whoever holds the connection is its
-//! only user, which is what SQLite asks of connections without a mutex of their own.
+//! neither pointers nor anything that could be used beside it. So whoever holds the connection is
+//! its only user, which is what SQLite asks of connections without a mutex of their own.
 
 mod connection;
 mod fault;

@@ -51,8 +51,8 @@ impl Statement {
         let length =
             c_int::try_from(sql.len()).map_err(|_| Fault::misuse("the SQL is too long"))?;
         let mut raw = ptr::null_mut();
-        // SAFETY: `db` is as the caller promises; text and length are those of one `str`, which SQLite
-        // does not keep; `raw` is a place for the result.
+        // SAFETY: `db` is as the caller promises; text and length are those of one `str`, which
+        // SQLite does not keep; `raw` is a place for the result.
         let code = unsafe {
             sqlite::sqlite3_prepare_v3(
                 db.as_ptr(),
@@ -115,8 +115,8 @@ impl Drop for Statement {
     }
 }
 
-/// A statement in use. Dropping it, also when a visitor panics, ends the run and lets go of what was
-/// bound, so that no pointer of a caller's is kept.
+/// A statement in use. Dropping it, also when a visitor panics, ends the run and lets go of what
+/// was bound, so that no pointer of a caller's is kept.
 struct Run<'s>(&'s mut Statement);
 
 impl Run<'_> {
@@ -134,10 +134,10 @@ impl Run<'_> {
 
     fn bind_at(&self, position: c_int, param: Param<'_>) -> Result<(), Fault> {
         let raw = self.0.raw.as_ptr();
-        // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come with
-        // their lengths. Text and blobs bound as static are borrowed by the caller of `Statement::run`
-        // for longer than the run, and `Run::drop` unbinds them; the big-endian bytes, which live
-        // shorter, are bound as transient, which copies them.
+        // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come
+        // with their lengths. Text and blobs bound as static are borrowed by the caller of
+        // `Statement::run` for longer than the run, and `Run::drop` unbinds them; the big-endian
+        // bytes, which live shorter, are bound as transient, which copies them.
         let code = unsafe {
             match param {
                 Param::Value(ValueRef::Null) => sqlite::sqlite3_bind_null(raw, position),
@@ -194,8 +194,8 @@ impl Drop for Run<'_> {
 
 /// The columns of the row that a statement stands on.
 ///
-/// Invariant: no method converts a value in place, so that pointers hold until the row is left: each
-/// asks for the type first.
+/// Invariant: no method converts a value in place, so that pointers hold until the row is left:
+/// each asks for the type first.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'r> {
     statement: NonNull<sqlite::sqlite3_stmt>,
@@ -218,8 +218,8 @@ impl<'r> Columns<'r> {
         if self.column_type(column) != sqlite::SQLITE_BLOB {
             return Ok(None);
         }
-        // SAFETY: The statement stands on a row, and the value is a blob. Its length is asked for after
-        // its address, as SQLite requires.
+        // SAFETY: The statement stands on a row, and the value is a blob. Its length is asked for
+        // after its address, as SQLite requires.
         let (data, length) = unsafe {
             let data = sqlite::sqlite3_column_blob(self.statement.as_ptr(), column);
             let length = sqlite::sqlite3_column_bytes(self.statement.as_ptr(), column);

@@ -151,6 +151,10 @@ pub trait Union: Sized + 'static {
 }
 
 /// A type that is a member of the union `U`: what `as_` and `matches` take.
+#[diagnostic::on_unimplemented(
+    message = "the union `{U}` has no member `{Self}`",
+    label = "not a member of `{U}`"
+)]
 pub trait UnionMember<U> {
     /// The type code.
     const CODE: u8;

@@ -155,8 +155,8 @@ pub struct Iter<'a, E: ?Sized> {
     end: usize,
 }
 
-/// A vector of unions of an object, read in place. An element is `None` if it is empty or of a member
-/// that this code does not know.
+/// A vector of unions of an object, read in place. An element is `None` if it is empty or of a
+/// member that this code does not know.
 pub struct UnionVector<'a, U> {
     codes: Option<VectorView<'a>>,
     values: Option<VectorView<'a>>,
@@ -188,7 +188,8 @@ impl<'a, U: Union> UnionVector<'a, U> {
         self.len() == 0
     }
 
-    /// The element at a position; `None` also if it is empty, of an unknown member, or out of range.
+    /// The element at a position; `None` also if it is empty, of an unknown member, or out of
+    /// range.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<U::Ref<'a>> {
         let code = self.codes?.scalar::<u8>(index).ok()?;

@@ -52,12 +52,13 @@ type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 /// A field of objects of type `R`, with values of type `T`.
 ///
 /// Generated code has one for each field that queries can use, such as `Post::TITLE` of type
-/// `Field<Post, str>`. Comparisons take values and references, strings in any form, and nothing else:
-/// comparing with a value of another type, or mixing fields of two types of objects, does not compile.
+/// `Field<Post, str>`. Comparisons take values and references, strings in any form, and nothing
+/// else: comparing with a value of another type, or mixing fields of two types of objects, does not
+/// compile.
 ///
-/// A missing value (an absent string; any field of an absent nested table, struct or union member) makes
-/// a comparison unknown. NaN counts as missing. Strings compare by their UTF-8 bytes, enums by their
-/// numbers.
+/// A missing value (an absent string; any field of an absent nested table, struct or union member)
+/// makes a comparison unknown. NaN counts as missing. Strings compare by their UTF-8 bytes, enums
+/// by their numbers.
 pub struct Field<R, T: ?Sized> {
     inner: dflat_model::Field,
     types: Types<R, T>,

@@ -2,6 +2,6 @@
 
 mod tour;
 
-#[path = "../../../dflat-codegen/tests/data/post.rs"]
+#[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
 #[allow(missing_docs, unreachable_pub)]
 mod post;

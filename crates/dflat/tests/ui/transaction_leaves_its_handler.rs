@@ -1,0 +1,17 @@
+#![allow(dead_code)]
+
+#[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
+mod post;
+
+use post::Post;
+
+fn main() {
+    let workspace = dflat::Workspace::in_memory();
+    let handle = workspace.perform_changes([Post::TABLE], |tx| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| tx.abort());
+        });
+        Ok(())
+    });
+    handle.detach();
+}
