@@ -60,6 +60,12 @@ impl<T> Deref for FetchedResult<T> {
     }
 }
 
+impl<T> AsRef<[T]> for FetchedResult<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T> Clone for FetchedResult<T> {
     fn clone(&self) -> Self {
         Self {

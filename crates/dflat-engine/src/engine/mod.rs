@@ -108,13 +108,13 @@ impl Engine {
             }
         });
         let names = names.iter().map(|table| table.name.as_ref());
-        if !self.inner.scheduler.enqueue(names, job) {
+        if let Err(error) = self.inner.scheduler.enqueue(names, job) {
             let taken = completion
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                completion(Err(shut_down("perform changes")));
+                completion(Err(error.context("cannot perform changes")));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dflat_model::{Query, Table};
 
-use super::{Engine, shut_down};
+use super::Engine;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
@@ -90,11 +90,8 @@ impl Engine {
             .inner
             .scheduler
             .enqueue([table.name.as_ref()], Box::new(register));
-        if queued {
-            Ok(())
-        } else {
-            Err(shut_down("subscribe"))
-        }
+        queued
+            .map_err(|error| error.context(format_args!("cannot subscribe to {}", table.type_name)))
     }
 }
 

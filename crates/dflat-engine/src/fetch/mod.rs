@@ -28,15 +28,12 @@ pub struct Fetched {
     pub seq: CommitSeq,
 }
 
-/// The view that a query needs: one that tells index states and rows at the same moment if it may
-/// use an index, else the cheapest.
+/// The view that a query needs: one that shows the same moment to all its scans if it may take more
+/// than one, or an index whose state has to be known; else the cheapest.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
-    if plan::may_use_index(table, query) {
-        View::Pinned
-    } else {
-        View::Latest
-    }
+    let several = plan::may_use_index(table, query) || plan::may_scan_twice(table, query);
+    if several { View::Pinned } else { View::Latest }
 }
 
 /// Fetches the objects of a query.
@@ -50,9 +47,9 @@ pub fn fetch(
     query: &Query,
     seq: CommitSeq,
 ) -> Result<Vec<Object>> {
-    let states = match view_for(table, query) {
-        View::Pinned => snapshot.index_states(table)?,
-        View::Latest => Vec::new(),
+    let states = match plan::may_use_index(table, query) {
+        true => snapshot.index_states(table)?,
+        false => Vec::new(),
     };
     let plan = Plan::new(table, query, &states);
     let mut collector = Collector::new(table, query, plan.sorted, seq);

@@ -170,6 +170,20 @@ pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
             .is_some_and(|predicate| mentions(predicate, &indexed))
 }
 
+/// Whether the query looks up several primary keys.
+pub(super) fn may_scan_twice(table: &Table, query: &Query) -> bool {
+    let primary = table.primary_key.first();
+    let several = |part: &Predicate| match part {
+        Predicate::In { field, .. } => primary.is_some_and(|key| key.steps == field.steps),
+        _ => false,
+    };
+    match &query.predicate {
+        Some(Predicate::And(parts)) => parts.iter().any(several),
+        Some(part) => several(part),
+        None => false,
+    }
+}
+
 fn mentions(predicate: &Predicate, is: &dyn Fn(&Field) -> bool) -> bool {
     match predicate {
         Predicate::Constant(_) => false,

@@ -12,6 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::error::{Error, ErrorKind, Result};
+
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -82,10 +84,12 @@ impl Scheduler {
         }
     }
 
-    /// Queues a job for its turn on these tables. Returns at once; false, with the job dropped, if
-    /// the scheduler is closed or no thread can be started.
-    #[must_use]
-    pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> bool {
+    /// Queues a job for its turn on these tables. Returns at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`] if the scheduler is closed, [`ErrorKind::Io`] if there is no thread
+    /// and none can be started. The job is dropped then.
+    pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> Result<()> {
         let mut tables: Vec<String> = match self.concurrency {
             Concurrency::MultiWriter => tables.into_iter().map(str::to_owned).collect(),
             Concurrency::SingleWriter => vec![String::new()],
@@ -94,7 +98,10 @@ impl Scheduler {
         tables.dedup();
         let mut state = self.shared.lock();
         if state.closed {
-            return false;
+            return Err(Error::new(
+                ErrorKind::ShutDown,
+                "the workspace is shut down",
+            ));
         }
         let id = state.next_id;
         state.next_id += 1;
@@ -121,7 +128,7 @@ impl Scheduler {
             state.ready.push_back(id);
             return self.shared.provide_thread(&mut state);
         }
-        true
+        Ok(())
     }
 
     /// Refuses further jobs, waits for those queued, and ends the threads. Must not be called by a
@@ -148,11 +155,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that a thread takes a job that has become ready; false if there can be none.
-    fn provide_thread(self: &Arc<Self>, state: &mut State) -> bool {
+    /// Sees to it that a thread takes a job that has become ready.
+    fn provide_thread(self: &Arc<Self>, state: &mut State) -> Result<()> {
         if state.idle >= state.ready.len() || state.threads >= self.threads_max {
             self.ready.notify_one();
-            return true;
+            return Ok(());
         }
         let shared = Arc::clone(self);
         let name = format!("dflat-{}", state.threads);
@@ -164,17 +171,21 @@ impl Shared {
                 state.threads += 1;
                 state.handles.retain(|handle| !handle.is_finished());
                 state.handles.push(handle);
-                true
+                Ok(())
             }
             // Those that run will take it.
-            Err(_) if state.threads > 0 => true,
-            Err(_) => {
+            Err(_) if state.threads > 0 => Ok(()),
+            Err(error) => {
                 if let Some(id) = state.ready.pop_back()
                     && let Some(waiting) = state.waiting.remove(&id)
                 {
                     state.leave(id, &waiting.tables);
                 }
-                false
+                Err(Error::with_source(
+                    ErrorKind::Io,
+                    "no thread can be started",
+                    error,
+                ))
             }
         }
     }
@@ -208,7 +219,8 @@ impl Shared {
             let readied = state.leave(id, &tables);
             // This thread takes one; others are needed for the rest.
             for _ in 1..readied {
-                self.provide_thread(&mut state);
+                // This thread will take it at the latest.
+                let _ = self.provide_thread(&mut state);
             }
             if state.closed && state.running == 0 && state.waiting.is_empty() {
                 self.ended.notify_all();

@@ -42,7 +42,7 @@ fn overlapping_jobs_run_in_order_of_call_and_disjoint_ones_together() {
         .into_iter()
         .map(|(name, tables)| {
             let (job, gate) = gated(name, &send);
-            assert!(scheduler.enqueue(tables.iter().copied(), job));
+            scheduler.enqueue(tables.iter().copied(), job).unwrap();
             gate
         })
         .collect();
@@ -72,7 +72,8 @@ fn one_writer_runs_everything_in_order_of_call() {
     for number in 0..100 {
         let send = send.clone();
         let table = if number % 2 == 0 { "even" } else { "odd" };
-        assert!(scheduler.enqueue([table], Box::new(move || send.send(number).unwrap())));
+        let job = Box::new(move || send.send(number).unwrap());
+        scheduler.enqueue([table], job).unwrap();
     }
     scheduler.close();
     assert_eq!(
@@ -88,11 +89,12 @@ fn closing_finishes_what_is_queued_and_refuses_the_rest() {
     for number in 0..1_000 {
         let send = send.clone();
         let tables = [["a", "b", "c"][number % 3], ["a", "c", "d"][number % 7 % 3]];
-        assert!(scheduler.enqueue(tables, Box::new(move || send.send(number).unwrap())));
+        let job = Box::new(move || send.send(number).unwrap());
+        scheduler.enqueue(tables, job).unwrap();
     }
     scheduler.close();
     assert_eq!(ran.try_iter().count(), 1_000);
-    assert!(!scheduler.enqueue(["a"], Box::new(|| {})));
+    assert!(scheduler.enqueue(["a"], Box::new(|| {})).is_err());
     scheduler.close();
 }
 
@@ -108,7 +110,8 @@ fn jobs_queued_from_many_threads_with_overlapping_sets_all_run() {
                     let send = send.clone();
                     let sets: [&[&str]; 4] = [&["a", "b"], &["b", "a"], &["b", "c"], &["c", "a"]];
                     let tables = sets[(thread + number) % 4].iter().copied();
-                    assert!(scheduler.enqueue(tables, Box::new(move || send.send(()).unwrap())));
+                    let job = Box::new(move || send.send(()).unwrap());
+                    scheduler.enqueue(tables, job).unwrap();
                 }
             });
         }
