@@ -176,7 +176,7 @@ pub(super) fn float_literal(scalar: Scalar, value: f64) -> String {
 }
 
 /// Whether clippy would ask for a constant of the standard library.
-fn is_near_constant(value: f64) -> bool {
+pub(super) fn is_near_constant(value: f64) -> bool {
     use std::f64::consts as c;
     let constants = [
         c::E,

@@ -9,7 +9,7 @@ use dflat_model::{
     UnionLayout, Value,
 };
 
-use super::defaults::float_literal;
+use super::defaults::{float_literal, is_near_constant};
 use super::scalar_kind;
 use super::text::Text;
 
@@ -18,6 +18,9 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
     let c = Constants { codegen };
     let ty = format!("{codegen}::TableDescriptor");
     text.line("#[rustfmt::skip]");
+    if descriptor.types.iter().any(has_near_constant) {
+        text.line("#[allow(clippy::approx_constant)]");
+    }
     text.verbatim_line(&format!("static DESCRIPTOR: {ty} = {ty} {{"));
     text.body(|text| {
         text.verbatim_line(&format!("name: {},", c.text(&descriptor.name)));
@@ -31,6 +34,18 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
         c.list("types", &descriptor.types, text, |ty, text| c.ty(ty, text));
     });
     text.line("};");
+}
+
+/// Whether clippy would ask for a constant of the standard library in place of a default.
+fn has_near_constant(ty: &TypeDescriptor) -> bool {
+    let near = |field: &FieldLayout| match field.default {
+        Value::Float(value) => is_near_constant(value),
+        _ => false,
+    };
+    match ty {
+        TypeDescriptor::Table(table) => table.fields.iter().any(near),
+        _ => false,
+    }
 }
 
 /// Constants of the types of `codegen`.

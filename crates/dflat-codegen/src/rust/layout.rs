@@ -22,8 +22,8 @@ pub(crate) enum Expr {
     Call(String, Vec<Expr>),
     /// `root.link(arguments).link`, from a root that is an atom or a call.
     Chain(Box<Expr>, Vec<Link>),
-    /// `&expression`.
-    Reference(Box<Expr>),
+    /// `&expression` or `!expression`.
+    Prefixed(char, Box<Expr>),
     /// `[elements]`.
     Array(Vec<Expr>),
 }
@@ -62,7 +62,12 @@ impl Expr {
 
     /// A reference to the expression.
     pub(crate) fn reference(self) -> Self {
-        Self::Reference(Box::new(self))
+        Self::Prefixed('&', Box::new(self))
+    }
+
+    /// The contrary of the expression.
+    pub(crate) fn negated(self) -> Self {
+        Self::Prefixed('!', Box::new(self))
     }
 
     fn link(self, name: String, arguments: Option<Vec<Self>>) -> Self {
@@ -82,7 +87,9 @@ impl Expr {
             Self::Atom(text) => (text.len() <= shape.width).then(|| text.clone()),
             Self::Call(callee, arguments) => Group::parentheses(callee, arguments).layout(shape),
             Self::Array(elements) => Group::brackets(elements).layout(shape),
-            Self::Reference(inner) => Some(format!("&{}", inner.layout(shape.after(1)?)?)),
+            Self::Prefixed(sign, inner) => {
+                Some(format!("{sign}{}", inner.layout(shape.after(1)?)?))
+            }
             Self::Chain(root, links) => Chain { root, links }.layout(shape),
         }
     }
@@ -93,7 +100,7 @@ impl Expr {
             Self::Atom(text) => text.clone(),
             Self::Call(callee, arguments) => format!("{callee}({})", flat_list(arguments)),
             Self::Array(elements) => format!("[{}]", flat_list(elements)),
-            Self::Reference(inner) => format!("&{}", inner.flat()),
+            Self::Prefixed(sign, inner) => format!("{sign}{}", inner.flat()),
             Self::Chain(root, links) => {
                 let links = links.iter().map(|link| match &link.arguments {
                     Some(arguments) => format!(".{}({})", link.name, flat_list(arguments)),
@@ -107,9 +114,15 @@ impl Expr {
     fn is_call(&self) -> bool {
         match self {
             Self::Call(..) => true,
-            Self::Reference(inner) => inner.is_call(),
+            Self::Prefixed(_, inner) => inner.is_call(),
             _ => false,
         }
+    }
+
+    /// Whether a text of this expression is a chain with a link on a line of its own.
+    fn breaks_links(&self, text: &str) -> bool {
+        let link = |line: &str| line.trim_start().starts_with('.');
+        matches!(self, Self::Chain(..)) && text.lines().skip(1).any(link)
     }
 
     /// Whether the expression may begin on its caller's line and end below, as the only argument.
@@ -117,7 +130,7 @@ impl Expr {
         match self {
             Self::Atom(_) => false,
             Self::Call(..) | Self::Chain(..) | Self::Array(_) => true,
-            Self::Reference(inner) => inner.overflows(),
+            Self::Prefixed(_, inner) => inner.overflows(),
         }
     }
 }
@@ -292,13 +305,15 @@ impl<'a> Group<'a> {
             } else {
                 one_line
             };
-            if let Some(overflowed) = only.layout(overflow_shape) {
+            // A chain may overflow by its last arguments, not by breaking before its links.
+            let broken = |text: &String| text.contains('\n') && only.breaks_links(text);
+            if let Some(overflowed) = only.layout(overflow_shape).filter(|text| !broken(text)) {
                 let head = vec![first_line(&overflowed).to_owned()];
                 if tactic(&head, one_line_width) == Tactic::Horizontal {
-                    let unbroken = newlines(&overflowed) == 1 && !items[0].contains('\n');
-                    if !unbroken {
-                        items[0] = overflowed;
+                    if newlines(&overflowed) == 1 && !items[0].contains('\n') {
+                        return Some((items, Tactic::Vertical));
                     }
+                    items[0] = overflowed;
                     return Some((items, Tactic::Horizontal));
                 }
             }

@@ -207,6 +207,10 @@ impl<'p> Scope<'p> {
         if self.module.is_empty() {
             all.push("dead_code");
         }
+        if self.base().ends_with('_') {
+            // A type called `Self` keeps its underscore before `Ref` and the like.
+            all.push("non_camel_case_types");
+        }
         all.extend(lints);
         if !all.is_empty() {
             text.line(format!("#[allow({})]", all.join(", ")));

@@ -140,7 +140,8 @@ impl<'p> Scope<'p> {
                     let types = key
                         .iter()
                         .map(|(_, field)| self.key_type(field.value, "&'k "));
-                    text.line(format!("type Key<'k> = {};", tuple(types.collect())));
+                    let types = tuple(&types.collect::<Vec<_>>(), text);
+                    text.line(format!("type Key<'k> = {types};"));
                 });
                 text.member(|text| text.line(format!("type Data = {base}Data;")));
                 text.item(|text| self.key_values(&key, text));
@@ -162,9 +163,13 @@ impl<'p> Scope<'p> {
 
     fn key_values(self, key: &[Named<'_>], text: &mut Text) {
         let (dflat, codegen) = (self.dflat(), self.codegen());
-        let names = key.iter().map(|(member, _)| member.field.clone()).collect();
+        let names: Vec<String> = key.iter().map(|(member, _)| member.field.clone()).collect();
         let types = key.iter().map(|(_, field)| self.key_type(field.value, "&"));
-        let parameter = format!("{}: {}", tuple(names), tuple(types.collect()));
+        let parameter = format!(
+            "{}: {}",
+            tuple(&names, text),
+            tuple(&types.collect::<Vec<_>>(), text)
+        );
         let result = format!("{codegen}::Vec<{codegen}::Value>");
         text.function("fn key_values", &[&parameter], &result, |text| {
             let parts = key.iter().map(|(member, field)| {
@@ -193,9 +198,17 @@ impl<'p> Scope<'p> {
 }
 
 /// One as it is, several in parentheses.
-fn tuple(parts: Vec<String>) -> String {
-    match parts.as_slice() {
+fn tuple(parts: &[String], text: &mut Text) -> String {
+    /// The columns up to which rustfmt leaves a tuple on one line.
+    const ONE_LINE_MAX: usize = 60;
+    match parts {
         [only] => only.clone(),
-        _ => format!("({})", parts.join(", ")),
+        _ => {
+            let all = parts.join(", ");
+            if all.len() > ONE_LINE_MAX {
+                text.skip_rustfmt();
+            }
+            format!("({all})")
+        }
     }
 }

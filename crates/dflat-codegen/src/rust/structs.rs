@@ -128,7 +128,7 @@ impl Scope<'_> {
         let codegen = self.codegen();
         let offset = atom(field.source.offset.to_string());
         let write = format!("{codegen}::write_{}", item_suffix(field.item));
-        let value = atom(format!("self.{}", member.field));
+        let value = atom("self").field(&member.field);
         match field.source.array {
             Some(_) => {
                 let stride = atom(field.stride.to_string());

@@ -388,21 +388,21 @@ impl<'p> Scope<'p> {
     }
 
     fn encode_code(self, member: &Member, field: &FieldPlan<'_>, codes: &str, text: &mut Text) {
-        let value = format!("self.{}", member.field);
+        let value = atom("self").field(&member.field);
         let voffset = field.source.voffset;
         if matches!(field.value, Value::Vector(_)) {
-            let present = format!("!{value}.is_empty()");
-            let slot = slot_call(voffset - 2, &present, field);
+            let present = value.method("is_empty", []).negated();
+            let slot = slot_call(voffset - 2, present, field);
             text.assignment(&format!("let {codes}"), &slot);
         } else {
-            let value = atom(value).method("as_ref", []);
+            let value = value.method("as_ref", []);
             let arguments = [atom(voffset.to_string()), value];
             text.statement(&atom("encoder").method("union_code", arguments));
         }
     }
 
     fn encode_inline(self, member: &Member, field: &FieldPlan<'_>, slot: &str, text: &mut Text) {
-        let value = format!("self.{}", member.field);
+        let value = atom("self").field(&member.field);
         let voffset = field.source.voffset;
         let inline = |method: &str, value: Expr, default: Option<Expr>| {
             let arguments = [atom(voffset.to_string()), value];
@@ -413,32 +413,34 @@ impl<'p> Scope<'p> {
             Value::Scalar {
                 optional: false, ..
             } => {
-                return text.statement(&inline("scalar", atom(value), default()));
+                return text.statement(&inline("scalar", value, default()));
             }
             Value::Scalar { optional: true, .. } => {
-                return text.statement(&inline("optional_scalar", atom(value), None));
+                return text.statement(&inline("optional_scalar", value, None));
             }
             Value::Enum {
                 optional: false, ..
             } => {
-                return text.statement(&inline("enumeration", atom(value), default()));
+                return text.statement(&inline("enumeration", value, default()));
             }
             Value::Enum { optional: true, .. } => {
-                return text.statement(&inline("optional_enumeration", atom(value), None));
+                return text.statement(&inline("optional_enumeration", value, None));
             }
             Value::Struct(_) => {
-                let value = atom(value).method("as_ref", []);
+                let value = value.method("as_ref", []);
                 return text.statement(&inline("structure", value, None));
             }
-            Value::Text { default: Some("") } | Value::Vector(_) => format!("!{value}.is_empty()"),
+            Value::Text { default: Some("") } | Value::Vector(_) => {
+                value.method("is_empty", []).negated()
+            }
             Value::Text {
                 default: Some(default),
-            } => format!("{value} != {default:?}"),
+            } => atom(format!("{} != {default:?}", value.flat())),
             Value::Text { default: None } | Value::Table { .. } | Value::Union(_) => {
-                format!("{value}.is_some()")
+                value.method("is_some", [])
             }
         };
-        text.assignment(&format!("let {slot}"), &slot_call(voffset, &present, field));
+        text.assignment(&format!("let {slot}"), &slot_call(voffset, present, field));
     }
 
     /// An attribute for the literals in an item, if they need one.
@@ -453,12 +455,12 @@ impl<'p> Scope<'p> {
 }
 
 /// `encoder.slot(voffset, present)`; what the payload is corrupt without is always there.
-fn slot_call(voffset: u16, present: &str, field: &FieldPlan<'_>) -> Expr {
+fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
     let always = matches!(
         field.value,
         Value::Text { default: Some(_) } | Value::Vector(_)
     ) && (field.source.required || field.source.storage.primary);
-    let present = atom(if always { "true" } else { present });
+    let present = if always { atom("true") } else { present };
     atom("encoder").method("slot", [atom(voffset.to_string()), present])
 }
 
@@ -484,7 +486,7 @@ fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
 }
 
 fn encode_child(member: &Member, value: Value<'_>, slot: &str, codes: &str, text: &mut Text) {
-    let owned = atom(format!("self.{}", member.field));
+    let owned = atom("self").field(&member.field);
     let child = |method: &str, value: Expr| atom("encoder").method(method, [atom(slot), value]);
     let statement = match value {
         Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => return,

@@ -125,7 +125,16 @@ impl Text {
                     text.line(format!("{parameter},"));
                 }
             });
-            self.line(format!("){arrow}{result} {{"));
+            let end = format!("){arrow}{result}");
+            // rustfmt counts the indentation twice here.
+            if 2 * self.indent + end.len() + 2 <= WIDTH_MAX {
+                self.line(format!("{end} {{"));
+            } else {
+                self.line(end);
+                self.line("{");
+            }
+            // A list of type parameters would break, too.
+            self.overlong |= name.contains('<');
         }
         self.body(body);
         self.line("}");
@@ -139,7 +148,8 @@ impl Text {
         body: impl FnOnce(&mut Self),
     ) {
         let flat = format!("impl {interface} for {target} {{");
-        if self.indent + flat.len() <= WIDTH_MAX {
+        // rustfmt does not count the indentation here.
+        if flat.len() <= WIDTH_MAX {
             self.line(flat);
         } else {
             self.line(format!("impl {interface}"));
@@ -255,8 +265,13 @@ impl Text {
         }
     }
 
+    /// Keeps rustfmt away from the item that is being written.
+    pub(crate) fn skip_rustfmt(&mut self) {
+        self.overlong = true;
+    }
+
     fn unfit(&mut self, line: &str) {
         self.line(line);
-        self.overlong = true;
+        self.skip_rustfmt();
     }
 }

@@ -1,1 +1,85 @@
-//! placeholder
+//! All generated code compiles in every edition, under the strictest lints that users may have.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::golden::{cases, data};
+
+const EDITIONS: [&str; 3] = ["2018", "2021", "2024"];
+
+/// Writes a file unless it is so already, so that cargo does not compile it again.
+fn write(path: &Path, text: &str) {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return;
+    }
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn modules(visibility: &str) -> String {
+    let mut modules = String::new();
+    for case in cases() {
+        let path = data().join(&case).join("rust.rs");
+        let docs = format!("/// The case `{case}`.");
+        let _ = writeln!(
+            modules,
+            "{docs}\n{visibility}mod {case} {{ include!({path:?}); }}"
+        );
+    }
+    modules
+}
+
+/// A workspace with a library and a program of each edition, beside the build's own files.
+fn workspace() -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut members = Vec::new();
+    for edition in EDITIONS {
+        let dflat = repository.join("crates/dflat");
+        let manifest = format!(
+            "[package]\nname = \"edition_{edition}\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n\
+             [dependencies]\n\
+             dflat = {{ path = {dflat:?}, default-features = false }}\n"
+        );
+        let folder = root.join(edition);
+        write(&folder.join("Cargo.toml"), &manifest);
+        let lints = "#![deny(warnings, missing_docs, clippy::all, rust_2018_idioms)]\n#![forbid(unsafe_code)]\n";
+        let lints = format!("{lints}extern crate dflat as storage;\n");
+        let library = format!("//! Generated code.\n{lints}{}", modules("pub "));
+        write(&folder.join("src/lib.rs"), &library);
+        let program = format!(
+            "//! Generated code that is not used.\n{lints}{}fn main() {{}}\n",
+            modules("")
+        );
+        write(&folder.join("src/main.rs"), &program);
+        members.push(format!("{edition:?}"));
+    }
+    let members = members.join(", ");
+    let manifest = format!("[workspace]\nresolver = \"2\"\nmembers = [{members}]\n");
+    write(&root.join("Cargo.toml"), &manifest);
+    let lock = fs::read_to_string(repository.join("Cargo.lock")).unwrap();
+    write(&root.join("Cargo.lock"), &lock);
+    root
+}
+
+#[test]
+fn generated_code_has_no_warnings_in_any_edition() {
+    let root = workspace();
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "clippy",
+            "--offline",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+        ])
+        .env("CARGO_TARGET_DIR", root.join("target"))
+        .env_remove("RUSTFLAGS")
+        .current_dir(&root)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}

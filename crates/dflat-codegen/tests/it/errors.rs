@@ -36,24 +36,32 @@ fn fields_that_become_one() {
 #[test]
 fn types_that_become_one_with_their_companions() {
     let schema = "table PostRef { x: int; } table Post { id: int (primary); } root_type Post;";
-    check(schema, &Options::default(), expect![[r#"
+    check(
+        schema,
+        &Options::default(),
+        expect![[r#"
         error[E0200]: `PostRef` and `Post` both become `PostRef` in generated code
          --> a.fbs:1:33
           |
         1 | table PostRef { x: int; } table Post { id: int (primary); } root_type Post;
           |       ------- the first         ^^^^ the second
           |
-          = help: rename one of the two"#]]);
+          = help: rename one of the two"#]],
+    );
 }
 
 #[test]
 fn names_without_letters() {
-    check("table A { __: int; }", &Options::default(), expect![[r#"
+    check(
+        "table A { __: int; }",
+        &Options::default(),
+        expect![[r#"
         error[E0201]: `__` has no form in generated code
          --> a.fbs:1:11
           |
         1 | table A { __: int; }
-          |           ^^ no letter, no digit"#]]);
+          |           ^^ no letter, no digit"#]],
+    );
 }
 
 #[test]
@@ -65,10 +73,18 @@ fn options_that_do_not_fit() {
         }],
         ..Options::default()
     };
-    check("table A { x: int; }", &external("::b"), expect!["error[E0202]: no included file is `b.fbs`, which is said to be external"]);
+    check(
+        "table A { x: int; }",
+        &external("::b"),
+        expect!["error[E0202]: no included file is `b.fbs`, which is said to be external"],
+    );
     let options = Options {
         crate_path: Some("my-crate".to_owned()),
         ..Options::default()
     };
-    check("table A { x: int; }", &options, expect!["error[E0203]: `my-crate` is no Rust path"]);
+    check(
+        "table A { x: int; }",
+        &options,
+        expect!["error[E0203]: `my-crate` is no Rust path"],
+    );
 }

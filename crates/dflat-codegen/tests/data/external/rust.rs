@@ -75,6 +75,7 @@ pub mod shop {
 
         type Fields<R> = crate::equipment::my_game::sample::WeaponFields<R>;
 
+        #[rustfmt::skip]
         fn fields<R>(
             path: ::dflat::codegen::Path<R>,
         ) -> crate::equipment::my_game::sample::WeaponFields<R> {
@@ -88,6 +89,7 @@ pub mod shop {
 
         type Fields<R> = crate::equipment::my_game::sample::OrbFields<R>;
 
+        #[rustfmt::skip]
         fn fields<R>(
             path: ::dflat::codegen::Path<R>,
         ) -> crate::equipment::my_game::sample::OrbFields<R> {

@@ -3,6 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
+#[allow(dead_code)]
 pub enum Color {
     /// `Red`
     #[default]
@@ -13,6 +14,7 @@ pub enum Color {
     Blue = 2,
 }
 
+#[allow(dead_code)]
 impl Color {
     /// All values, in the schema's order.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
@@ -57,24 +59,19 @@ impl ::dflat::FieldType for Color {
 ::dflat::__vector_element!(enum Color);
 
 /// A table of the schema, as an owned struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(dead_code)]
 pub struct TextContent {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
-impl ::core::default::Default for TextContent {
-    fn default() -> Self {
-        Self {
-            text: ::core::option::Option::None,
-        }
-    }
-}
-
 /// The view on a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
+#[allow(dead_code)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
+#[allow(dead_code)]
 impl<'a> TextContentRef<'a> {
     /// `text`
     #[must_use]
@@ -121,8 +118,10 @@ impl ::dflat::codegen::Message for TextContent {
 
 /// The query fields of a [`TextContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
+#[allow(dead_code)]
 pub struct TextContentFields<R>(::dflat::codegen::Path<R>);
 
+#[allow(dead_code)]
 impl<R> TextContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -143,24 +142,19 @@ impl<R> TextContentFields<R> {
 }
 
 /// A table of the schema, as an owned struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(dead_code)]
 pub struct ImageContent {
     /// `images`
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
 }
 
-impl ::core::default::Default for ImageContent {
-    fn default() -> Self {
-        Self {
-            images: ::dflat::codegen::Vec::new(),
-        }
-    }
-}
-
 /// The view on an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
+#[allow(dead_code)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
+#[allow(dead_code)]
 impl<'a> ImageContentRef<'a> {
     /// `images`
     #[must_use]
@@ -211,8 +205,10 @@ impl ::dflat::codegen::Message for ImageContent {
 
 /// The query fields of an [`ImageContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-pub struct ImageContentFields<R>(#[allow(dead_code)] ::dflat::codegen::Path<R>);
+#[allow(dead_code)]
+pub struct ImageContentFields<R>(::dflat::codegen::Path<R>);
 
+#[allow(dead_code)]
 impl<R> ImageContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -224,6 +220,7 @@ impl<R> ImageContentFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(dead_code, clippy::large_enum_variant)]
 pub enum Content {
     /// `TextContent`
     TextContent(TextContent),
@@ -233,6 +230,7 @@ pub enum Content {
 
 /// The view on a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, clippy::large_enum_variant)]
 pub enum ContentRef<'a> {
     /// `TextContent`
     TextContent(TextContentRef<'a>),
@@ -308,8 +306,10 @@ impl ::dflat::codegen::UnionMember<Content> for ImageContent {
 
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
+#[allow(dead_code)]
 pub struct ContentFields<R>(::dflat::codegen::Path<R>);
 
+#[allow(dead_code)]
 impl<R> ContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -338,7 +338,8 @@ impl<R> ContentFields<R> {
 }
 
 /// The values of a [`Post`], as an owned struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(dead_code)]
 pub struct PostData {
     /// `title`: the primary key.
     pub title: ::dflat::codegen::String,
@@ -346,28 +347,18 @@ pub struct PostData {
     pub color: Color,
     /// `tag`
     pub tag: ::core::option::Option<::dflat::codegen::String>,
-    /// `priority`
+    /// `priority`: indexed.
     pub priority: i32,
     /// `content`
     pub content: ::core::option::Option<Content>,
 }
 
-impl ::core::default::Default for PostData {
-    fn default() -> Self {
-        Self {
-            title: ::dflat::codegen::String::new(),
-            color: Color::Red,
-            tag: ::core::option::Option::None,
-            priority: 0,
-            content: ::core::option::Option::None,
-        }
-    }
-}
-
 /// The view on the values of a [`Post`].
 #[derive(Clone, Copy)]
+#[allow(dead_code)]
 pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);
 
+#[allow(dead_code)]
 impl<'a> PostRef<'a> {
     /// `title`: the primary key.
     #[must_use]
@@ -387,7 +378,7 @@ impl<'a> PostRef<'a> {
         self.0.text(8)
     }
 
-    /// `priority`
+    /// `priority`: indexed.
     #[must_use]
     pub fn priority(self) -> i32 {
         self.0.scalar(10, 0)
@@ -455,11 +446,14 @@ impl ::dflat::codegen::Message for PostData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
+#[allow(dead_code)]
 pub struct Post(::dflat::codegen::Handle);
 
 /// A change to a [`Post`]: its creation, an update, an upsert or its deletion.
+#[allow(dead_code)]
 pub type PostChangeRequest = ::dflat::ChangeRequest<Post>;
 
+#[allow(dead_code)]
 impl Post {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -512,7 +506,7 @@ impl Post {
         ::dflat::Object::view(self).tag()
     }
 
-    /// `priority`
+    /// `priority`: indexed.
     #[must_use]
     pub fn priority(&self) -> i32 {
         ::dflat::Object::view(self).priority()
@@ -532,7 +526,7 @@ impl ::dflat::Object for Post {
             name: ::dflat::codegen::Cow::Borrowed("post"),
             type_name: ::dflat::codegen::Cow::Borrowed("Post"),
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
-                ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("title"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")) },
+                ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("title"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
             ]),
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("priority"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }, unique: false },
@@ -541,7 +535,7 @@ impl ::dflat::Object for Post {
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Post"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("title"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("title"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("tag"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("priority"), voffset: 10, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
