@@ -1,4 +1,9 @@
 //! Tests of the engine's lower floors on descriptors built at run time from schema text.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing test panics"
+)]
 
 mod codec;
 mod field_values;

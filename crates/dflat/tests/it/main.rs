@@ -1,7 +1,17 @@
 //! Tests of the typed interface on the memory backend.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing test panics"
+)]
 
 mod tour;
 
 #[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
-#[allow(missing_docs, unreachable_pub)]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the test uses a part of it"
+)]
 mod post;

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use dflat::{ErrorKind, SubscribedObject, UpdatedObject, Workspace};
+use dflat::{ErrorKind, FetchedResult, SubscribedObject, UpdatedObject, Workspace};
 
 use crate::post::{Color, Content, ContentRef, Post, PostChangeRequest, PostData, TextContent};
 
@@ -27,91 +27,100 @@ fn the_tour_on_a_file() {
 }
 
 fn tour(workspace: &Workspace) {
-    let created = workspace
-        .perform_changes([Post::TABLE], |tx| {
-            let text = TextContent {
-                text: Some("hello".into()),
-            };
-            let content = Some(Content::TextContent(text));
-            tx.submit(PostChangeRequest::creation(PostData {
-                color: Color::Green,
-                content,
-                ..data("first", 7)
-            }))
-        })
-        .wait()
-        .unwrap();
-    let UpdatedObject::Inserted(post) = created else {
-        panic!("{created:?}")
-    };
-    assert_eq!(post.title(), "first");
-    let Some(ContentRef::TextContent(text)) = post.content() else {
-        panic!()
-    };
-    assert_eq!(text.text(), Some("hello"));
+    let post = create(workspace);
+    let posts = read(workspace, &post);
 
-    let found = workspace.get::<Post>("first").unwrap().unwrap();
-    assert_eq!(found, post);
-    let posts = workspace
-        .fetch::<Post>()
-        .filter(Post::PRIORITY.gt(5) & Post::CONTENT.as_::<TextContent>().text().eq("hello"))
-        .all()
-        .unwrap();
-    assert_eq!(posts.len(), 1);
-
-    let (send, deliveries) = mpsc::channel();
-    let results = workspace.subscribe(&posts, move |posts| send.send(posts.unwrap()).unwrap());
+    let (send, results) = mpsc::channel();
+    let _results = workspace.subscribe(&posts, move |posts| send.send(posts.unwrap()).unwrap());
     let (send, objects) = mpsc::channel();
-    let object = workspace.subscribe(&post, move |event| send.send(event).unwrap());
+    let _object = workspace.subscribe(&post, move |event| send.send(event).unwrap());
 
-    let again = post.clone();
-    let updated = workspace
-        .perform_changes([Post::TABLE], move |tx| {
-            let mut request = PostChangeRequest::change(tx, &again)?.unwrap();
-            assert!(matches!(
-                tx.submit(PostChangeRequest::change(tx, &again)?.unwrap())?,
-                UpdatedObject::Identity(_)
-            ));
-            request.priority = 9;
-            tx.submit(request)
-        })
-        .wait()
-        .unwrap();
-    assert!(matches!(&updated, UpdatedObject::Updated(post) if post.priority() == 9));
-    assert_eq!(deliveries.try_recv().unwrap()[0].priority(), 9);
+    let updated = update(workspace, &post);
+    assert_eq!(results.try_recv().unwrap()[0].priority(), 9);
     assert_eq!(
         objects.try_recv().unwrap(),
-        SubscribedObject::Updated(updated.object().unwrap().clone())
+        SubscribedObject::Updated(updated)
     );
 
-    let error = workspace
-        .perform_changes([Post::TABLE], |tx| {
-            let error = tx
-                .submit(PostChangeRequest::creation(data("first", 1)))
-                .unwrap_err();
-            tx.submit(PostChangeRequest::creation(data("second", 1)))?;
-            Ok(error)
-        })
-        .wait()
-        .unwrap();
-    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    assert_eq!(
-        error.to_string(),
-        "cannot insert Post: another object has the primary key title = \"first\""
-    );
-
-    workspace
-        .perform_changes([Post::TABLE], move |tx| {
-            tx.submit(PostChangeRequest::deletion(tx, &post)?.unwrap())
-        })
-        .wait()
-        .unwrap();
-    assert!(deliveries.try_recv().unwrap().is_empty());
+    create_again(workspace);
+    let deletion = workspace.perform_changes([Post::TABLE], move |tx| {
+        tx.submit(PostChangeRequest::deletion(tx, &post)?.unwrap())
+    });
+    assert!(matches!(
+        deletion.wait().unwrap(),
+        UpdatedObject::Deleted(_)
+    ));
+    assert!(results.try_recv().unwrap().is_empty());
     assert_eq!(objects.try_recv().unwrap(), SubscribedObject::Deleted);
-    drop((results, object));
+
     workspace.shutdown().unwrap();
     assert_eq!(
         workspace.fetch::<Post>().all().unwrap_err().kind(),
         ErrorKind::ShutDown
     );
+}
+
+fn create(workspace: &Workspace) -> Post {
+    let creation = workspace.perform_changes([Post::TABLE], |tx| {
+        let text = TextContent {
+            text: Some("hello".into()),
+        };
+        let content = Some(Content::TextContent(text));
+        let color = Color::Green;
+        tx.submit(PostChangeRequest::creation(PostData {
+            color,
+            content,
+            ..data("first", 7)
+        }))
+    });
+    let UpdatedObject::Inserted(post) = creation.wait().unwrap() else {
+        panic!("not inserted")
+    };
+    assert_eq!(post.title(), "first");
+    let Some(ContentRef::TextContent(text)) = post.content() else {
+        panic!("not a text")
+    };
+    assert_eq!(text.text(), Some("hello"));
+    post
+}
+
+fn read(workspace: &Workspace, post: &Post) -> FetchedResult<Post> {
+    assert_eq!(workspace.get::<Post>("first").unwrap().as_ref(), Some(post));
+    let predicate = Post::CONTENT.as_::<TextContent>().text().eq("hello");
+    let query = workspace
+        .fetch::<Post>()
+        .filter(Post::PRIORITY.gt(5) & predicate);
+    let posts = query.all().unwrap();
+    assert_eq!(posts.len(), 1);
+    posts
+}
+
+fn update(workspace: &Workspace, post: &Post) -> Post {
+    let post = post.clone();
+    let update = workspace.perform_changes([Post::TABLE], move |tx| {
+        let unchanged = PostChangeRequest::change(tx, &post)?.unwrap();
+        assert!(matches!(tx.submit(unchanged)?, UpdatedObject::Identity(_)));
+        let mut request = PostChangeRequest::change(tx, &post)?.unwrap();
+        request.priority = 9;
+        tx.submit(request)
+    });
+    let UpdatedObject::Updated(updated) = update.wait().unwrap() else {
+        panic!("not updated")
+    };
+    assert_eq!(updated.priority(), 9);
+    updated
+}
+
+fn create_again(workspace: &Workspace) {
+    let creation = workspace.perform_changes([Post::TABLE], |tx| {
+        let error = tx
+            .submit(PostChangeRequest::creation(data("first", 1)))
+            .unwrap_err();
+        tx.submit(PostChangeRequest::creation(data("second", 1)))?;
+        Ok(error)
+    });
+    let error = creation.wait().unwrap();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    let message = "cannot insert Post: another object has the primary key title = \"first\"";
+    assert_eq!(error.to_string(), message);
 }
