@@ -1,0 +1,41 @@
+//! Writing files so that nobody sees half of one.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::Error;
+
+/// Writes a text beside its place and renames it there; leaves a file that has the text already
+/// untouched, so that what depends on it is not built again.
+///
+/// # Errors
+///
+/// If the folder cannot be made or the file not be written; the error names the path.
+pub fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    replace(path, text).map_err(|source| Error::Output {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    if !folder.as_os_str().is_empty() {
+        fs::create_dir_all(folder)?;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // The process's number keeps two compilers that write one file apart.
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error says more than one of this removal would.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

@@ -1,0 +1,20 @@
+//! `explain`.
+
+use std::io::{self, Write};
+
+use crate::Failure;
+
+/// Prints what a code means.
+pub(crate) fn explain(name: &str) -> Result<(), Failure> {
+    let mut codes = dflat_schema::CODES.iter().chain(dflat_codegen::CODES);
+    match codes.find(|code| code.name.eq_ignore_ascii_case(name)) {
+        Some(code) => {
+            let (name, summary, explanation) = (code.name, code.summary, code.explanation);
+            writeln!(io::stdout(), "{name}: {summary}\n\n{explanation}")?;
+            Ok(())
+        }
+        None => Err(Failure::Message(format!(
+            "there is no diagnostic {name}; codes are like E0090"
+        ))),
+    }
+}
