@@ -1,0 +1,23 @@
+//! The test kit of Dflat.
+//!
+//! - [`conformance!`] makes a test of each law, for a backend. The laws are named once, so that no
+//!   backend can miss one.
+//! - [`model`] is the oracle: a vector of plain structs. It knows nothing of plans, payloads or SQL.
+//! - [`workload`] does random things to a workspace and to the model, and compares the two.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "a step that fails is a test that fails"
+)]
+
+pub mod conformance;
+pub mod fixture;
+pub mod model;
+pub mod random;
+pub mod workload;
+
+/// The types of `schemas/conformance.fbs`.
+pub mod schema {
+    include!(concat!(env!("OUT_DIR"), "/conformance.rs"));
+}
