@@ -1,5 +1,7 @@
 //! A build script's run, on files.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -98,9 +98,10 @@ impl Scope<'_> {
             };
         }
         let position = position.unwrap_or_else(|| default_value(found));
-        members
-            .get(position)
-            .map_or(path.clone(), |member| format!("{path}::{}", member.variant))
+        match members.get(position) {
+            Some(member) => format!("{path}::{}", member.variant),
+            None => path,
+        }
     }
 
     /// The value of an absent field as plain data, which predicates read.

@@ -135,6 +135,14 @@ impl Scope<'_> {
                 self.flag_members(found, text)
             });
         });
+        self.flag_operators(text);
+        self.enum_trait(found, text, |text| {
+            text.value(&call(SOME, [atom("Self(base)")]))
+        });
+    }
+
+    fn flag_operators(self, text: &mut Text) {
+        let name = self.base();
         let not = "Self(!self.0 & Self::ALL.0)";
         for (interface, method, parameter, value, docs) in [
             (
@@ -191,9 +199,6 @@ impl Scope<'_> {
                     },
                 );
             });
-        });
-        self.enum_trait(found, text, |text| {
-            text.value(&call(SOME, [atom("Self(base)")]))
         });
     }
 

@@ -1,6 +1,7 @@
 //! A plan as Rust text.
 
 mod case;
+mod codec;
 mod defaults;
 mod descriptor;
 mod docs;
@@ -115,7 +116,7 @@ impl Printer<'_> {
                 text.line(format!("/// The namespace `{namespace}` of the schema."));
                 let repeats = path.last().is_some_and(|outer| outer == name);
                 let lints: &[&str] = match (path.is_empty(), repeats) {
-                    (true, _) => &["dead_code"],
+                    (true, _) => &["dead_code", "unreachable_pub"],
                     (false, true) => &["clippy::module_inception"],
                     (false, false) => &[],
                 };
@@ -203,17 +204,16 @@ impl<'p> Scope<'p> {
     /// a library, the compiler reports public items that are not used. Inside a namespace's module,
     /// the module's attribute is enough.
     fn allow(self, lints: &[&str], text: &mut Text) {
-        let mut all = Vec::new();
         if self.module.is_empty() {
-            all.push("dead_code");
+            text.line("#[allow(dead_code, unreachable_pub)]");
         }
         if self.base().ends_with('_') {
             // A type called `Self` keeps its underscore before `Ref` and the like.
-            all.push("non_camel_case_types");
+            text.line("#[allow(non_camel_case_types)]");
         }
-        all.extend(lints);
-        if !all.is_empty() {
-            text.line(format!("#[allow({})]", all.join(", ")));
+        // One attribute each, because a long list would break.
+        for lint in lints {
+            text.line(format!("#[allow({lint})]"));
         }
     }
 

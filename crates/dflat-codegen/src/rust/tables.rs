@@ -1,12 +1,10 @@
-//! FlatBuffers tables: the owned struct, the view, and the codec.
-
-use std::collections::BTreeSet;
+//! FlatBuffers tables: the owned struct and the view.
 
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, OPTION, SOME, Scope, article, scalar_type};
-use crate::plan::{FieldPlan, Inline, Item, TablePlan, Value};
+use super::{MUST_USE, OPTION, Scope, article, scalar_type};
+use crate::plan::{FieldPlan, Item, TablePlan, Value};
 
 /// A field with its names.
 pub(super) type Named<'p> = (&'p Member, &'p FieldPlan<'p>);
@@ -307,144 +305,8 @@ impl<'p> Scope<'p> {
         });
     }
 
-    fn codec(self, plan: &TablePlan<'_>, fields: &[Named<'_>], text: &mut Text) {
-        let (base, codegen) = (self.base(), self.codegen());
-        text.item(|text| {
-            text.implementation(&format!("{codegen}::Message"), &self.own_owned(), |text| {
-                text.line(format!("type Ref<'a> = {base}Ref<'a>;"));
-                text.item(|text| {
-                    let table = format!("table: {codegen}::TableReader<'_>");
-                    text.function("fn view", &[&table], &format!("{base}Ref<'_>"), |text| {
-                        text.line(format!("{base}Ref(table)"));
-                    });
-                });
-                text.item(|text| {
-                    let name = if fields.is_empty() { "_" } else { "view" };
-                    let view = format!("{name}: {base}Ref<'_>");
-                    text.function("fn decode", &[&view], "Self", |text| {
-                        let value = |(member, field): &Named<'_>| {
-                            (member.field.clone(), self.decode(member, field.value))
-                        };
-                        text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
-                    });
-                });
-                text.item(|text| {
-                    self.allow_literals(fields, text);
-                    let encoder = format!("encoder: &mut {codegen}::Encoder<'_>");
-                    text.function("fn encode", &["&self", &encoder], "", |text| {
-                        self.encode(plan, fields, text);
-                    });
-                });
-            });
-        });
-    }
-
-    fn decode(self, member: &Member, value: Value<'_>) -> Expr {
-        let codegen = self.codegen();
-        let get = atom("view").method(&member.method, []);
-        let string = format!("{codegen}::String::from");
-        let map = |chain: Expr, function: &str| {
-            chain.method("map", [atom(format!("{codegen}::{function}"))])
-        };
-        match value {
-            Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => get,
-            Value::Text { default: Some(_) } => call(string, [get]),
-            Value::Text { default: None } => map(get, "String::from"),
-            Value::Table { boxed: false, .. } => map(get, "Message::decode"),
-            Value::Table { boxed: true, .. } => map(get, "decode_boxed"),
-            Value::Union(_) => map(get, "Union::decode"),
-            Value::Vector(item) => {
-                let elements = get.method("iter", []);
-                let elements = match item {
-                    Item::Scalar(_) | Item::Enum(_) | Item::Struct(_) => elements,
-                    Item::Text => map(elements, "String::from"),
-                    Item::Table(_) => map(elements, "Message::decode"),
-                    Item::Union(_) => map(elements, "decode_optional"),
-                };
-                elements.method("collect", [])
-            }
-        }
-    }
-
-    fn encode(self, plan: &TablePlan<'_>, fields: &[Named<'_>], text: &mut Text) {
-        let locals = locals(fields);
-        for inline in &plan.inline {
-            let (position, code) = match *inline {
-                Inline::Value(position) => (position, false),
-                Inline::Code(position) => (position, true),
-            };
-            let (member, field) = fields[position];
-            let (slot, codes) = &locals[position];
-            if code {
-                self.encode_code(member, field, codes, text);
-            } else {
-                self.encode_inline(member, field, slot, text);
-            }
-        }
-        text.line("encoder.end_table();");
-        for ((member, field), (slot, codes)) in fields.iter().zip(&locals) {
-            encode_child(member, field.value, slot, codes, text);
-        }
-    }
-
-    fn encode_code(self, member: &Member, field: &FieldPlan<'_>, codes: &str, text: &mut Text) {
-        let value = atom("self").field(&member.field);
-        let voffset = field.source.voffset;
-        if matches!(field.value, Value::Vector(_)) {
-            let present = value.method("is_empty", []).negated();
-            let slot = slot_call(voffset - 2, present, field);
-            text.assignment(&format!("let {codes}"), &slot);
-        } else {
-            let value = value.method("as_ref", []);
-            let arguments = [atom(voffset.to_string()), value];
-            text.statement(&atom("encoder").method("union_code", arguments));
-        }
-    }
-
-    fn encode_inline(self, member: &Member, field: &FieldPlan<'_>, slot: &str, text: &mut Text) {
-        let value = atom("self").field(&member.field);
-        let voffset = field.source.voffset;
-        let inline = |method: &str, value: Expr, default: Option<Expr>| {
-            let arguments = [atom(voffset.to_string()), value];
-            atom("encoder").method(method, arguments.into_iter().chain(default))
-        };
-        let default = || Some(atom(self.default(field)));
-        let present = match field.value {
-            Value::Scalar {
-                optional: false, ..
-            } => {
-                return text.statement(&inline("scalar", value, default()));
-            }
-            Value::Scalar { optional: true, .. } => {
-                return text.statement(&inline("optional_scalar", value, None));
-            }
-            Value::Enum {
-                optional: false, ..
-            } => {
-                return text.statement(&inline("enumeration", value, default()));
-            }
-            Value::Enum { optional: true, .. } => {
-                return text.statement(&inline("optional_enumeration", value, None));
-            }
-            Value::Struct(_) => {
-                let value = value.method("as_ref", []);
-                return text.statement(&inline("structure", value, None));
-            }
-            Value::Text { default: Some("") } | Value::Vector(_) => {
-                value.method("is_empty", []).negated()
-            }
-            Value::Text {
-                default: Some(default),
-            } => atom(format!("{} != {default:?}", value.flat())),
-            Value::Text { default: None } | Value::Table { .. } | Value::Union(_) => {
-                value.method("is_some", [])
-            }
-        };
-        text.assignment(&format!("let {slot}"), &slot_call(voffset, present, field));
-    }
-
     /// An attribute for the literals in an item, if they need one.
-    fn allow_literals(self, fields: &[Named<'_>], text: &mut Text) {
+    pub(super) fn allow_literals(self, fields: &[Named<'_>], text: &mut Text) {
         if let Some(lint) = fields
             .iter()
             .find_map(|(_, field)| self.literal_lints(field))
@@ -452,59 +314,4 @@ impl<'p> Scope<'p> {
             text.line(format!("#[allow({lint})]"));
         }
     }
-}
-
-/// `encoder.slot(voffset, present)`; what the payload is corrupt without is always there.
-fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
-    let always = matches!(
-        field.value,
-        Value::Text { default: Some(_) } | Value::Vector(_)
-    ) && (field.source.required || field.source.storage.primary);
-    let present = if always { atom("true") } else { present };
-    atom("encoder").method("slot", [atom(voffset.to_string()), present])
-}
-
-/// The local variables of the slots of each field, and of its type codes.
-fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
-    let mut taken: BTreeSet<String> = fields.iter().map(|(m, _)| m.field.clone()).collect();
-    taken.insert("encoder".to_owned());
-    let mut free = |mut name: String| {
-        while !taken.insert(name.clone()) {
-            name.push('_');
-        }
-        name
-    };
-    let mut locals = Vec::new();
-    for (member, _) in fields {
-        let slot = match member.field.as_str() {
-            "encoder" => free("encoder_slot".to_owned()),
-            field => field.to_owned(),
-        };
-        locals.push((slot, free(format!("{}_codes", member.plain))));
-    }
-    locals
-}
-
-fn encode_child(member: &Member, value: Value<'_>, slot: &str, codes: &str, text: &mut Text) {
-    let owned = atom("self").field(&member.field);
-    let child = |method: &str, value: Expr| atom("encoder").method(method, [atom(slot), value]);
-    let statement = match value {
-        Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => return,
-        Value::Text { default: Some(_) } => child("text", call(SOME, [owned.method("as_str", [])])),
-        Value::Text { default: None } => child("text", owned.method("as_deref", [])),
-        Value::Table { boxed: false, .. } => child("message", owned.method("as_ref", [])),
-        Value::Table { boxed: true, .. } => child("message", owned.method("as_deref", [])),
-        Value::Union(_) => child("union", owned.method("as_ref", [])),
-        Value::Vector(Item::Scalar(_)) => child("scalars", owned.reference()),
-        Value::Vector(Item::Enum(_)) => child("enumerations", owned.reference()),
-        Value::Vector(Item::Text) => child("texts", owned.reference()),
-        Value::Vector(Item::Struct(_)) => child("structures", owned.reference()),
-        Value::Vector(Item::Table(_)) => child("messages", owned.reference()),
-        Value::Vector(Item::Union(_)) => {
-            let codes = [atom(codes), owned.clone().reference()];
-            text.statement(&atom("encoder").method("union_codes", codes));
-            child("unions", owned.reference())
-        }
-    };
-    text.statement(&statement);
 }

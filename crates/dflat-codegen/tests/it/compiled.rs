@@ -45,7 +45,7 @@ fn workspace() -> PathBuf {
         );
         let folder = root.join(edition);
         write(&folder.join("Cargo.toml"), &manifest);
-        let lints = "#![deny(warnings, missing_docs, clippy::all, rust_2018_idioms)]\n#![forbid(unsafe_code)]\n";
+        let lints = "#![deny(warnings, missing_docs, clippy::all, rust_2018_idioms, unreachable_pub)]\n#![forbid(unsafe_code)]\n";
         let lints = format!("{lints}extern crate dflat as storage;\n");
         let library = format!("//! Generated code.\n{lints}{}", modules("pub "));
         write(&folder.join("src/lib.rs"), &library);

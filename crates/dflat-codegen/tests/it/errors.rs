@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 
 use super::golden::rendered;
 
-fn check(schema: &str, options: &Options, expected: Expect) {
+fn check(schema: &str, options: &Options, expected: &Expect) {
     let loader = MemoryLoader::new().with_file("a.fbs", schema);
     let compilation = compile(&["a.fbs".to_owned()], &loader, &Default::default());
     let found = rendered(&compilation.diagnostics, &compilation.sources);
@@ -20,7 +20,7 @@ fn fields_that_become_one() {
     check(
         "table A { hpOld: int; hp_old: int; }",
         &Options::default(),
-        expect![[r#"
+        &expect![[r#"
             error[E0200]: `hpOld` and `hp_old` both become `hp_old` in generated code
              --> a.fbs:1:23
               |
@@ -39,7 +39,7 @@ fn types_that_become_one_with_their_companions() {
     check(
         schema,
         &Options::default(),
-        expect![[r#"
+        &expect![[r#"
         error[E0200]: `PostRef` and `Post` both become `PostRef` in generated code
          --> a.fbs:1:33
           |
@@ -55,7 +55,7 @@ fn names_without_letters() {
     check(
         "table A { __: int; }",
         &Options::default(),
-        expect![[r#"
+        &expect![[r#"
         error[E0201]: `__` has no form in generated code
          --> a.fbs:1:11
           |
@@ -76,7 +76,7 @@ fn options_that_do_not_fit() {
     check(
         "table A { x: int; }",
         &external("::b"),
-        expect!["error[E0202]: no included file is `b.fbs`, which is said to be external"],
+        &expect!["error[E0202]: no included file is `b.fbs`, which is said to be external"],
     );
     let options = Options {
         crate_path: Some("my-crate".to_owned()),
@@ -85,6 +85,6 @@ fn options_that_do_not_fit() {
     check(
         "table A { x: int; }",
         &options,
-        expect!["error[E0203]: `my-crate` is no Rust path"],
+        &expect!["error[E0203]: `my-crate` is no Rust path"],
     );
 }

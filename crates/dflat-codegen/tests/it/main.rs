@@ -1,6 +1,9 @@
 //! Generated code against the goldens in `tests/data`, rustfmt and the compiler.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod compiled;
 mod errors;
 mod golden;
 mod layout;
+mod roundtrip;

@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Color {
     /// `Red`
     #[default]
@@ -14,7 +14,7 @@ pub enum Color {
     Blue = 2,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Color {
     /// All values, in the schema's order.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
@@ -60,7 +60,7 @@ impl ::dflat::FieldType for Color {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Vec3 {
     /// `x`
     pub x: f32,
@@ -93,10 +93,10 @@ impl ::dflat::codegen::Struct for Vec3 {
 
 /// The query fields of a [`Vec3`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> Vec3Fields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -138,7 +138,7 @@ impl<R> Vec3Fields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -146,10 +146,10 @@ pub struct TextContent {
 
 /// The view on a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> TextContentRef<'a> {
     /// `text`
     #[must_use]
@@ -196,10 +196,10 @@ impl ::dflat::codegen::Message for TextContent {
 
 /// The query fields of a [`TextContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TextContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -221,7 +221,7 @@ impl<R> TextContentFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
@@ -229,10 +229,10 @@ pub struct ImageContent {
 
 /// The view on an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> ImageContentRef<'a> {
     /// `images`
     #[must_use]
@@ -283,10 +283,10 @@ impl ::dflat::codegen::Message for ImageContent {
 
 /// The query fields of an [`ImageContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> ImageContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -298,7 +298,8 @@ impl<R> ImageContentFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Content {
     /// `TextContent`
     TextContent(TextContent),
@@ -308,7 +309,8 @@ pub enum Content {
 
 /// The view on a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum ContentRef<'a> {
     /// `TextContent`
     TextContent(TextContentRef<'a>),
@@ -384,10 +386,10 @@ impl ::dflat::codegen::UnionMember<Content> for ImageContent {
 
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> ContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -417,7 +419,7 @@ impl<R> ContentFields<R> {
 
 /// The values of a [`BenchDoc`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BenchDocData {
     /// `pos`
     pub pos: ::core::option::Option<Vec3>,
@@ -435,10 +437,10 @@ pub struct BenchDocData {
 
 /// The view on the values of a [`BenchDoc`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BenchDocRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> BenchDocRef<'a> {
     /// `pos`
     #[must_use]
@@ -536,14 +538,14 @@ impl ::dflat::codegen::Message for BenchDocData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BenchDoc(::dflat::codegen::Handle);
 
 /// A change to a [`BenchDoc`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type BenchDocChangeRequest = ::dflat::ChangeRequest<BenchDoc>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl BenchDoc {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

@@ -3,7 +3,8 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code, clippy::enum_variant_names)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::enum_variant_names)]
 pub enum ValueType {
     /// `BoolValue`
     #[default]
@@ -24,7 +25,7 @@ pub enum ValueType {
     FlatBuffersValue = 7,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl ValueType {
     /// All values, in the schema's order.
     pub const ALL: [Self; 8] = [
@@ -89,7 +90,7 @@ impl ::dflat::FieldType for ValueType {
 
 /// The values of a [`DictItem`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DictItemData {
     /// `key`: part of the primary key.
     pub key: ::dflat::codegen::String,
@@ -117,10 +118,10 @@ pub struct DictItemData {
 
 /// The view on the values of a [`DictItem`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DictItemRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> DictItemRef<'a> {
     /// `key`: part of the primary key.
     #[must_use]
@@ -272,14 +273,14 @@ impl ::dflat::codegen::Message for DictItemData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DictItem(::dflat::codegen::Handle);
 
 /// A change to a [`DictItem`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type DictItemChangeRequest = ::dflat::ChangeRequest<DictItem>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl DictItem {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

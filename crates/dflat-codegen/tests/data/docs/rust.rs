@@ -7,7 +7,7 @@
 ///   let not_a_test = 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Color {
     /// The first.
     #[default]
@@ -16,7 +16,7 @@ pub enum Color {
     Green = 1,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Color {
     /// All values, in the schema's order.
     pub const ALL: [Self; 2] = [Self::Red, Self::Green];
@@ -60,7 +60,7 @@ impl ::dflat::FieldType for Color {
 
 /// The values of a [`Thing`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ThingData {
     /// The `name` of the [thing](https://example.com).
     pub name: ::dflat::codegen::String,
@@ -74,10 +74,10 @@ pub struct ThingData {
 
 /// The view on the values of a [`Thing`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ThingRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> ThingRef<'a> {
     /// The `name` of the [thing](https://example.com).
     #[must_use]
@@ -158,14 +158,14 @@ impl ::dflat::codegen::Message for ThingData {
 /// not rust
 /// ```
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Thing(::dflat::codegen::Handle);
 
 /// A change to a [`Thing`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type ThingChangeRequest = ::dflat::ChangeRequest<Thing>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Thing {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -304,7 +304,7 @@ impl ::core::fmt::Debug for Thing {
 
 /// A part.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Part {
     /// How many.
     pub count: i32,
@@ -312,10 +312,10 @@ pub struct Part {
 
 /// The view on a [`Part`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PartRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl PartRef<'_> {
     /// How many.
     #[must_use]
@@ -361,10 +361,10 @@ impl ::dflat::codegen::Message for Part {
 
 /// The query fields of a [`Part`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PartFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> PartFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -386,7 +386,7 @@ impl<R> PartFields<R> {
 
 /// Coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Pos {
     /// Left to right.
     pub x: f32,
@@ -411,10 +411,10 @@ impl ::dflat::codegen::Struct for Pos {
 
 /// The query fields of a [`Pos`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PosFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> PosFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -436,7 +436,8 @@ impl<R> PosFields<R> {
 
 /// Anything.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Any {
     /// A part of it.
     Part(Part),
@@ -446,7 +447,8 @@ pub enum Any {
 
 /// The view on an [`Any`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum AnyRef<'a> {
     /// A part of it.
     Part(PartRef<'a>),
@@ -518,10 +520,10 @@ impl ::dflat::codegen::UnionMember<Any> for Pos {
 
 /// The query fields of an [`Any`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct AnyFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> AnyFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]

@@ -2,10 +2,10 @@
 
 /// What a user may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Rights(u8);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Rights {
     /// Look.
     pub const READ: Self = Self(1);
@@ -115,10 +115,10 @@ impl ::dflat::FieldType for Rights {
 
 /// A set of bit flags of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Wide(u64);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Wide {
     /// `First`
     pub const FIRST: Self = Self(1);
@@ -226,7 +226,7 @@ impl ::dflat::FieldType for Wide {
 
 /// The values of an [`User`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct UserData {
     /// `id`: the primary key.
     pub id: i32,
@@ -260,10 +260,10 @@ impl ::core::default::Default for UserData {
 
 /// The view on the values of an [`User`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct UserRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> UserRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -368,14 +368,14 @@ impl ::dflat::codegen::Message for UserData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct User(::dflat::codegen::Handle);
 
 /// A change to an [`User`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type UserChangeRequest = ::dflat::ChangeRequest<User>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl User {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

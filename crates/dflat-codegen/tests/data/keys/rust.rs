@@ -2,7 +2,7 @@
 
 /// The values of an [`Other`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OtherData {
     /// `id`: the primary key.
     pub id: u8,
@@ -12,10 +12,10 @@ pub struct OtherData {
 
 /// The view on the values of an [`Other`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OtherRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> OtherRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -71,10 +71,10 @@ impl ::dflat::codegen::Message for OtherData {
 
 /// The query fields of an [`OtherData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OtherFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> OtherFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -106,14 +106,14 @@ impl<R> OtherFields<R> {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Other(::dflat::codegen::Handle);
 
 /// A change to an [`Other`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type OtherChangeRequest = ::dflat::ChangeRequest<Other>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Other {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -200,7 +200,7 @@ impl ::core::fmt::Debug for Other {
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Zone {
     /// `North`
     #[default]
@@ -209,7 +209,7 @@ pub enum Zone {
     South = 1,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Zone {
     /// All values, in the schema's order.
     pub const ALL: [Self; 2] = [Self::North, Self::South];
@@ -253,7 +253,7 @@ impl ::dflat::FieldType for Zone {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Spot {
     /// `x`
     pub x: i32,
@@ -282,10 +282,10 @@ impl ::dflat::codegen::Struct for Spot {
 
 /// The query fields of a [`Spot`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct SpotFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> SpotFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -317,7 +317,7 @@ impl<R> SpotFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Label {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -325,10 +325,10 @@ pub struct Label {
 
 /// The view on a [`Label`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LabelRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> LabelRef<'a> {
     /// `text`
     #[must_use]
@@ -373,10 +373,10 @@ impl ::dflat::codegen::Message for Label {
 
 /// The query fields of a [`Label`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LabelFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> LabelFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -398,7 +398,8 @@ impl<R> LabelFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Tag {
     /// `Label`
     Label(Label),
@@ -408,7 +409,8 @@ pub enum Tag {
 
 /// The view on a [`Tag`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum TagRef<'a> {
     /// `Label`
     Label(LabelRef<'a>),
@@ -480,10 +482,10 @@ impl ::dflat::codegen::UnionMember<Tag> for Spot {
 
 /// The query fields of a [`Tag`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TagFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TagFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -513,7 +515,7 @@ impl<R> TagFields<R> {
 
 /// The values of an [`Entry`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct EntryData {
     /// `active`: part of the primary key.
     pub active: bool,
@@ -550,10 +552,10 @@ impl ::core::default::Default for EntryData {
 
 /// The view on the values of an [`Entry`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct EntryRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> EntryRef<'a> {
     /// `active`: part of the primary key.
     #[must_use]
@@ -672,14 +674,14 @@ impl ::dflat::codegen::Message for EntryData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Entry(::dflat::codegen::Handle);
 
 /// A change to an [`Entry`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type EntryChangeRequest = ::dflat::ChangeRequest<Entry>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Entry {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Match {
     /// `Self`
     #[default]
@@ -16,7 +16,7 @@ pub enum Match {
     Ok = 4,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Match {
     /// All values, in the schema's order.
     pub const ALL: [Self; 4] = [Self::Self_, Self::None, Self::Some, Self::Ok];
@@ -64,7 +64,8 @@ impl ::dflat::FieldType for Match {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code, non_camel_case_types)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types)]
 pub struct Self_ {
     /// `self`
     pub self_: i32,
@@ -84,10 +85,12 @@ pub struct Self_ {
 
 /// The view on a [`Self_`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code, non_camel_case_types)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types)]
 pub struct Self_Ref<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code, non_camel_case_types)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types)]
 impl<'a> Self_Ref<'a> {
     /// `self`
     #[must_use]
@@ -195,10 +198,12 @@ impl ::dflat::codegen::Message for Self_ {
 
 /// The query fields of a [`Self_`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code, non_camel_case_types)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types)]
 pub struct Self_Fields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code, non_camel_case_types)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types)]
 impl<R> Self_Fields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -280,7 +285,8 @@ impl<R> Self_Fields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Type {
     /// `Self`
     Self_(Self_),
@@ -292,7 +298,8 @@ pub enum Type {
 
 /// The view on a [`Type`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum TypeRef<'a> {
     /// `Self`
     Self_(Self_Ref<'a>),
@@ -348,7 +355,7 @@ impl ::dflat::codegen::Union for Type {
 
 /// The member `Self` of a [`Type`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TypeSelf_;
 
 impl ::dflat::codegen::UnionMember<Type> for TypeSelf_ {
@@ -364,7 +371,7 @@ impl ::dflat::codegen::UnionMember<Type> for TypeSelf_ {
 
 /// The member `string` of a [`Type`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TypeString;
 
 impl ::dflat::codegen::UnionMember<Type> for TypeString {
@@ -380,7 +387,7 @@ impl ::dflat::codegen::UnionMember<Type> for TypeString {
 
 /// The member `Box` of a [`Type`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TypeBox;
 
 impl ::dflat::codegen::UnionMember<Type> for TypeBox {
@@ -396,10 +403,10 @@ impl ::dflat::codegen::UnionMember<Type> for TypeBox {
 
 /// The query fields of a [`Type`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TypeFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TypeFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -429,7 +436,7 @@ impl<R> TypeFields<R> {
 
 /// The values of a [`Loop`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LoopData {
     /// `fn`: part of the primary key.
     pub r#fn: ::dflat::codegen::String,
@@ -497,10 +504,12 @@ pub struct LoopData {
 
 /// The view on the values of a [`Loop`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LoopRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code, clippy::wrong_self_convention, clippy::len_without_is_empty)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::wrong_self_convention)]
+#[allow(clippy::len_without_is_empty)]
 impl<'a> LoopRef<'a> {
     /// `fn`: part of the primary key.
     #[must_use]
@@ -866,14 +875,16 @@ impl ::dflat::codegen::Message for LoopData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Loop(::dflat::codegen::Handle);
 
 /// A change to a [`Loop`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type LoopChangeRequest = ::dflat::ChangeRequest<Loop>;
 
-#[allow(dead_code, clippy::wrong_self_convention, clippy::len_without_is_empty)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::wrong_self_convention)]
+#[allow(clippy::len_without_is_empty)]
 impl Loop {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

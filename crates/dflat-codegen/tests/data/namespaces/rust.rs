@@ -2,7 +2,7 @@
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Plain {
     /// `value`
     pub value: i32,
@@ -12,10 +12,10 @@ pub struct Plain {
 
 /// The view on a [`Plain`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PlainRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> PlainRef<'a> {
     /// `value`
     #[must_use]
@@ -71,10 +71,10 @@ impl ::dflat::codegen::Message for Plain {
 
 /// The query fields of a [`Plain`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PlainFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> PlainFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -101,7 +101,7 @@ impl<R> PlainFields<R> {
 }
 
 /// The namespace `A` of the schema.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub mod a {
     /// An enum of the schema.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -326,7 +326,7 @@ pub mod a {
 }
 
 /// The namespace `B` of the schema.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub mod b {
     /// The namespace `B.C_dEf` of the schema.
     pub mod c_d_ef {
@@ -778,7 +778,7 @@ pub mod b {
 }
 
 /// The namespace `U8` of the schema.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub mod u8_ {
     /// A table of the schema, as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Color {
     /// `Red`
     #[default]
@@ -14,7 +14,7 @@ pub enum Color {
     Blue = 2,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Color {
     /// All values, in the schema's order.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
@@ -51,7 +51,7 @@ impl ::dflat::codegen::Enum for Color {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -59,10 +59,10 @@ pub struct TextContent {
 
 /// The view on a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> TextContentRef<'a> {
     /// `text`
     #[must_use]
@@ -109,7 +109,7 @@ impl ::dflat::codegen::Message for TextContent {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
@@ -117,10 +117,10 @@ pub struct ImageContent {
 
 /// The view on an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> ImageContentRef<'a> {
     /// `images`
     #[must_use]
@@ -171,7 +171,8 @@ impl ::dflat::codegen::Message for ImageContent {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Content {
     /// `TextContent`
     TextContent(TextContent),
@@ -181,7 +182,8 @@ pub enum Content {
 
 /// The view on a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum ContentRef<'a> {
     /// `TextContent`
     TextContent(TextContentRef<'a>),
@@ -235,7 +237,7 @@ impl ::dflat::codegen::Union for Content {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Post {
     /// `title`
     pub title: ::dflat::codegen::String,
@@ -251,10 +253,10 @@ pub struct Post {
 
 /// The view on a [`Post`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> PostRef<'a> {
     /// `title`
     #[must_use]

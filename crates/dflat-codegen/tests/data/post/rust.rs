@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Color {
     /// `Red`
     #[default]
@@ -14,7 +14,7 @@ pub enum Color {
     Blue = 2,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Color {
     /// All values, in the schema's order.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
@@ -60,7 +60,7 @@ impl ::dflat::FieldType for Color {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -68,10 +68,10 @@ pub struct TextContent {
 
 /// The view on a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> TextContentRef<'a> {
     /// `text`
     #[must_use]
@@ -118,10 +118,10 @@ impl ::dflat::codegen::Message for TextContent {
 
 /// The query fields of a [`TextContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TextContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TextContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -143,7 +143,7 @@ impl<R> TextContentFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
@@ -151,10 +151,10 @@ pub struct ImageContent {
 
 /// The view on an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> ImageContentRef<'a> {
     /// `images`
     #[must_use]
@@ -205,10 +205,10 @@ impl ::dflat::codegen::Message for ImageContent {
 
 /// The query fields of an [`ImageContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ImageContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> ImageContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -220,7 +220,8 @@ impl<R> ImageContentFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Content {
     /// `TextContent`
     TextContent(TextContent),
@@ -230,7 +231,8 @@ pub enum Content {
 
 /// The view on a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum ContentRef<'a> {
     /// `TextContent`
     TextContent(TextContentRef<'a>),
@@ -306,10 +308,10 @@ impl ::dflat::codegen::UnionMember<Content> for ImageContent {
 
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ContentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> ContentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -339,7 +341,7 @@ impl<R> ContentFields<R> {
 
 /// The values of a [`Post`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PostData {
     /// `title`: the primary key.
     pub title: ::dflat::codegen::String,
@@ -355,10 +357,10 @@ pub struct PostData {
 
 /// The view on the values of a [`Post`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> PostRef<'a> {
     /// `title`: the primary key.
     #[must_use]
@@ -446,14 +448,14 @@ impl ::dflat::codegen::Message for PostData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Post(::dflat::codegen::Handle);
 
 /// A change to a [`Post`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type PostChangeRequest = ::dflat::ChangeRequest<Post>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Post {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

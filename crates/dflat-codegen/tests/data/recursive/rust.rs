@@ -2,7 +2,7 @@
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Tree {
     /// `name`
     pub name: ::core::option::Option<::dflat::codegen::String>,
@@ -18,10 +18,10 @@ pub struct Tree {
 
 /// The view on a [`Tree`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TreeRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> TreeRef<'a> {
     /// `name`
     #[must_use]
@@ -116,10 +116,10 @@ impl ::dflat::codegen::Message for Tree {
 
 /// The query fields of a [`Tree`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TreeFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TreeFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -159,7 +159,7 @@ impl<R> TreeFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Leaf {
     /// `size`
     pub size: i32,
@@ -167,10 +167,10 @@ pub struct Leaf {
 
 /// The view on a [`Leaf`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LeafRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl LeafRef<'_> {
     /// `size`
     #[must_use]
@@ -212,10 +212,10 @@ impl ::dflat::codegen::Message for Leaf {
 
 /// The query fields of a [`Leaf`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct LeafFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> LeafFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -237,7 +237,7 @@ impl<R> LeafFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Even {
     /// `odd`
     pub odd: ::core::option::Option<::dflat::codegen::Box<Odd>>,
@@ -245,10 +245,10 @@ pub struct Even {
 
 /// The view on an [`Even`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct EvenRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> EvenRef<'a> {
     /// `odd`
     #[must_use]
@@ -293,10 +293,10 @@ impl ::dflat::codegen::Message for Even {
 
 /// The query fields of an [`Even`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct EvenFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> EvenFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -314,7 +314,7 @@ impl<R> EvenFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Odd {
     /// `even`
     pub even: ::core::option::Option<::dflat::codegen::Box<Even>>,
@@ -324,10 +324,10 @@ pub struct Odd {
 
 /// The view on an [`Odd`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OddRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> OddRef<'a> {
     /// `even`
     #[must_use]
@@ -385,10 +385,10 @@ impl ::dflat::codegen::Message for Odd {
 
 /// The query fields of an [`Odd`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OddFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> OddFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -412,7 +412,8 @@ impl<R> OddFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Any {
     /// `Even`
     Even(::dflat::codegen::Box<Even>),
@@ -426,7 +427,8 @@ pub enum Any {
 
 /// The view on an [`Any`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum AnyRef<'a> {
     /// `Even`
     Even(EvenRef<'a>),
@@ -512,7 +514,7 @@ impl ::dflat::codegen::UnionMember<Any> for Leaf {
 
 /// The member `Wrapped` of an [`Any`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct AnyWrapped;
 
 impl ::dflat::codegen::UnionMember<Any> for AnyWrapped {
@@ -539,10 +541,10 @@ impl ::dflat::codegen::UnionMember<Any> for DocumentData {
 
 /// The query fields of an [`Any`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct AnyFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> AnyFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -572,7 +574,7 @@ impl<R> AnyFields<R> {
 
 /// The values of a [`Document`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DocumentData {
     /// `id`: the primary key.
     pub id: i32,
@@ -588,10 +590,10 @@ pub struct DocumentData {
 
 /// The view on the values of a [`Document`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DocumentRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> DocumentRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -686,10 +688,10 @@ impl ::dflat::codegen::Message for DocumentData {
 
 /// The query fields of a [`DocumentData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DocumentFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> DocumentFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -729,14 +731,14 @@ impl<R> DocumentFields<R> {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Document(::dflat::codegen::Handle);
 
 /// A change to a [`Document`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type DocumentChangeRequest = ::dflat::ChangeRequest<Document>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Document {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Level {
     /// `Low`
     #[default]
@@ -14,7 +14,7 @@ pub enum Level {
     High = 9,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Level {
     /// All values, in the schema's order.
     pub const ALL: [Self; 3] = [Self::Low, Self::Mid, Self::High];
@@ -61,7 +61,7 @@ impl ::dflat::FieldType for Level {
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u64)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Huge {
     /// `Zero`
     #[default]
@@ -70,7 +70,7 @@ pub enum Huge {
     Top = 18446744073709551615,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Huge {
     /// All values, in the schema's order.
     pub const ALL: [Self; 2] = [Self::Zero, Self::Top];
@@ -114,7 +114,7 @@ impl ::dflat::FieldType for Huge {
 
 /// The values of a [`Scalars`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ScalarsData {
     /// `id`: the primary key.
     pub id: u64,
@@ -212,10 +212,11 @@ impl ::core::default::Default for ScalarsData {
 
 /// The view on the values of a [`Scalars`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ScalarsRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code, clippy::approx_constant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::approx_constant)]
 impl<'a> ScalarsRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -536,14 +537,15 @@ impl ::dflat::codegen::Message for ScalarsData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Scalars(::dflat::codegen::Handle);
 
 /// A change to a [`Scalars`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type ScalarsChangeRequest = ::dflat::ChangeRequest<Scalars>;
 
-#[allow(dead_code, clippy::approx_constant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::approx_constant)]
 impl Scalars {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

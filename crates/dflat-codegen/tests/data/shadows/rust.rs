@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Result {
     /// `Ok`
     #[default]
@@ -12,7 +12,7 @@ pub enum Result {
     Err = 1,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Result {
     /// All values, in the schema's order.
     pub const ALL: [Self; 2] = [Self::Ok, Self::Err];
@@ -56,7 +56,7 @@ impl ::dflat::FieldType for Result {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Vec {
     /// `x`
     pub x: i32,
@@ -81,10 +81,10 @@ impl ::dflat::codegen::Struct for Vec {
 
 /// The query fields of a [`Vec`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct VecFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> VecFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -106,7 +106,7 @@ impl<R> VecFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Option {
     /// `none`
     pub none: i32,
@@ -114,10 +114,10 @@ pub struct Option {
 
 /// The view on an [`Option`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OptionRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl OptionRef<'_> {
     /// `none`
     #[must_use]
@@ -161,10 +161,10 @@ impl ::dflat::codegen::Message for Option {
 
 /// The query fields of an [`Option`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct OptionFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> OptionFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -186,7 +186,7 @@ impl<R> OptionFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct String {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -194,10 +194,10 @@ pub struct String {
 
 /// The view on a [`String`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct StringRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> StringRef<'a> {
     /// `text`
     #[must_use]
@@ -244,10 +244,10 @@ impl ::dflat::codegen::Message for String {
 
 /// The query fields of a [`String`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct StringFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> StringFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -269,7 +269,7 @@ impl<R> StringFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Box {
     /// `inner`
     pub inner: ::core::option::Option<::dflat::codegen::Box<Box>>,
@@ -277,10 +277,10 @@ pub struct Box {
 
 /// The view on a [`Box`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BoxRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> BoxRef<'a> {
     /// `inner`
     #[must_use]
@@ -325,10 +325,10 @@ impl ::dflat::codegen::Message for Box {
 
 /// The query fields of a [`Box`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BoxFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> BoxFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -346,12 +346,12 @@ impl<R> BoxFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Default {}
 
 /// The view on a [`Default`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DefaultRef<'a>(::dflat::codegen::TableReader<'a>);
 
 impl ::core::cmp::PartialEq for DefaultRef<'_> {
@@ -386,10 +386,10 @@ impl ::dflat::codegen::Message for Default {
 
 /// The query fields of a [`Default`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DefaultFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> DefaultFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -401,7 +401,7 @@ impl<R> DefaultFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Clone {
     /// `value`
     pub value: ::core::option::Option<Default>,
@@ -409,10 +409,10 @@ pub struct Clone {
 
 /// The view on a [`Clone`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct CloneRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> CloneRef<'a> {
     /// `value`
     #[must_use]
@@ -459,10 +459,10 @@ impl ::dflat::codegen::Message for Clone {
 
 /// The query fields of a [`Clone`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct CloneFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> CloneFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -480,7 +480,7 @@ impl<R> CloneFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Debug {
     /// `values`
     pub values: ::dflat::codegen::Vec<Default>,
@@ -488,10 +488,10 @@ pub struct Debug {
 
 /// The view on a [`Debug`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DebugRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> DebugRef<'a> {
     /// `values`
     #[must_use]
@@ -542,10 +542,10 @@ impl ::dflat::codegen::Message for Debug {
 
 /// The query fields of a [`Debug`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct DebugFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> DebugFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -557,7 +557,8 @@ impl<R> DebugFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Some {
     /// `Option`
     Option(Option),
@@ -571,7 +572,8 @@ pub enum Some {
 
 /// The view on a [`Some`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum SomeRef<'a> {
     /// `Option`
     Option(OptionRef<'a>),
@@ -679,10 +681,10 @@ impl ::dflat::codegen::UnionMember<Some> for Default {
 
 /// The query fields of a [`Some`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct SomeFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> SomeFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -712,7 +714,7 @@ impl<R> SomeFields<R> {
 
 /// The values of a [`Copy`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct CopyData {
     /// `Sized`: the primary key.
     pub sized: ::dflat::codegen::String,
@@ -736,10 +738,10 @@ pub struct CopyData {
 
 /// The view on the values of a [`Copy`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct CopyRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> CopyRef<'a> {
     /// `Sized`: the primary key.
     #[must_use]
@@ -881,14 +883,14 @@ impl ::dflat::codegen::Message for CopyData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Copy(::dflat::codegen::Handle);
 
 /// A change to a [`Copy`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type CopyChangeRequest = ::dflat::ChangeRequest<Copy>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Copy {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

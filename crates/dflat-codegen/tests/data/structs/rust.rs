@@ -3,7 +3,7 @@
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Side {
     /// `Left`
     #[default]
@@ -12,7 +12,7 @@ pub enum Side {
     Right = 2,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Side {
     /// All values, in the schema's order.
     pub const ALL: [Self; 2] = [Self::Left, Self::Right];
@@ -56,7 +56,7 @@ impl ::dflat::FieldType for Side {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Vec3 {
     /// `x`
     pub x: f32,
@@ -89,10 +89,10 @@ impl ::dflat::codegen::Struct for Vec3 {
 
 /// The query fields of a [`Vec3`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> Vec3Fields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -134,7 +134,7 @@ impl<R> Vec3Fields<R> {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Box {
     /// `min`
     pub min: Vec3,
@@ -171,10 +171,10 @@ impl ::dflat::codegen::Struct for Box {
 
 /// The query fields of a [`Box`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BoxFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> BoxFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -218,7 +218,7 @@ impl<R> BoxFields<R> {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Grid {
     /// `cells`
     pub cells: [u8; 64],
@@ -283,10 +283,10 @@ impl ::dflat::codegen::Struct for Grid {
 
 /// The query fields of a [`Grid`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct GridFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> GridFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -308,7 +308,7 @@ impl<R> GridFields<R> {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Tiny {
     /// `a`
     pub a: i32,
@@ -333,10 +333,10 @@ impl ::dflat::codegen::Struct for Tiny {
 
 /// The query fields of a [`Tiny`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct TinyFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> TinyFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -358,7 +358,7 @@ impl<R> TinyFields<R> {
 
 /// The values of a [`Place`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PlaceData {
     /// `id`: the primary key.
     pub id: i32,
@@ -376,10 +376,10 @@ pub struct PlaceData {
 
 /// The view on the values of a [`Place`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PlaceRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> PlaceRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -475,14 +475,14 @@ impl ::dflat::codegen::Message for PlaceData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Place(::dflat::codegen::Handle);
 
 /// A change to a [`Place`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type PlaceChangeRequest = ::dflat::ChangeRequest<Place>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Place {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;

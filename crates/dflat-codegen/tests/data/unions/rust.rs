@@ -2,7 +2,7 @@
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Point {
     /// `x`
     pub x: i32,
@@ -31,10 +31,10 @@ impl ::dflat::codegen::Struct for Point {
 
 /// The query fields of a [`Point`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct PointFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> PointFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -66,7 +66,7 @@ impl<R> PointFields<R> {
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Far {
     /// `place`
     pub place: Point,
@@ -95,10 +95,10 @@ impl ::dflat::codegen::Struct for Far {
 
 /// The query fields of a [`Far`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct FarFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> FarFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -126,7 +126,7 @@ impl<R> FarFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Note {
     /// `text`
     pub text: ::core::option::Option<::dflat::codegen::String>,
@@ -136,10 +136,10 @@ pub struct Note {
 
 /// The view on a [`Note`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct NoteRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> NoteRef<'a> {
     /// `text`
     #[must_use]
@@ -195,10 +195,10 @@ impl ::dflat::codegen::Message for Note {
 
 /// The query fields of a [`Note`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct NoteFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> NoteFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -226,7 +226,8 @@ impl<R> NoteFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Body {
     /// `Note`
     Note(Note),
@@ -242,7 +243,8 @@ pub enum Body {
 
 /// The view on a [`Body`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum BodyRef<'a> {
     /// `Note`
     Note(NoteRef<'a>),
@@ -325,7 +327,7 @@ impl ::dflat::codegen::Union for Body {
 
 /// The member `Note` of a [`Body`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BodyNote;
 
 impl ::dflat::codegen::UnionMember<Body> for BodyNote {
@@ -341,7 +343,7 @@ impl ::dflat::codegen::UnionMember<Body> for BodyNote {
 
 /// The member `Second` of a [`Body`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BodySecond;
 
 impl ::dflat::codegen::UnionMember<Body> for BodySecond {
@@ -368,7 +370,7 @@ impl ::dflat::codegen::UnionMember<Body> for Point {
 
 /// The member `Words` of a [`Body`], for queries.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BodyWords;
 
 impl ::dflat::codegen::UnionMember<Body> for BodyWords {
@@ -395,10 +397,10 @@ impl ::dflat::codegen::UnionMember<Body> for Ref {
 
 /// The query fields of a [`Body`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct BodyFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> BodyFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -428,7 +430,7 @@ impl<R> BodyFields<R> {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Ref {
     /// `x`
     pub x: i32,
@@ -436,10 +438,10 @@ pub struct Ref {
 
 /// The view on a [`Ref`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct RefRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl RefRef<'_> {
     /// `x`
     #[must_use]
@@ -481,10 +483,10 @@ impl ::dflat::codegen::Message for Ref {
 
 /// The query fields of a [`Ref`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct RefFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> RefFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -506,7 +508,8 @@ impl<R> RefFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum Shape {
     /// `Point`
     Point(Point),
@@ -516,7 +519,8 @@ pub enum Shape {
 
 /// The view on a [`Shape`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code, clippy::large_enum_variant)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(clippy::large_enum_variant)]
 pub enum ShapeRef {
     /// `Point`
     Point(Point),
@@ -585,10 +589,10 @@ impl ::dflat::codegen::UnionMember<Shape> for Far {
 
 /// The query fields of a [`Shape`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct ShapeFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> ShapeFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -618,7 +622,7 @@ impl<R> ShapeFields<R> {
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Single {
     /// `Note`
     Note(Note),
@@ -626,7 +630,7 @@ pub enum Single {
 
 /// The view on a [`Single`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum SingleRef<'a> {
     /// `Note`
     Note(NoteRef<'a>),
@@ -677,10 +681,10 @@ impl ::dflat::codegen::UnionMember<Single> for Note {
 
 /// The query fields of a [`Single`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct SingleFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> SingleFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]
@@ -710,7 +714,7 @@ impl<R> SingleFields<R> {
 
 /// The values of a [`Message`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct MessageData {
     /// `id`: the primary key.
     pub id: ::dflat::codegen::String,
@@ -730,10 +734,10 @@ pub struct MessageData {
 
 /// The view on the values of a [`Message`].
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct MessageRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> MessageRef<'a> {
     /// `id`: the primary key.
     #[must_use]
@@ -859,14 +863,14 @@ impl ::dflat::codegen::Message for MessageData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Message(::dflat::codegen::Handle);
 
 /// A change to a [`Message`]: its creation, an update, an upsert or its deletion.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub type MessageChangeRequest = ::dflat::ChangeRequest<Message>;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl Message {
     /// The type's storage, as `perform_changes` takes it.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -1063,7 +1067,7 @@ impl ::core::fmt::Debug for Message {
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Holder {
     /// `body`
     pub body: ::core::option::Option<Body>,
@@ -1075,10 +1079,10 @@ pub struct Holder {
 
 /// The view on a [`Holder`] inside an object.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct HolderRef<'a>(::dflat::codegen::TableReader<'a>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<'a> HolderRef<'a> {
     /// `body`
     #[must_use]
@@ -1147,10 +1151,10 @@ impl ::dflat::codegen::Message for Holder {
 
 /// The query fields of a [`Holder`] inside an object of type `R`.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct HolderFields<R>(::dflat::codegen::Path<R>);
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<R> HolderFields<R> {
     /// The fields behind a path.
     #[doc(hidden)]

@@ -5,6 +5,12 @@
 //! columns, a chain when it is wider than 60, and the last argument may overflow if it is the only one.
 //! `None` stands for "does not fit"; the printer then keeps rustfmt away from the whole item.
 
+mod chain;
+mod group;
+
+use chain::Chain;
+use group::Group;
+
 /// Columns of a line.
 pub(crate) const WIDTH_MAX: usize = 100;
 /// Columns of the arguments of a call, of an array's elements, and of a chain.
@@ -19,13 +25,13 @@ pub(crate) enum Expr {
     /// Text that is never broken.
     Atom(String),
     /// `callee(arguments)`.
-    Call(String, Vec<Expr>),
+    Call(String, Vec<Self>),
     /// `root.link(arguments).link`, from a root that is an atom or a call.
-    Chain(Box<Expr>, Vec<Link>),
+    Chain(Box<Self>, Vec<Link>),
     /// `&expression` or `!expression`.
-    Prefixed(char, Box<Expr>),
+    Prefixed(char, Box<Self>),
     /// `[elements]`.
-    Array(Vec<Expr>),
+    Array(Vec<Self>),
 }
 
 /// A method call or, without arguments, a field.
@@ -214,240 +220,6 @@ pub(crate) fn prefers_next_line(same: &str, next: &str) -> bool {
         || opens('(')
         || opens('{')
         || opens('[')
-}
-
-/// A bracketed list behind a name.
-struct Group<'a> {
-    name: &'a str,
-    open: char,
-    close: char,
-    items: &'a [Expr],
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Tactic {
-    Horizontal,
-    Vertical,
-    Filled,
-}
-
-impl<'a> Group<'a> {
-    fn parentheses(name: &'a str, items: &'a [Expr]) -> Self {
-        Self {
-            name,
-            open: '(',
-            close: ')',
-            items,
-        }
-    }
-
-    fn brackets(items: &'a [Expr]) -> Self {
-        Self {
-            name: "",
-            open: '[',
-            close: ']',
-            items,
-        }
-    }
-
-    fn layout(&self, shape: Shape) -> Option<String> {
-        let Self {
-            name, open, close, ..
-        } = *self;
-        if self.items.is_empty() {
-            let text = format!("{name}{open}{close}");
-            return (text.len() <= shape.width).then_some(text);
-        }
-        if name.len() > shape.width {
-            return None;
-        }
-        let one_line_width = shape.width.saturating_sub(name.len() + 2);
-        let one_line = shape
-            .after(name.len() + 1)
-            .and_then(|rest| rest.narrower(1))
-            .unwrap_or(Shape { width: 0, ..shape });
-        let nested = shape.nested().narrower(1)?;
-        let (items, tactic) = self.arrange(one_line, one_line_width, nested)?;
-        let inner = match tactic {
-            Tactic::Horizontal => items.join(", "),
-            Tactic::Vertical => items.join(&format!(",{}", line_break(nested.indent))) + ",",
-            Tactic::Filled => filled(&items, nested),
-        };
-        let rest = shape.width.saturating_sub(name.len());
-        if tactic == Tactic::Horizontal && first_line(&inner).len() < rest {
-            return Some(format!("{name}{open}{inner}{close}"));
-        }
-        let (begin, end) = (line_break(nested.indent), line_break(shape.indent));
-        Some(format!("{name}{open}{begin}{inner}{end}{close}"))
-    }
-
-    /// The items' texts, and how they stand.
-    fn arrange(
-        &self,
-        one_line: Shape,
-        one_line_width: usize,
-        nested: Shape,
-    ) -> Option<(Vec<String>, Tactic)> {
-        let mut items = Vec::new();
-        for item in self.items {
-            items.push(item.layout(nested)?);
-        }
-        let single = match self.items {
-            [only] => Some(only),
-            _ => None,
-        };
-        if let Some(only) = single.filter(|only| self.name.len() < TAB || only.overflows()) {
-            let overflow_shape = if only.is_call() {
-                Shape {
-                    width: one_line.width.min(GROUP_MAX),
-                    ..one_line
-                }
-            } else {
-                one_line
-            };
-            // A chain may overflow by its last arguments, not by breaking before its links.
-            let broken = |text: &String| text.contains('\n') && only.breaks_links(text);
-            if let Some(overflowed) = only.layout(overflow_shape).filter(|text| !broken(text)) {
-                let head = vec![first_line(&overflowed).to_owned()];
-                if tactic(&head, one_line_width) == Tactic::Horizontal {
-                    if newlines(&overflowed) == 1 && !items[0].contains('\n') {
-                        return Some((items, Tactic::Vertical));
-                    }
-                    items[0] = overflowed;
-                    return Some((items, Tactic::Horizontal));
-                }
-            }
-        }
-        if single.is_some() && !items[0].contains('\n') && items[0].len() <= one_line_width {
-            return Some((items, Tactic::Horizontal));
-        }
-        let mut chosen = tactic(&items, one_line_width);
-        if chosen == Tactic::Vertical
-            && self.items.iter().all(|item| matches!(item, Expr::Atom(_)))
-            && items.iter().all(|item| item.len() <= SHORT_ELEMENT_MAX)
-        {
-            chosen = Tactic::Filled;
-        }
-        Some((items, chosen))
-    }
-}
-
-fn tactic(items: &[String], width: usize) -> Tactic {
-    let total: usize = items.iter().map(String::len).sum::<usize>() + 2 * (items.len() - 1);
-    if total <= width.min(GROUP_MAX) && !items.iter().any(|item| item.contains('\n')) {
-        Tactic::Horizontal
-    } else {
-        Tactic::Vertical
-    }
-}
-
-/// As many items a line as fit.
-fn filled(items: &[String], nested: Shape) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for (position, item) in items.iter().enumerate() {
-        let last = position + 1 == items.len();
-        let width = item.len() + 1;
-        if position > 0 {
-            if column + 1 + width > nested.width + usize::from(last) {
-                out.push_str(&line_break(nested.indent));
-                column = 0;
-            } else {
-                out.push(' ');
-                column += 1;
-            }
-        }
-        out.push_str(item);
-        out.push(',');
-        column += width;
-    }
-    out
-}
-
-/// A chain of method calls.
-struct Chain<'a> {
-    root: &'a Expr,
-    links: &'a [Link],
-}
-
-impl Link {
-    fn layout(&self, shape: Shape) -> Option<String> {
-        let name = format!(".{}", self.name);
-        match &self.arguments {
-            Some(arguments) => Group::parentheses(&name, arguments).layout(shape),
-            None => (name.len() <= shape.width).then_some(name),
-        }
-    }
-}
-
-impl Chain<'_> {
-    fn layout(&self, shape: Shape) -> Option<String> {
-        let mut head = self.root.layout(shape)?;
-        let mut links = self.links;
-        // A head that is no longer than an indentation takes the next link to its line.
-        let tab = TAB.saturating_sub(shape.offset);
-        while head.len() <= tab && !head.contains('\n') {
-            let [first, rest @ ..] = links else { break };
-            let Some(text) = first.layout(shape.after(head.len())?) else {
-                break;
-            };
-            head.push_str(&text);
-            links = rest;
-        }
-        let Some((last, middle)) = links.split_last() else {
-            return shape.holds(&head).then_some(head);
-        };
-        let child = shape.nested();
-        let mut parts = vec![head];
-        for link in middle {
-            parts.push(link.layout(child)?);
-        }
-        let total: usize = parts.iter().map(String::len).sum();
-        let budget = match self.links.len() {
-            1 => shape.width,
-            _ => shape.width.min(GROUP_MAX),
-        }
-        .saturating_sub(total);
-        let one_line = budget > 0 && !parts.iter().any(|part| part.contains('\n'));
-        let below = child.narrower(shape.reserved())?;
-        let (text, joined) = last_link(
-            last,
-            one_line.then(|| shape.after(total)).flatten(),
-            below,
-            budget,
-        )?;
-        parts.push(text);
-        let connector = if joined {
-            String::new()
-        } else {
-            line_break(child.indent)
-        };
-        let result = parts.join(&connector);
-        shape.holds(&result).then_some(result)
-    }
-}
-
-/// The chain's last link, and whether the chain stays on one line before it.
-fn last_link(
-    last: &Link,
-    one_line: Option<Shape>,
-    below: Shape,
-    budget: usize,
-) -> Option<(String, bool)> {
-    let Some(behind) = one_line.and_then(|shape| last.layout(shape)) else {
-        return last.layout(below).map(|text| (text, false));
-    };
-    let fits = first_line(&behind).len() <= budget;
-    let lines = newlines(&behind);
-    if fits && lines >= 4 {
-        return Some((behind, true));
-    }
-    Some(match last.layout(below) {
-        Some(text) if !fits => (text, false),
-        Some(text) if newlines(&text) >= lines => (behind, fits),
-        Some(text) => (text, false),
-        None => (behind, fits),
-    })
 }
 
 #[cfg(test)]
