@@ -1,0 +1,78 @@
+//! Measures Dflat beside a floor of raw SQLite.
+#![allow(clippy::print_stdout, reason = "the table is what the program is for")]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Parser;
+use dflat_bench::Result;
+use dflat_bench::measure::{Report, Settings};
+use dflat_bench::scenario::{self, Scenario};
+
+/// Measures Dflat beside a floor of raw SQLite.
+#[derive(Parser)]
+struct Arguments {
+    /// Writes a JSON object a line, one for each scenario, to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Runs this scenario; may be given more than once. All by default.
+    #[arg(long, value_name = "NAME")]
+    scenario: Vec<String>,
+    /// How many objects a table has [default: 10000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
+    objects: Option<u32>,
+    /// How many times ours and the floor are measured [default: 15].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+    /// Shows in a few seconds that everything works: 1000 objects, 3 runs.
+    #[arg(long)]
+    quick: bool,
+    /// Where database files are made; the system's place for temporary files by default.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let (objects, runs) = if arguments.quick {
+        (1000, 3)
+    } else {
+        (10_000, 15)
+    };
+    let settings = Settings {
+        objects: usize::try_from(arguments.objects.unwrap_or(objects))?,
+        runs: usize::try_from(arguments.runs.unwrap_or(runs))?,
+        directory: arguments.dir.unwrap_or_else(std::env::temp_dir),
+    };
+    let scenarios = chosen(&arguments.scenario)?;
+    let mut json = arguments.json.map(File::create).transpose()?;
+    println!("{}", Report::heads());
+    for scenario in scenarios {
+        let report = scenario.run(&settings)?;
+        println!("{}", report.line());
+        if let Some(file) = &mut json {
+            writeln!(file, "{}", serde_json::to_string(&report)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The scenarios of these names; all if there are none.
+fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
+    if names.is_empty() {
+        return Ok(scenario::ALL.to_vec());
+    }
+    let find = |name: &String| {
+        let found = scenario::ALL.iter().find(|scenario| scenario.name == name);
+        found.copied().ok_or_else(|| {
+            let known: Vec<&str> = scenario::ALL.iter().map(|scenario| scenario.name).collect();
+            format!(
+                "there is no scenario {name}; there are {}",
+                known.join(", ")
+            )
+            .into()
+        })
+    };
+    names.iter().map(find).collect()
+}

@@ -1,0 +1,211 @@
+//! Measuring: ours and the floor in turn, in one process, and what is reported of it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::{Result, allocator};
+
+/// What a scenario is run with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How many objects a table has.
+    pub objects: usize,
+    /// How many times ours and the floor are measured.
+    pub runs: usize,
+    /// Where files are made.
+    pub directory: PathBuf,
+}
+
+/// What a scenario measured; times in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The scenario's name.
+    pub scenario: &'static str,
+    /// How many objects it was run with.
+    pub objects: usize,
+    /// How many times ours and the floor were measured.
+    pub runs: usize,
+    /// The median of ours.
+    pub ours_ns: u64,
+    /// The median of the floor.
+    pub floor_ns: u64,
+    /// The median of ours in medians of the floor.
+    pub ratio: f64,
+    /// The best of ours.
+    pub ours_min_ns: u64,
+    /// What 99 of 100 runs of ours do not exceed.
+    pub ours_p99_ns: u64,
+    /// The most bytes that Rust code held at a time during a run of ours, beyond those before.
+    pub peak_bytes: isize,
+}
+
+/// Takes the time of the part of a run that counts.
+#[derive(Debug)]
+pub struct Probe {
+    counting: bool,
+    peak_bytes: isize,
+}
+
+impl Probe {
+    fn new(counting: bool) -> Self {
+        Self {
+            counting,
+            peak_bytes: 0,
+        }
+    }
+
+    /// Runs `work`; what it made is dropped by the caller, outside the time.
+    ///
+    /// # Errors
+    /// As `work`.
+    pub fn time<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
+        let timed = || {
+            let start = Instant::now();
+            let result = work();
+            (result, start.elapsed())
+        };
+        let (result, time) = if self.counting {
+            let (timed, usage) = allocator::counted(timed);
+            self.peak_bytes = self.peak_bytes.max(usage.peak_bytes);
+            timed
+        } else {
+            timed()
+        };
+        Ok((result?, time))
+    }
+}
+
+impl Settings {
+    /// As these, with at most so many runs.
+    #[must_use]
+    pub fn with_runs_max(&self, runs: usize) -> Self {
+        Self {
+            runs: self.runs.min(runs),
+            ..self.clone()
+        }
+    }
+
+    /// A directory for the files of a scenario, removed when it is dropped.
+    ///
+    /// # Errors
+    /// If it can't be made.
+    pub fn scratch(&self) -> Result<TempDir> {
+        Ok(tempfile::Builder::new()
+            .prefix("dflat-bench-")
+            .tempdir_in(&self.directory)?)
+    }
+
+    /// Measures both sides in turn. Each gives the time that counts; what it does besides does not.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn compare(
+        &self,
+        scenario: &'static str,
+        mut ours: impl FnMut(&mut Probe) -> Result<Duration>,
+        mut floor: impl FnMut(&mut Probe) -> Result<Duration>,
+    ) -> Result<Report> {
+        // The times of the first run of each, in which caches fill, do not count; of ours, the bytes do.
+        let mut counting = Probe::new(true);
+        ours(&mut counting)?;
+        let mut probe = Probe::new(false);
+        floor(&mut probe)?;
+        let mut times = (Vec::new(), Vec::new());
+        for run in 0..self.runs {
+            // Who goes first changes, so that neither always finds what the other left.
+            if run % 2 == 0 {
+                times.0.push(ours(&mut probe)?);
+                times.1.push(floor(&mut probe)?);
+            } else {
+                times.1.push(floor(&mut probe)?);
+                times.0.push(ours(&mut probe)?);
+            }
+        }
+        let (ours, floor) = (sorted_ns(&times.0), sorted_ns(&times.1));
+        let (ours_ns, floor_ns) = (rank(&ours, 50), rank(&floor, 50));
+        Ok(Report {
+            scenario,
+            objects: self.objects,
+            runs: self.runs,
+            ours_ns,
+            floor_ns,
+            ratio: ours_ns as f64 / floor_ns.max(1) as f64,
+            ours_min_ns: rank(&ours, 0),
+            ours_p99_ns: rank(&ours, 99),
+            peak_bytes: counting.peak_bytes,
+        })
+    }
+}
+
+/// A file name in a scratch directory.
+#[must_use]
+pub fn file(scratch: &TempDir, side: &str, number: usize) -> PathBuf {
+    Path::join(scratch.path(), format!("{side}-{number}.db"))
+}
+
+fn sorted_ns(times: &[Duration]) -> Vec<u64> {
+    let ns = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let mut times: Vec<u64> = times.iter().map(ns).collect();
+    times.sort_unstable();
+    times
+}
+
+/// The smallest of sorted numbers that `percent` of 100 do not exceed.
+fn rank(sorted: &[u64], percent: usize) -> u64 {
+    let position = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(position).copied().unwrap_or_default()
+}
+
+impl Report {
+    /// The heads of [`Report::line`].
+    #[must_use]
+    pub fn heads() -> String {
+        format!(
+            "{:<24}{:>9}{:>6}{:>12}{:>12}{:>8}{:>12}{:>12}{:>12}",
+            "scenario",
+            "objects",
+            "runs",
+            "ours ms",
+            "floor ms",
+            "ratio",
+            "min ms",
+            "p99 ms",
+            "peak KiB"
+        )
+    }
+
+    /// The report as a line of a table.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        format!(
+            "{:<24}{:>9}{:>6}{:>12.3}{:>12.3}{:>8.2}{:>12.3}{:>12.3}{:>12.1}",
+            self.scenario,
+            self.objects,
+            self.runs,
+            ms(self.ours_ns),
+            ms(self.floor_ns),
+            self.ratio,
+            ms(self.ours_min_ns),
+            ms(self.ours_p99_ns),
+            self.peak_bytes as f64 / 1024.0,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rank;
+
+    #[test]
+    fn ranks_are_of_the_sorted_numbers() {
+        let numbers: Vec<u64> = (1..=15).collect();
+        assert_eq!(rank(&numbers, 0), 1);
+        assert_eq!(rank(&numbers, 50), 8);
+        assert_eq!(rank(&numbers, 99), 15);
+        assert_eq!(rank(&[], 50), 0);
+    }
+}

@@ -1,0 +1,54 @@
+//! The scenarios: each a piece of work, done by ours and by the floor, and checked.
+
+mod delete;
+mod fetch;
+mod insert;
+mod sides;
+mod subscribe;
+mod update;
+
+use crate::Result;
+use crate::measure::{Report, Settings};
+
+pub use sides::{Sides, insert_all};
+
+/// A piece of work with a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// The name, as it is asked for and reported.
+    pub name: &'static str,
+    run: fn(&'static str, &Settings) -> Result<Report>,
+}
+
+/// All scenarios.
+pub const ALL: [Scenario; 15] = [
+    Scenario::new("insert_1tx", insert::one_transaction),
+    Scenario::new("fetch_scan", fetch::scan),
+    Scenario::new("fetch_all", fetch::all),
+    Scenario::new("update_1tx", update::one_transaction),
+    Scenario::new("update_individual", update::individual),
+    Scenario::new("update_individual_full", update::individual_full),
+    Scenario::new("fetch_key", fetch::key),
+    Scenario::new("fetch_key_snapshot", fetch::key_snapshot),
+    Scenario::new("delete_1tx", delete::one_transaction),
+    Scenario::new("insert_mt4", insert::four_threads),
+    Scenario::new("delete_mt4", delete::four_threads),
+    Scenario::new("subscribe_results", subscribe::results),
+    Scenario::new("subscribe_objects", subscribe::objects),
+    Scenario::new("subscribe_ranges", subscribe::ranges),
+    Scenario::new("fetch_ranges", fetch::ranges),
+];
+
+impl Scenario {
+    const fn new(name: &'static str, run: fn(&'static str, &Settings) -> Result<Report>) -> Self {
+        Self { name, run }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// If either side fails, or gives a wrong result.
+    pub fn run(&self, settings: &Settings) -> Result<Report> {
+        (self.run)(self.name, settings).map_err(|error| format!("{}: {error}", self.name).into())
+    }
+}

@@ -1,0 +1,168 @@
+//! Two files with the same objects, one of ours and one of the floor.
+
+use std::path::PathBuf;
+
+use dflat::{ChangeRequest, Durability, TransactionHandle, Workspace};
+use tempfile::TempDir;
+
+use crate::floor::Floor;
+use crate::measure::Settings;
+use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Doc};
+use crate::{Result, check};
+
+/// The tables of the workload.
+pub(super) const TABLE_NAMES: [&str; 4] = [
+    BenchDoc::TABLE_NAME,
+    BenchDocV2::TABLE_NAME,
+    BenchDocV3::TABLE_NAME,
+    BenchDocV4::TABLE_NAME,
+];
+
+/// Both sides, open.
+pub struct Sides {
+    /// Ours.
+    pub workspace: Workspace,
+    /// The floor.
+    pub floor: Floor,
+    /// A connection of the floor to the file of ours, to take its log in.
+    pub beside: Floor,
+    /// The file of ours.
+    pub ours_path: PathBuf,
+    /// The file of the floor.
+    pub floor_path: PathBuf,
+    // Order: removed after all above are closed.
+    _scratch: TempDir,
+}
+
+impl Sides {
+    /// Both sides without objects, but with their files, tables and statements made.
+    ///
+    /// # Errors
+    /// If either fails.
+    pub fn empty(settings: &Settings, durability: Durability) -> Result<Self> {
+        let scratch = settings.scratch()?;
+        let ours_path = scratch.path().join("ours.db");
+        let floor_path = scratch.path().join("floor.db");
+        let workspace = Workspace::builder(&ours_path)
+            .durability(durability)
+            .open()?;
+        let mut floor = Floor::open(&floor_path, durability, &TABLE_NAMES)?;
+        warm::<BenchDoc>(&workspace, &mut floor, 0)?;
+        warm::<BenchDocV2>(&workspace, &mut floor, 1)?;
+        warm::<BenchDocV3>(&workspace, &mut floor, 2)?;
+        warm::<BenchDocV4>(&workspace, &mut floor, 3)?;
+        let mut sides = Self {
+            workspace,
+            floor,
+            beside: Floor::open(&ours_path, durability, &[])?,
+            ours_path,
+            floor_path,
+            _scratch: scratch,
+        };
+        sides.settle_ours()?;
+        sides.settle_floor()?;
+        Ok(sides)
+    }
+
+    /// Both sides with the objects of one table.
+    ///
+    /// # Errors
+    /// If either fails.
+    pub fn filled(settings: &Settings, durability: Durability) -> Result<Self> {
+        let mut sides = Self::empty(settings, durability)?;
+        sides.fill::<BenchDoc>(settings.objects, 0)?;
+        Ok(sides)
+    }
+
+    /// Adds the objects of a table to both sides.
+    ///
+    /// # Errors
+    /// If either fails.
+    pub fn fill<T: Doc>(&mut self, count: usize, table: usize) -> Result<()> {
+        insert_all::<T>(&self.workspace, count).wait()?;
+        self.floor
+            .insert::<T>(table, (0..count).map(|i| T::data(i, count)))?;
+        self.settle_ours()?;
+        self.settle_floor()
+    }
+
+    /// Takes the log of ours into its file, so that no checkpoint falls into what is measured.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub fn settle_ours(&mut self) -> Result<()> {
+        self.beside.checkpoint()
+    }
+
+    /// As [`Self::settle_ours`], of the floor.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub fn settle_floor(&mut self) -> Result<()> {
+        self.floor.checkpoint()
+    }
+
+    /// Checks how many objects there are in a table of ours, and the sum of their priorities.
+    ///
+    /// # Errors
+    /// If they are others.
+    pub fn check_ours<T: Doc>(&self, count: usize, sum: i64) -> Result<()> {
+        let objects = self.workspace.fetch::<T>().all()?;
+        check("objects of ours", &objects.len(), &count)?;
+        let is: i64 = objects
+            .iter()
+            .map(|object| i64::from(object.priority()))
+            .sum();
+        check("sum of ours", &is, &sum)
+    }
+
+    /// As [`Self::check_ours`], of the floor.
+    ///
+    /// # Errors
+    /// If they are others.
+    pub fn check_floor<T: Doc>(&mut self, table: usize, count: usize, sum: i64) -> Result<()> {
+        let mut objects = self.floor.fetch_owned::<T>(table, |_| true)?;
+        check("objects of the floor", &objects.len(), &count)?;
+        let priorities = objects
+            .iter_mut()
+            .map(|(_, data)| i64::from(*T::priority_of(data)));
+        check("sum of the floor", &priorities.sum(), &sum)
+    }
+}
+
+/// The sum of the priorities of objects as they are made.
+pub(super) fn initial_sum<T: Doc>(count: usize) -> i64 {
+    (0..count)
+        .map(|i| i64::from(*T::priority_of(&mut T::data(i, count))))
+        .sum()
+}
+
+/// Inserts the objects of a table in a transaction of ours.
+pub fn insert_all<T: Doc>(workspace: &Workspace, count: usize) -> TransactionHandle<()> {
+    workspace.perform_changes([T::TABLE], move |tx| {
+        for i in 0..count {
+            tx.submit(ChangeRequest::<T>::creation(T::data(i, count)))?;
+        }
+        Ok(())
+    })
+}
+
+/// Inserts and deletes an object on both sides.
+fn warm<T: Doc>(workspace: &Workspace, floor: &mut Floor, table: usize) -> Result<()> {
+    insert_all::<T>(workspace, 1).wait()?;
+    let found = workspace
+        .get::<T>("title0")?
+        .ok_or("the object is missing")?;
+    workspace
+        .perform_changes([T::TABLE], move |tx| {
+            ChangeRequest::deletion(tx, &found)?
+                .map(|request| tx.submit(request))
+                .transpose()
+        })
+        .wait()?;
+    floor.insert::<T>(table, [T::data(0, 1)].into_iter())?;
+    let (row_id, _) = floor
+        .get::<T>(table, "title0")?
+        .ok_or("the object is missing")?;
+    floor.delete(table, &[row_id])
+}

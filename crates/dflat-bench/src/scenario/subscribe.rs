@@ -1,0 +1,227 @@
+//! Telling subscribers: from the handler's return to the last callback's, or, with nobody subscribed,
+//! which is the floor, to the completion.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use dflat::{
+    ChangeRequest, Durability, Fetch, FetchedResult, SubscribedObject, Subscription, Workspace,
+};
+
+use super::sides::Sides;
+use crate::measure::{Probe, Report, Settings};
+use crate::workload::{BenchDoc, number};
+use crate::{Result, check};
+
+const SUBSCRIPTIONS_MAX: usize = 1000;
+const RUNS_MAX: usize = 5;
+
+/// Results of one object each, by its key; all objects are updated.
+pub(super) fn results(name: &'static str, settings: &Settings) -> Result<Report> {
+    compare(name, settings, |run, tally| {
+        let mut subscriptions = Vec::new();
+        for i in 0..run.ranges.count {
+            let title = BenchDoc::TITLE.eq(format!("title{i}"));
+            let known = run.sides.workspace.fetch().filter(title).all()?;
+            let tally = Arc::clone(tally);
+            let callback = move |found: dflat::Result<FetchedResult<BenchDoc>>| {
+                tally.count(found.is_ok_and(|found| found.len() == 1));
+            };
+            subscriptions.push(run.sides.workspace.subscribe(&known, callback)?);
+        }
+        Ok(subscriptions)
+    })
+}
+
+/// Objects; all are updated.
+pub(super) fn objects(name: &'static str, settings: &Settings) -> Result<Report> {
+    compare(name, settings, |run, tally| {
+        let mut subscriptions = Vec::new();
+        for object in &run
+            .sides
+            .workspace
+            .fetch::<BenchDoc>()
+            .limit(run.ranges.count)
+            .all()?
+        {
+            let before = object.priority();
+            let tally = Arc::clone(tally);
+            let callback = move |event: SubscribedObject<BenchDoc>| {
+                tally.count(matches!(
+                    event,
+                    SubscribedObject::Updated(object) if object.priority() != before
+                ));
+            };
+            subscriptions.push(run.sides.workspace.subscribe(object, callback)?);
+        }
+        Ok(subscriptions)
+    })
+}
+
+/// Results of a tenth of the objects each, all of which leave while as many others enter.
+pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> {
+    compare(name, settings, |run, tally| {
+        let mut subscriptions = Vec::new();
+        for range in 0..run.ranges.count {
+            let known = run.ranges.query(&run.sides.workspace, range).all()?;
+            let (tally, width) = (Arc::clone(tally), run.ranges.width);
+            let bounds = run.ranges.bounds(range);
+            let callback = move |found: dflat::Result<FetchedResult<BenchDoc>>| {
+                tally.count(found.is_ok_and(|found| {
+                    let first = found.first().map(BenchDoc::priority);
+                    found.len() == width && first.is_some_and(|p| bounds.contains(&p))
+                }));
+            };
+            subscriptions.push(run.sides.workspace.subscribe(&known, callback)?);
+        }
+        Ok(subscriptions)
+    })
+}
+
+/// Overlapping ranges of priorities, where those are 0, 1, 2 and so on.
+pub(super) struct Ranges {
+    objects: usize,
+    pub(super) count: usize,
+    /// How many objects each holds.
+    pub(super) width: usize,
+}
+
+impl Ranges {
+    pub(super) fn new(objects: usize) -> Self {
+        Self {
+            objects,
+            count: objects.min(SUBSCRIPTIONS_MAX),
+            width: (objects / 10).max(1),
+        }
+    }
+
+    pub(super) fn bounds(&self, range: usize) -> Range<i32> {
+        let start = range * (self.objects - self.width) / self.count;
+        number(start)..number(start + self.width)
+    }
+
+    pub(super) fn query<'w>(&self, workspace: &'w Workspace, range: usize) -> Fetch<'w, BenchDoc> {
+        let Range { start, end } = self.bounds(range);
+        workspace
+            .fetch()
+            .filter(BenchDoc::PRIORITY.ge(start) & BenchDoc::PRIORITY.lt(end))
+    }
+}
+
+/// Makes the priorities 0, 1, 2 and so on.
+pub(super) fn rank_all(workspace: &Workspace) -> Result<()> {
+    let ranked = workspace.perform_changes([BenchDoc::TABLE], |tx| {
+        for (i, object) in tx.fetch::<BenchDoc>().all()?.iter().enumerate() {
+            if let Some(mut request) = ChangeRequest::change(tx, object)? {
+                request.priority = number(i);
+                tx.submit(request)?;
+            }
+        }
+        Ok(())
+    });
+    Ok(ranked.wait()?)
+}
+
+/// What the callbacks of a run did.
+struct Tally {
+    start: Instant,
+    right: AtomicUsize,
+    wrong: AtomicUsize,
+    last_ns: AtomicU64,
+}
+
+impl Tally {
+    fn count(&self, right: bool) {
+        let counter = if right { &self.right } else { &self.wrong };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.last_ns.fetch_max(ns, Ordering::Release);
+    }
+}
+
+/// A workspace whose priorities are 0, 1, 2 and so on, in some order.
+struct Run {
+    sides: Sides,
+    ranges: Ranges,
+}
+
+fn compare(
+    name: &'static str,
+    settings: &Settings,
+    subscribe: impl Fn(&Run, &Arc<Tally>) -> Result<Vec<Subscription>>,
+) -> Result<Report> {
+    let open = || -> Result<Run> {
+        let sides = Sides::filled(settings, Durability::Normal)?;
+        rank_all(&sides.workspace)?;
+        let ranges = Ranges::new(settings.objects);
+        Ok(Run { sides, ranges })
+    };
+    let (mut ours, mut floor) = (open()?, open()?);
+    settings.with_runs_max(RUNS_MAX).compare(
+        name,
+        |probe| ours.measure(probe, &subscribe),
+        |probe| floor.measure(probe, |_, _| Ok(Vec::new())),
+    )
+}
+
+impl Run {
+    fn measure(
+        &mut self,
+        probe: &mut Probe,
+        subscribe: impl Fn(&Self, &Arc<Tally>) -> Result<Vec<Subscription>>,
+    ) -> Result<Duration> {
+        let tally = Arc::new(Tally {
+            start: Instant::now(),
+            right: AtomicUsize::new(0),
+            wrong: AtomicUsize::new(0),
+            last_ns: AtomicU64::new(0),
+        });
+        let subscriptions = subscribe(self, &tally)?;
+        // Subscriptions take their turn like transactions; after this one they stand.
+        self.sides
+            .workspace
+            .perform_changes([BenchDoc::TABLE], |_| Ok(()))
+            .wait()?;
+        self.sides.settle_ours()?;
+        let ((returned, completed), _) = probe.time(|| self.rotate())?;
+        check(
+            "right deliveries",
+            &tally.right.load(Ordering::Acquire),
+            &subscriptions.len(),
+        )?;
+        check("wrong deliveries", &tally.wrong.load(Ordering::Acquire), &0)?;
+        let end = if subscriptions.is_empty() {
+            completed
+        } else {
+            tally.start + Duration::from_nanos(tally.last_ns.load(Ordering::Acquire))
+        };
+        Ok(end.duration_since(returned))
+    }
+
+    /// Moves every object out of its ranges; when the handler returned, and when the transaction was
+    /// complete.
+    fn rotate(&self) -> Result<(Instant, Instant)> {
+        let (count, width) = (number(self.ranges.objects), number(self.ranges.width));
+        let (send, completion) = mpsc::channel();
+        self.sides
+            .workspace
+            .perform_changes([BenchDoc::TABLE], move |tx| {
+                for object in &tx.fetch::<BenchDoc>().all()? {
+                    if let Some(mut request) = ChangeRequest::change(tx, object)? {
+                        request.priority = (request.priority + width) % count;
+                        tx.submit(request)?;
+                    }
+                }
+                Ok(Instant::now())
+            })
+            .on_completion(move |returned| {
+                // The receiver waits.
+                let _ = send.send((returned, Instant::now()));
+            });
+        let (returned, completed) = completion.recv()?;
+        Ok((returned?, completed))
+    }
+}

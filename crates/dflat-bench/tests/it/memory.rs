@@ -1,0 +1,70 @@
+//! What a fetched result costs, counted by the allocator.
+
+use dflat::{Object, Workspace};
+use dflat_bench::allocator;
+use dflat_bench::scenario::insert_all;
+use dflat_bench::workload::BenchDoc;
+
+const COUNT: usize = 10_000;
+
+/// Beside its payload, an object costs at most these bytes.
+const OVERHEAD_BYTES_MAX: usize = 24;
+
+fn filled() -> (tempfile::TempDir, Workspace) {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("memory.db")).unwrap();
+    insert_all::<BenchDoc>(&workspace, COUNT).wait().unwrap();
+    (directory, workspace)
+}
+
+fn payload_bytes(objects: &[BenchDoc]) -> usize {
+    objects
+        .iter()
+        .map(|object| object.handle().payload().len())
+        .sum()
+}
+
+fn assert_within(held_bytes: isize, objects: &[BenchDoc]) {
+    let payload_bytes = payload_bytes(objects);
+    let allowed = payload_bytes + OVERHEAD_BYTES_MAX * objects.len();
+    let held = usize::try_from(held_bytes).unwrap();
+    assert!(
+        held >= payload_bytes,
+        "{held} bytes are fewer than the payloads: not counted"
+    );
+    assert!(held <= allowed, "{held} bytes held, {allowed} allowed");
+}
+
+#[test]
+fn a_result_costs_its_payloads_and_24_bytes_an_object() {
+    let (_directory, workspace) = filled();
+    // The first fetch opens a connection and prepares a statement, which stay.
+    drop(workspace.fetch::<BenchDoc>().all().unwrap());
+    let (objects, usage) = allocator::counted_here(|| workspace.fetch::<BenchDoc>().all().unwrap());
+    assert_eq!(objects.len(), COUNT);
+    assert_within(usage.held_bytes, &objects);
+}
+
+#[test]
+fn a_sorted_result_costs_no_more() {
+    let (_directory, workspace) = filled();
+    let fetch = || {
+        let order = BenchDoc::PRIORITY.descending();
+        workspace.fetch::<BenchDoc>().order_by(order).all().unwrap()
+    };
+    drop(fetch());
+    let (objects, usage) = allocator::counted_here(fetch);
+    assert!(objects.is_sorted_by(|a, b| a.priority() >= b.priority()));
+    assert_within(usage.held_bytes, &objects);
+}
+
+#[test]
+fn a_dropped_result_holds_nothing() {
+    let (_directory, workspace) = filled();
+    drop(workspace.fetch::<BenchDoc>().all().unwrap());
+    let ((), usage) = allocator::counted_here(|| {
+        let objects = workspace.fetch::<BenchDoc>().all().unwrap();
+        assert_eq!(objects.len(), COUNT);
+    });
+    assert_eq!(usage.held_bytes, 0);
+}
