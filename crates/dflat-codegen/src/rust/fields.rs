@@ -3,7 +3,7 @@
 use super::layout::{Expr, atom, call};
 use super::tables::Named;
 use super::text::Text;
-use super::{MUST_USE, Scope, article, scalar_type};
+use super::{MUST_USE, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, StructPlan, Value};
 
 /// What a query can do with a field.
@@ -37,9 +37,9 @@ impl<'p> Scope<'p> {
             None => base.to_owned(),
         };
         text.item(|text| {
-            let article = article(base);
+            let linked = linked(&owned);
             text.line(format!(
-                "/// The query fields of {article} [`{owned}`] inside an object of type `R`."
+                "/// The query fields of {linked} inside an object of type `R`."
             ));
             text.line("#[derive(Clone, Debug)]");
             self.allow(&[], text);

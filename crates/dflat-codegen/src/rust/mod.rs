@@ -232,12 +232,29 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// `a` or `an`.
-fn article(name: &str) -> &'static str {
-    if name.starts_with(['A', 'E', 'I', 'O', 'U']) {
+/// A type in a sentence, with its article, as a link unless that would be ambiguous.
+fn linked(name: &str) -> String {
+    /// Derive macros that are always in scope.
+    const DERIVES: &[&str] = &[
+        "Clone",
+        "Copy",
+        "Debug",
+        "Default",
+        "Eq",
+        "Hash",
+        "Ord",
+        "PartialEq",
+        "PartialOrd",
+    ];
+    let article = if name.starts_with(['A', 'E', 'I', 'O', 'U']) {
         "an"
     } else {
         "a"
+    };
+    if DERIVES.contains(&name) {
+        format!("{article} `{name}`")
+    } else {
+        format!("{article} [`{name}`]")
     }
 }
 

@@ -88,6 +88,7 @@ impl Names {
                 require_name(name, span, &mut errors);
             }
             require_name(&ty.definition.name, &ty.definition.span, &mut errors);
+            // Invariant: the parser bounds how deep namespaces, and so modules, nest.
             for part in &ty.definition.namespace {
                 require_name(part, &ty.definition.span, &mut errors);
             }

@@ -7,7 +7,7 @@ use super::fields::Query;
 use super::layout::{Expr, atom, call};
 use super::tables::{Named, Receiver};
 use super::text::Text;
-use super::{Scope, article, scalar_type};
+use super::{Scope, linked, scalar_type};
 use crate::plan::Value;
 
 impl<'p> Scope<'p> {
@@ -27,10 +27,7 @@ impl<'p> Scope<'p> {
         });
         text.item(|text| {
             let change = "its creation, an update, an upsert or its deletion";
-            text.line(format!(
-                "/// A change to {} [`{base}`]: {change}.",
-                article(base)
-            ));
+            text.line(format!("/// A change to {}: {change}.", linked(base)));
             self.allow(&[], text);
             text.line(format!(
                 "pub type {base}ChangeRequest = {dflat}::ChangeRequest<{base}>;"

@@ -3,7 +3,7 @@
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, OPTION, Scope, article, scalar_type};
+use super::{MUST_USE, OPTION, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, TablePlan, Value};
 
 /// A field with its names.
@@ -57,10 +57,8 @@ impl<'p> Scope<'p> {
         let derived = fields.iter().all(|(_, field)| self.is_plain_default(field));
         text.item(|text| {
             if self.ty().stored.is_some() {
-                let article = article(base);
-                text.line(format!(
-                    "/// The values of {article} [`{base}`], as an owned struct."
-                ));
+                let linked = linked(base);
+                text.line(format!("/// The values of {linked}, as an owned struct."));
             } else {
                 let docs = &self.ty().definition.docs;
                 text.docs(docs, "A table of the schema, as an owned struct.");
@@ -110,10 +108,8 @@ impl<'p> Scope<'p> {
             } else {
                 ""
             };
-            let article = article(base);
-            text.line(format!(
-                "/// The view on {values}{article} [`{base}`]{inside}."
-            ));
+            let linked = linked(base);
+            text.line(format!("/// The view on {values}{linked}{inside}."));
             text.line("#[derive(Clone, Copy)]");
             self.allow(&[], text);
             text.line(format!(

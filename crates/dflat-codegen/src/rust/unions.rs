@@ -6,7 +6,7 @@ use super::enums::variant_lints;
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, NONE, OPTION, SOME, Scope, article};
+use super::{MUST_USE, NONE, OPTION, SOME, Scope, linked};
 use crate::plan::{Kind, MemberPlan, Target};
 
 type Named<'p> = (&'p Member, &'p MemberPlan<'p>);
@@ -77,10 +77,8 @@ impl<'p> Scope<'p> {
             });
         });
         text.item(|text| {
-            let article = article(base);
-            text.line(format!(
-                "/// The view on {article} [`{base}`] inside an object."
-            ));
+            let linked = linked(base);
+            text.line(format!("/// The view on {linked} inside an object."));
             text.line("#[derive(Clone, Copy, Debug, PartialEq)]");
             self.allow(&lints, text);
             let view = self.union_view(self.id, "'a");
@@ -217,12 +215,10 @@ impl<'p> Scope<'p> {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         let marker = format!("{base}{}", member.variant);
         if plan.ambiguous {
-            let article = article(base);
+            let linked = linked(base);
             text.item(|text| {
                 let name = &plan.source.name;
-                text.line(format!(
-                    "/// The member `{name}` of {article} [`{base}`], for queries."
-                ));
+                text.line(format!("/// The member `{name}` of {linked}, for queries."));
                 text.line("#[derive(Clone, Copy, Debug)]");
                 self.allow(&[], text);
                 text.line(format!("pub struct {marker};"));

@@ -64,22 +64,23 @@ fn workspace() -> PathBuf {
     root
 }
 
-#[test]
-fn generated_code_has_no_warnings_in_any_edition() {
+fn cargo(arguments: &[&str]) {
     let root = workspace();
     let output = Command::new(env!("CARGO"))
-        .args([
-            "clippy",
-            "--offline",
-            "--quiet",
-            "--workspace",
-            "--all-targets",
-        ])
+        .args(arguments)
+        .args(["--offline", "--quiet"])
         .env("CARGO_TARGET_DIR", root.join("target"))
+        .env("RUSTDOCFLAGS", "-D warnings")
         .env_remove("RUSTFLAGS")
         .current_dir(&root)
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
+}
+
+#[test]
+fn generated_code_has_no_warnings_in_any_edition() {
+    cargo(&["clippy", "--workspace", "--all-targets"]);
+    cargo(&["doc", "--package", "edition_2024", "--lib", "--no-deps"]);
 }

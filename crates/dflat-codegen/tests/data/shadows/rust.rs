@@ -349,7 +349,7 @@ impl<R> BoxFields<R> {
 #[allow(dead_code, unreachable_pub)]
 pub struct Default {}
 
-/// The view on a [`Default`] inside an object.
+/// The view on a `Default` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DefaultRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -384,7 +384,7 @@ impl ::dflat::codegen::Message for Default {
 
 ::dflat::__vector_element!(table Default);
 
-/// The query fields of a [`Default`] inside an object of type `R`.
+/// The query fields of a `Default` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DefaultFields<R>(::dflat::codegen::Path<R>);
@@ -407,7 +407,7 @@ pub struct Clone {
     pub value: ::core::option::Option<Default>,
 }
 
-/// The view on a [`Clone`] inside an object.
+/// The view on a `Clone` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CloneRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -457,7 +457,7 @@ impl ::dflat::codegen::Message for Clone {
 
 ::dflat::__vector_element!(table Clone);
 
-/// The query fields of a [`Clone`] inside an object of type `R`.
+/// The query fields of a `Clone` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CloneFields<R>(::dflat::codegen::Path<R>);
@@ -486,7 +486,7 @@ pub struct Debug {
     pub values: ::dflat::codegen::Vec<Default>,
 }
 
-/// The view on a [`Debug`] inside an object.
+/// The view on a `Debug` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DebugRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -540,7 +540,7 @@ impl ::dflat::codegen::Message for Debug {
 
 ::dflat::__vector_element!(table Debug);
 
-/// The query fields of a [`Debug`] inside an object of type `R`.
+/// The query fields of a `Debug` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DebugFields<R>(::dflat::codegen::Path<R>);
@@ -712,7 +712,7 @@ impl<R> SomeFields<R> {
     }
 }
 
-/// The values of a [`Copy`], as an owned struct.
+/// The values of a `Copy`, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CopyData {
@@ -736,7 +736,7 @@ pub struct CopyData {
     pub vecs: ::dflat::codegen::Vec<Vec>,
 }
 
-/// The view on the values of a [`Copy`].
+/// The view on the values of a `Copy`.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CopyRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -886,7 +886,7 @@ impl ::dflat::codegen::Message for CopyData {
 #[allow(dead_code, unreachable_pub)]
 pub struct Copy(::dflat::codegen::Handle);
 
-/// A change to a [`Copy`]: its creation, an update, an upsert or its deletion.
+/// A change to a `Copy`: its creation, an update, an upsert or its deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type CopyChangeRequest = ::dflat::ChangeRequest<Copy>;
 
