@@ -133,7 +133,6 @@ fn rethrow(outcome: std::result::Result<(), Box<dyn Any + Send>>) {
 }
 
 /// The next message of a channel, waited for with an end.
-#[must_use]
 pub fn next<M>(channel: &Receiver<M>) -> M {
     channel
         .recv_timeout(PATIENCE / 3)

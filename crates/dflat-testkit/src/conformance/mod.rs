@@ -48,4 +48,99 @@ laws! { ($)
         row_ids_increase_and_are_never_reused
         large_objects_are_kept
     }
+    transactions {
+        abort_undoes_what_was_before_and_after
+        abort_before_any_change_is_told
+        handlers_error_rolls_back_and_reaches_the_handle
+        handlers_panic_rolls_back_and_reaches_the_handle
+        undeclared_type_is_an_error_and_the_transaction_goes_on
+        no_type_at_all_is_an_invalid_argument
+        type_named_twice_is_as_good_as_once
+        several_types_commit_together
+        transaction_sees_its_own_writes_and_nobody_else_does
+        workspace_on_the_handlers_thread_refuses_undeclared_types
+        transaction_sees_its_own_updates_and_deletions_in_indexes
+        empty_transaction_succeeds
+        overlapping_types_run_in_the_order_of_calls
+        disjoint_handlers_can_meet_before_their_first_submit
+        many_threads_with_overlapping_types_do_not_deadlock
+        performing_inside_a_handler_is_queued
+        waiting_inside_a_handler_would_deadlock
+        awaiting_inside_a_handler_would_deadlock
+        handle_can_be_awaited
+        completion_is_called_once_with_the_outcome
+        completion_given_late_is_called_at_once
+        completion_that_panics_harms_nobody
+        detached_and_dropped_handles_do_not_cancel
+        many_queued_transactions_all_commit
+        one_slow_handler_does_not_hold_up_another_type
+    }
+    snapshots {
+        snapshot_is_fixed_when_it_is_taken
+        snapshot_of_nothing_stays_empty
+        snapshot_covers_all_types
+        closures_snapshot_is_fixed_by_its_first_fetch
+        nested_snapshots_are_independent
+        writer_is_not_blocked_by_a_snapshot
+        snapshot_keeps_deleted_objects
+        snapshot_goes_to_another_thread
+        more_snapshots_than_usual_readers_can_be_held
+        objects_outlive_their_deletion_and_workspace
+        readers_never_see_half_a_transaction
+    }
+    queries {
+        without_an_order_objects_come_as_inserted
+        an_updated_object_keeps_its_place
+        order_sorts_and_ties_go_by_row_id_in_both_directions
+        later_orders_break_the_ties_of_earlier_ones
+        missing_values_come_first_and_last_when_descending
+        limit_takes_the_first_of_the_order
+        limit_of_zero_is_nothing
+        limit_applies_after_the_condition
+        first_is_the_first_or_none
+        filters_add_up
+        comparisons_hold_as_written
+        contradictory_bounds_find_nothing
+        logic_is_three_valued
+        logic_is_three_valued_with_indexes
+        constants_are_conditions
+        in_finds_each_object_once
+        in_of_nothing_is_false_and_not_in_of_nothing_is_what_has_a_value
+        in_takes_ten_thousand_values
+        in_with_order_and_limit_is_exact
+        deep_conditions_are_evaluated
+        whole_key_with_more_conditions_checks_them
+        a_range_in_the_order_of_its_index_with_a_limit
+        indexes_follow_updates_and_deletions
+        result_is_an_immutable_slice
+    }
+    paths {
+        members_of_structs_are_queried
+        fields_of_nested_tables_are_queried
+        default_in_a_nested_table_holds_where_the_table_is
+        unions_are_queried_by_member
+        fields_of_union_members_are_missing_while_another_is_held
+        index_on_a_union_follows_its_member
+    }
+    values {
+        booleans_compare
+        bytes_compare
+        unsigned_bytes_compare
+        shorts_compare
+        unsigned_shorts_compare
+        ints_compare
+        unsigned_ints_compare
+        longs_compare
+        unsigned_longs_compare
+        floats_compare
+        doubles_compare
+        enums_compare_by_their_numbers
+        optional_scalars_are_missing_values
+        strings_compare_by_their_bytes
+        strings_with_nul_are_keys_of_their_own
+        nan_is_a_missing_value
+        identity_compares_floats_by_their_bits
+        unsigned_numbers_above_the_signed_range_are_keys
+        parts_of_a_composite_key_are_queried_like_fields
+    }
 }

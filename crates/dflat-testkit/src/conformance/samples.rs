@@ -2,7 +2,7 @@
 
 use dflat::FetchedResult;
 
-use crate::schema::{BagData, Body, Item, ItemData, Level, Note, Photo, Point, Tree};
+use crate::schema::{BagData, Body, Item, ItemData, Level, Note, OtherData, Photo, Point, Tree};
 
 /// An item whose rank and size are one number.
 pub(super) fn item(id: &str, rank: i32) -> ItemData {
@@ -66,4 +66,9 @@ pub(super) fn bag(id: i32) -> BagData {
         ratio: f64::NAN,
         maybe: Some(0.0),
     }
+}
+
+/// An object of the second type.
+pub(super) fn other(id: i32) -> OtherData {
+    OtherData { id, note: None }
 }
