@@ -38,7 +38,8 @@ pub struct Usage {
     pub peak_bytes: isize,
 }
 
-/// Runs `work` and counts the bytes of all threads. What is held before and freed in it counts as less.
+/// Runs `work` and counts the bytes of all threads. What is held before and freed in it counts as
+/// less.
 pub fn counted<R>(work: impl FnOnce() -> R) -> (R, Usage) {
     count_while(true, work)
 }

@@ -54,7 +54,8 @@ pub struct Arena {
 }
 
 impl Floor {
-    /// Opens or creates a file, with the tables of these names, which it creates if they are missing.
+    /// Opens or creates a file, with the tables of these names, which are created if they are
+    /// missing.
     ///
     /// # Errors
     /// As SQLite.
@@ -105,7 +106,7 @@ impl Floor {
     /// As SQLite.
     pub fn execute(&mut self, sql: &str) -> Result<()> {
         let sql = CString::new(sql)?;
-        // SAFETY: The connection is open, the text a C string, and no callback or message is asked for.
+        // SAFETY: The connection is open, the text a C string; no callback or message is asked for.
         let code = unsafe {
             sqlite::sqlite3_exec(
                 self.db,
@@ -335,7 +336,7 @@ impl Floor {
     fn prepare(&mut self, sql: &str) -> Result<*mut sqlite::sqlite3_stmt> {
         let sql = CString::new(sql)?;
         let mut statement = ptr::null_mut();
-        // SAFETY: The connection is open, the text a C string, and `statement` a place for the result.
+        // SAFETY: The connection is open, the text a C string, `statement` a place for the result.
         let code = unsafe {
             sqlite::sqlite3_prepare_v3(
                 self.db,
@@ -389,8 +390,8 @@ impl Drop for Floor {
         let controls = [self.begin, self.begin_immediate, self.commit];
         let tables = self.tables.iter();
         let statements = tables.flat_map(|t| [t.insert, t.update, t.delete, t.scan, t.find]);
-        // SAFETY: Each statement is NULL, which is ignored, or live, and is not used again; then the
-        // connection has none left.
+        // SAFETY: Each statement is NULL, which is ignored, or live, and is not used again; then
+        // the connection has none left.
         unsafe {
             for statement in statements.chain(controls) {
                 sqlite::sqlite3_finalize(statement);

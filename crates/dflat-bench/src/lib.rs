@@ -1,8 +1,9 @@
 //! Benchmarks of Dflat beside a floor of raw SQLite.
 //!
-//! A [`scenario`] does a piece of work through the public interface and, in turn with that, the same
-//! work by the [`floor`]: as few calls of SQLite as it takes. Each checks what it did. [`measure`] says
-//! what is reported, [`workload`] what the objects are, and [`allocator`] how memory is counted.
+//! A [`scenario`] does a piece of work through the public interface and, in turn with that, the
+//! same work by the [`floor`]: as few calls of SQLite as it takes. Each checks what it did.
+//! [`measure`] says what is reported, [`workload`] what the objects are, and [`allocator`] how
+//! memory is counted.
 
 pub mod allocator;
 pub mod floor;

@@ -25,7 +25,7 @@ struct Arguments {
     /// How many times ours and the floor are measured [default: 15].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Shows in a few seconds that everything works: 1000 objects, 3 runs.
+    /// Shows in a few seconds that everything works: 500 objects, 3 runs.
     #[arg(long)]
     quick: bool,
     /// Where database files are made; the system's place for temporary files by default.
@@ -36,7 +36,7 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let (objects, runs) = if arguments.quick {
-        (1000, 3)
+        (500, 3)
     } else {
         (10_000, 15)
     };

@@ -108,7 +108,7 @@ impl Settings {
         mut ours: impl FnMut(&mut Probe) -> Result<Duration>,
         mut floor: impl FnMut(&mut Probe) -> Result<Duration>,
     ) -> Result<Report> {
-        // The times of the first run of each, in which caches fill, do not count; of ours, the bytes do.
+        // In the first run of each caches fill: its time does not count. The bytes of ours do.
         let mut counting = Probe::new(true);
         ours(&mut counting)?;
         let mut probe = Probe::new(false);

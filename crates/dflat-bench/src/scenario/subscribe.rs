@@ -1,5 +1,5 @@
-//! Telling subscribers: from the handler's return to the last callback's, or, with nobody subscribed,
-//! which is the floor, to the completion.
+//! Telling subscribers: from the handler's return to the last callback's, or, with nobody
+//! subscribed, which is the floor, to the completion.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,8 +201,8 @@ impl Run {
         Ok(end.duration_since(returned))
     }
 
-    /// Moves every object out of its ranges; when the handler returned, and when the transaction was
-    /// complete.
+    /// Moves every object out of its ranges; when the handler returned, and when the transaction
+    /// was complete.
     fn rotate(&self) -> Result<(Instant, Instant)> {
         let (count, width) = (number(self.ranges.objects), number(self.ranges.width));
         let (send, completion) = mpsc::channel();
