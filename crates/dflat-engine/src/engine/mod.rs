@@ -160,6 +160,7 @@ impl Engine {
         callback::forbid_blocking("wait for the shutdown")?;
         self.inner.closed.store(true, Ordering::Release);
         self.inner.scheduler.close();
+        self.inner.registry.close();
         self.release_snapshots();
         self.inner.backend.close(options)
     }

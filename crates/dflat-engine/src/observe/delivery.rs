@@ -1,7 +1,7 @@
 //! Calling a subscriber, and stopping to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::callback;
 
@@ -26,19 +26,21 @@ impl<E> Callback<E> {
     /// Calls the function, unless it is cancelled. One that panics is not called again.
     pub fn deliver(&self, event: E) {
         // The lock is the callback's own: it is what `cancel` waits for, and guards nothing else.
-        let mut function = self.function.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_cancelled() {
-            *function = None;
-            return;
-        }
-        if let Some(call) = function.as_mut()
+        let mut function = self.lock();
+        if !self.is_cancelled()
+            && let Some(call) = function.as_mut()
             && callback::run("a subscription's callback", || call(event)).is_err()
         {
             self.cancelled.store(true, Ordering::Release);
         }
-        if self.is_cancelled() {
-            *function = None;
-        }
+        let ended = self.is_cancelled().then(|| function.take()).flatten();
+        drop(function);
+        // What the function holds may be the last workspace, whose end must not be waited for here.
+        let _ = callback::run("the end of a subscription", || drop(ended));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Function<E>>> {
+        self.function.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the function will not be called again.
@@ -49,10 +51,12 @@ impl<E> Callback<E> {
     /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
     pub(super) fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
-        if wait {
-            *self.function.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        } else if let Ok(mut function) = self.function.try_lock() {
-            *function = None;
-        }
+        let ended = if wait {
+            self.lock().take()
+        } else {
+            self.function.try_lock().ok().and_then(|mut f| f.take())
+        };
+        // Dropped without the lock: the end of what it holds may wait for a delivery to this callback.
+        drop(ended);
     }
 }

@@ -237,6 +237,19 @@ impl Registry {
         }
     }
 
+    /// Ends all subscriptions and drops their callbacks, so that streams end, too.
+    pub fn close(&self) {
+        let tables = std::mem::take(&mut self.lock().tables);
+        for table in tables.into_values() {
+            for subscription in table.objects.into_values().flatten() {
+                subscription.callback.cancel(false);
+            }
+            for subscription in table.results {
+                subscription.callback.cancel(false);
+            }
+        }
+    }
+
     fn remove(&self, table: &str, id: u64) {
         let mut state = self.lock();
         let Some(subscriptions) = state.tables.get_mut(table) else {

@@ -143,4 +143,68 @@ laws! { ($)
         unsigned_numbers_above_the_signed_range_are_keys
         parts_of_a_composite_key_are_queried_like_fields
     }
+    objects {
+        update_is_told_before_its_transaction_completes
+        one_transaction_is_told_once_with_its_final_state
+        identity_is_never_published
+        rolled_back_changes_are_never_published
+        other_objects_are_not_told
+        deletion_ends_the_subscription_and_a_new_object_is_another
+        object_deleted_and_created_again_in_one_transaction_is_told_as_deleted
+        moved_key_is_an_update
+        outdated_object_is_told_first_what_it_missed
+        object_deleted_before_the_subscription_is_told_once
+        current_object_is_told_nothing_at_first
+        subscription_takes_its_place_in_the_order_of_calls
+        callbacks_come_objects_first_then_results_then_completion
+        committed_state_is_visible_inside_a_callback
+        waiting_inside_a_callback_would_deadlock
+        change_performed_inside_a_callback_runs_afterwards
+        cancel_stops_callbacks
+        cancel_stops_the_catching_up_too
+        cancel_inside_its_own_callback_is_the_last_call
+        cancel_waits_for_a_callback_that_is_running
+        dropped_subscription_is_cancelled
+        callback_that_panics_is_not_called_again_and_harms_nobody
+        stream_of_an_object_ends_with_its_deletion
+    }
+    results {
+        query_is_told_its_result_first
+        query_of_a_type_never_written_is_told_nothing_and_then_what_comes
+        result_that_is_current_is_told_nothing_at_first
+        outdated_result_is_told_first
+        outdated_result_that_is_still_right_is_told_nothing
+        result_follows_insertions_updates_and_deletions_in_order
+        result_is_told_once_a_transaction
+        result_is_not_told_what_does_not_concern_it
+        limited_result_stays_exact
+        limited_result_is_filled_up_after_deletions
+        result_limited_to_nothing_is_never_told
+        result_told_can_be_subscribed_to_again
+        many_subscribers_are_all_told
+        results_are_told_in_the_order_of_commits
+        subscription_of_a_query_in_a_snapshot_is_refused
+        cancelled_result_is_told_nothing
+        stream_of_a_query_gives_the_latest_result
+        stream_wakes_who_waits_for_it
+    }
+    endings {
+        shutdown_finishes_what_was_queued
+        after_shutdown_everything_says_so
+        work_after_shutdown_is_completed_with_the_error
+        second_shutdown_does_no_harm
+        two_threads_may_shut_down_at_once
+        shutdown_of_an_unused_workspace_succeeds
+        shutdown_inside_a_handler_would_deadlock
+        shutdown_inside_a_callback_would_deadlock
+        shutdown_then_inside_a_handler_lets_the_handler_finish
+        snapshot_held_across_shutdown_ends
+        subscribers_of_queued_work_are_told_before_shutdown_ends
+        dropping_the_last_workspace_finishes_what_was_queued
+        dropping_one_of_two_workspaces_ends_nothing
+        last_workspace_may_be_dropped_inside_a_handler
+        subscription_outlives_its_workspace_without_harm
+        callback_may_hold_the_last_workspace
+        callback_that_cancels_itself_may_hold_the_last_workspace
+    }
 }
