@@ -12,6 +12,7 @@ use crate::pool::Pool;
 use crate::session::Session;
 use crate::snapshot::SqliteSnapshot;
 use crate::transaction::SqliteTransaction;
+use crate::vfs::{self, IoReport, Monitor};
 
 /// A database in a file of SQLite's.
 ///
@@ -23,6 +24,8 @@ pub struct SqliteBackend {
     path: Arc<Path>,
     options: SqliteOptions,
     pool: Pool,
+    /// There if the file's I/O is counted.
+    monitor: Option<Arc<Monitor>>,
 }
 
 impl SqliteBackend {
@@ -38,11 +41,13 @@ impl SqliteBackend {
     /// - `Io` if its directory does not exist, or it can't be read.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
         let path = open::resolve(path.as_ref())?;
-        open::check(&path)?;
+        let monitor = options.io_stats.then(|| vfs::monitor_of(&path));
+        open::check(&path, &options)?;
         Ok(Arc::new(Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
             path: path.into(),
             options,
+            monitor,
         }))
     }
 
@@ -50,6 +55,17 @@ impl SqliteBackend {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The I/O of the file since it was opened, by all backends of this process that count it;
+    /// `None` if this one does not.
+    #[must_use]
+    pub fn io_report(&self) -> Option<IoReport> {
+        self.monitor.as_ref().map(|monitor| monitor.report())
+    }
+
+    pub(crate) fn monitor(&self) -> Option<&Monitor> {
+        self.monitor.as_deref()
     }
 
     /// Takes a place among the readers, and a connection if there is a file.

@@ -9,7 +9,8 @@
 //! - Statements are prepared once a connection and table, and held.
 //! - Opening writes nothing. The file is created, and turns to a write-ahead log, with the first
 //!   write.
-//! - Everything unsafe is in the module `ffi`, which lets nothing of SQLite's outlive a call.
+//! - Everything unsafe is in the modules `ffi`, which lets nothing of SQLite's outlive a call, and
+//!   `vfs`, through which a connection reaches the file if its I/O is counted.
 
 mod backend;
 mod ddl;
@@ -23,6 +24,10 @@ mod session;
 mod snapshot;
 mod statement_text;
 mod transaction;
+mod vfs;
 
 pub use backend::SqliteBackend;
 pub use options::{Durability, SqliteOptions};
+#[doc(hidden)]
+pub use vfs::inject;
+pub use vfs::{CallReport, FileKind, FileReport, IoReport, Operation, Suggestion};

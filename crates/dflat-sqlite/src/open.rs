@@ -13,6 +13,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use crate::ffi::{Access, Connection, Fault, Switch};
 use crate::options::{Durability, SqliteOptions};
 use crate::session::{Control, Session};
+use crate::vfs;
 
 /// Held while a file is created and while a connection opens one: closing the handle of the
 /// creation would drop the locks of a connection that opened the new file in between.
@@ -43,14 +44,15 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
 }
 
 /// Checks that the file, if there is one, is a database, without a trace.
-pub(crate) fn check(path: &Path) -> Result<()> {
+pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     const MAGIC: [u8; 16] = *b"SQLite format 3\0";
     if !exists(path)? {
         return Ok(());
     }
     let what = || format!("cannot open {}", path.display());
     // Reading by SQL would leave a log and its index beside the file.
-    let connection = open(path, Access::ReadOnly).map_err(|fault| fault.read_error(what()))?;
+    let connection =
+        open(path, Access::ReadOnly, options).map_err(|fault| fault.read_error(what()))?;
     let head = connection
         .read_head()
         .map_err(|fault| fault.read_error(what()))?;
@@ -82,7 +84,7 @@ pub(crate) fn open_reader(path: &Arc<Path>, options: &SqliteOptions) -> Result<O
 }
 
 fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<Session, Fault> {
-    let mut connection = open(path, access)?;
+    let mut connection = open(path, access, options)?;
     configure(&mut connection, options.busy_timeout)?;
     connection.execute("PRAGMA query_only = ON")?;
     let mut session = Session::new(connection, Arc::clone(path));
@@ -95,7 +97,8 @@ fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<S
 pub(crate) fn open_writer(path: &Arc<Path>, options: &SqliteOptions) -> Result<Session> {
     let what = || format!("cannot write {}", path.display());
     create(path).map_err(|error| create_error(error, what()))?;
-    let mut connection = open(path, Access::ReadWrite).map_err(|fault| fault.error(what()))?;
+    let mut connection =
+        open(path, Access::ReadWrite, options).map_err(|fault| fault.error(what()))?;
     if connection.is_read_only() {
         let message = format!("{}: the file can't be written", what());
         return Err(Error::new(ErrorKind::ReadOnly, message));
@@ -120,7 +123,7 @@ pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) ->
 
 /// Whether another connection was in the way.
 fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<bool, Fault> {
-    let mut connection = open(path, Access::ReadWrite)?;
+    let mut connection = open(path, Access::ReadWrite, options)?;
     configure(&mut connection, options.busy_timeout)?;
     set_durability(&mut connection, options.durability)?;
     if close.vacuum {
@@ -139,9 +142,15 @@ fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Resul
     Ok(busy)
 }
 
-fn open(path: &Path, access: Access) -> Result<Connection, Fault> {
+fn open(path: &Path, access: Access, options: &SqliteOptions) -> Result<Connection, Fault> {
+    let vfs = if options.io_stats {
+        let missing = || Fault::misuse("SQLite has no VFS whose calls can be counted");
+        Some(vfs::name().ok_or_else(missing)?)
+    } else {
+        None
+    };
     let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
-    Connection::open(path, access)
+    Connection::open(path, access, vfs)
 }
 
 /// Creates an empty file, private to its owner, if there is none.

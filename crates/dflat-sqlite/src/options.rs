@@ -12,6 +12,9 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// The largest number of snapshots at a time, at least 1. Defaults to 64.
     pub readers_max: usize,
+    /// Whether the file's I/O is counted, for
+    /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
+    pub io_stats: bool,
 }
 
 impl Default for SqliteOptions {
@@ -20,6 +23,7 @@ impl Default for SqliteOptions {
             durability: Durability::Normal,
             busy_timeout: Duration::from_secs(30),
             readers_max: 64,
+            io_stats: false,
         }
     }
 }

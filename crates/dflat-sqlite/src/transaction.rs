@@ -22,6 +22,10 @@ pub(crate) struct SqliteTransaction {
     session: Option<Session>,
     /// The error that lost the transaction.
     failed: Option<Error>,
+    /// The rows that were written.
+    changes_count: u64,
+    /// The bytes of their payloads.
+    bytes: u64,
 }
 
 impl SqliteTransaction {
@@ -32,6 +36,8 @@ impl SqliteTransaction {
             backend,
             session: Some(session),
             failed: None,
+            changes_count: 0,
+            bytes: 0,
         };
         let session = transaction.session()?;
         if let Err(fault) = session.begin_write() {
@@ -66,6 +72,12 @@ impl SqliteTransaction {
             self.failed.get_or_insert_with(|| error.clone());
         }
         outcome
+    }
+
+    /// Notes a row that was written.
+    fn note(&mut self, payload: &[u8]) {
+        self.changes_count += 1;
+        self.bytes += payload.len() as u64;
     }
 
     /// Reads; an error that made SQLite roll back loses the transaction.
@@ -139,7 +151,7 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        self.write(|session| {
+        let inserted = self.write(|session| {
             session.whole(table, row, |session, entry| {
                 let params = key.iter().copied().map(Param::Value);
                 let params = params.chain([Param::Blob(row.payload)]);
@@ -150,7 +162,9 @@ impl WriteTransaction for SqliteTransaction {
                 session.put_entries(table, entry, row_id, row.entries)?;
                 Ok(row_id)
             })
-        })
+        })?;
+        self.note(row.payload);
+        Ok(inserted)
     }
 
     fn update(
@@ -178,11 +192,17 @@ impl WriteTransaction for SqliteTransaction {
                 }
                 session.put_entries(table, entry, row_id, row.entries)
             })
-        })
+        })?;
+        self.note(row.payload);
+        Ok(())
     }
 
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
-        self.write(|session| session.delete(table, row_id))
+        let deleted = self.write(|session| session.delete(table, row_id))?;
+        if deleted {
+            self.note(&[]);
+        }
+        Ok(deleted)
     }
 
     fn put_index_entry(
@@ -206,6 +226,9 @@ impl WriteTransaction for SqliteTransaction {
             return Err(error);
         }
         let session = self.session.take();
+        if let Some(monitor) = self.backend.monitor() {
+            monitor.note_commit(self.changes_count, self.bytes);
+        }
         self.backend.return_writer(session);
         Ok(())
     }

@@ -4,7 +4,7 @@
     reason = "SQLite's C API; one of the three modules that call it"
 )]
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -61,8 +61,9 @@ pub(crate) struct Connection {
 unsafe impl Send for Connection {}
 
 impl Connection {
-    /// Opens a file. Nothing is read or written before the first statement runs.
-    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, Fault> {
+    /// Opens a file, through the VFS of a name or the default one. Nothing is read or written
+    /// before the first statement runs.
+    pub(crate) fn open(path: &Path, access: Access, vfs: Option<&CStr>) -> Result<Self, Fault> {
         let access = match access {
             Access::ReadOnly => sqlite::SQLITE_OPEN_READONLY,
             Access::ReadWrite => sqlite::SQLITE_OPEN_READWRITE,
@@ -73,13 +74,14 @@ impl Connection {
             return Err(Fault::misuse("the SQLite library is built without threads"));
         }
         let mut raw = ptr::null_mut();
-        // SAFETY: The path is a C string, `raw` a place for the result, and no VFS is named.
+        // SAFETY: The path is a C string, `raw` a place for the result, and the name of the VFS is
+        // NULL or a C string.
         let code = unsafe {
             sqlite::sqlite3_open_v2(
                 path.as_ptr(),
                 &raw mut raw,
                 access | sqlite::SQLITE_OPEN_NOMUTEX | sqlite::SQLITE_OPEN_EXRESCODE,
-                ptr::null(),
+                vfs.map_or(ptr::null(), CStr::as_ptr),
             )
         };
         let Some(raw) = NonNull::new(raw) else {

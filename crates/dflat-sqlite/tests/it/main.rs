@@ -6,6 +6,7 @@
 
 mod file;
 mod hostile;
+mod io;
 mod key_scan;
 mod law;
 mod layout;

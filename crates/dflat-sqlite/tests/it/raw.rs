@@ -1,5 +1,6 @@
 //! A plain connection, as another program would have it.
 
+use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,9 +12,14 @@ pub(crate) struct Raw(Connection);
 impl Raw {
     /// Opens a file, or creates an empty one.
     pub(crate) fn open(path: &Path) -> Self {
+        Self::open_by(path, None)
+    }
+
+    /// The same, through the VFS of a name.
+    pub(crate) fn open_by(path: &Path, vfs: Option<&CStr>) -> Self {
         let mut options = OpenOptions::new();
         let _ = options.write(true).create_new(true).open(path);
-        let mut connection = Connection::open(path, Access::ReadWrite).unwrap();
+        let mut connection = Connection::open(path, Access::ReadWrite, vfs).unwrap();
         connection.set_busy_timeout(std::time::Duration::from_secs(10));
         Self(connection)
     }

@@ -1,0 +1,432 @@
+//! An open file: ours, with the real one behind it in the same piece of memory.
+#![allow(
+    unsafe_code,
+    reason = "SQLite calls these functions by pointers, and they call the real file's"
+)]
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::{ptr, slice};
+
+use libsqlite3_sys as sqlite;
+use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
+
+use super::call::{FileKind, Operation};
+use super::monitor::{Call, Monitor};
+use super::recording::Event;
+
+/// What SQLite sees as the file. The real file follows it.
+#[repr(C)]
+pub(super) struct ShimFile {
+    base: sqlite3_file,
+    // Invariant: from `Box::into_raw`, freed by `close`.
+    state: *mut FileState,
+}
+
+/// What we know of an open file.
+pub(super) struct FileState {
+    pub(super) kind: FileKind,
+    /// `None` if nobody watches the file's database.
+    pub(super) monitor: Option<Arc<Monitor>>,
+    /// Whether the next sync is one of the directory too.
+    pub(super) syncs_directory: Cell<bool>,
+}
+
+/// The bytes that SQLite must reserve before the real file's. SQLite aligns the whole for any type,
+/// and this is a multiple of the alignment of a pointer.
+pub(super) const PREFIX: usize = size_of::<ShimFile>();
+
+/// The methods of a file whose real one has as many; the index is [`methods_index`].
+static METHODS: [sqlite3_io_methods; 4] = [
+    methods(1, false, false),
+    methods(2, true, false),
+    methods(3, true, true),
+    // A real file of version 3 without shared memory.
+    methods(3, false, true),
+];
+
+const fn methods(version: c_int, shared: bool, mapped: bool) -> sqlite3_io_methods {
+    sqlite3_io_methods {
+        iVersion: version,
+        xClose: Some(close),
+        xRead: Some(read),
+        xWrite: Some(write),
+        xTruncate: Some(truncate),
+        xSync: Some(sync),
+        xFileSize: Some(file_size),
+        xLock: Some(lock),
+        xUnlock: Some(unlock),
+        xCheckReservedLock: Some(check_reserved_lock),
+        xFileControl: Some(file_control),
+        xSectorSize: Some(sector_size),
+        xDeviceCharacteristics: Some(device_characteristics),
+        xShmMap: if shared { Some(shm_map) } else { None },
+        xShmLock: if shared { Some(shm_lock) } else { None },
+        xShmBarrier: if shared { Some(shm_barrier) } else { None },
+        xShmUnmap: if shared { Some(shm_unmap) } else { None },
+        xFetch: if mapped { Some(fetch) } else { None },
+        xUnfetch: if mapped { Some(unfetch) } else { None },
+    }
+}
+
+const fn methods_index(real: &sqlite3_io_methods) -> usize {
+    match (real.iVersion, real.xShmMap.is_some()) {
+        (..=1, _) | (2, false) => 0,
+        (2, true) => 1,
+        (3.., true) => 2,
+        (3.., false) => 3,
+    }
+}
+
+/// The place of the real file.
+///
+/// # Safety
+/// `file` points to [`PREFIX`] bytes and those of the real file.
+pub(super) unsafe fn real_of(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: The memory goes on beyond the prefix, as the caller promises.
+    unsafe { file.cast::<u8>().add(PREFIX).cast() }
+}
+
+/// Marks the file as not open: SQLite doesn't close it then.
+///
+/// # Safety
+/// As [`real_of`]; the file is not open.
+pub(super) unsafe fn set_closed(file: *mut sqlite3_file) {
+    // SAFETY: The memory is ours to write, as the caller promises.
+    unsafe { (*file).pMethods = ptr::null() };
+}
+
+/// Makes the file ours, whose real one was opened.
+///
+/// # Safety
+/// As [`real_of`]; the real file is open, and this one is not.
+pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: FileState) {
+    // SAFETY: The real file is open, so that its methods are a table that outlives it. The prefix
+    // is ours to write, and nothing in it needs to be dropped.
+    unsafe {
+        let real = &*(*real_of(file)).pMethods;
+        ptr::write(
+            file.cast::<ShimFile>(),
+            ShimFile {
+                base: sqlite3_file {
+                    pMethods: &raw const METHODS[methods_index(real)],
+                },
+                state: Box::into_raw(Box::new(state)),
+            },
+        );
+    }
+}
+
+/// What an open file consists of.
+struct Parts<'f> {
+    state: &'f FileState,
+    real: *mut sqlite3_file,
+    methods: &'f sqlite3_io_methods,
+}
+
+/// # Safety
+/// `file` was opened by [`set_open`], is open for `'f`, and is used by this thread alone.
+unsafe fn parts<'f>(file: *mut sqlite3_file) -> Parts<'f> {
+    // SAFETY: `set_open` wrote prefix and state; the real file is open as long as ours is.
+    unsafe {
+        let real = real_of(file);
+        Parts {
+            state: &*(*file.cast::<ShimFile>()).state,
+            real,
+            methods: &*(*real).pMethods,
+        }
+    }
+}
+
+/// Calls a method of the real file.
+macro_rules! forward {
+    ($parts:expr, $method:ident $(, $argument:expr)*) => {
+        match $parts.methods.$method {
+            // SAFETY: The real file is open, and the arguments are those that SQLite gave us, or
+            // a part of the bytes that it gave.
+            Some(method) => unsafe { method($parts.real $(, $argument)*) },
+            None => sqlite::SQLITE_IOERR,
+        }
+    };
+}
+
+impl FileState {
+    /// Makes a call that the monitor, if there is one, counts and may make fail.
+    fn run(
+        &self,
+        operation: Operation,
+        length: usize,
+        event: Option<&dyn Fn(usize) -> Event>,
+        mut perform: impl FnMut(usize) -> c_int,
+    ) -> c_int {
+        let Some(monitor) = &self.monitor else {
+            return perform(length);
+        };
+        // The index of the log is mapped and locked through the main file.
+        let kind = match operation {
+            Operation::Map => FileKind::LogIndex,
+            _ => self.kind,
+        };
+        let call = Call {
+            kind,
+            operation,
+            length,
+            event,
+        };
+        monitor.run(&call, perform)
+    }
+}
+
+/// As `int`, what SQLite gave as `int`.
+fn int(length: usize) -> c_int {
+    c_int::try_from(length).unwrap_or(c_int::MAX)
+}
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: SQLite closes a file that we opened, once.
+    let parts = unsafe { parts(file) };
+    let code = forward!(parts, xClose);
+    // SAFETY: The state is from `Box::into_raw`; SQLite does not use the file again.
+    unsafe {
+        drop(Box::from_raw((*file.cast::<ShimFile>()).state));
+        set_closed(file);
+    }
+    code
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    buffer: *mut c_void,
+    amount: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: SQLite reads from a file that we opened.
+    let parts = unsafe { parts(file) };
+    let length = usize::try_from(amount).unwrap_or(0);
+    parts.state.run(Operation::Read, length, None, |done| {
+        let code = match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xRead, buffer, int(done), offset),
+        };
+        if done < length {
+            // SAFETY: The buffer has `length` bytes.
+            unsafe { ptr::write_bytes(buffer.cast::<u8>().add(done), 0, length - done) };
+        }
+        code
+    })
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    buffer: *const c_void,
+    amount: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: SQLite writes to a file that we opened.
+    let parts = unsafe { parts(file) };
+    let kind = parts.state.kind;
+    let length = usize::try_from(amount).unwrap_or(0);
+    let event = move |done: usize| Event::Write {
+        kind,
+        offset: offset.unsigned_abs(),
+        // SAFETY: The buffer has `length` bytes, and `done` is no more.
+        content: unsafe { slice::from_raw_parts(buffer.cast::<u8>(), done.min(length)) }.to_vec(),
+    };
+    let event: &dyn Fn(usize) -> Event = &event;
+    parts
+        .state
+        .run(Operation::Write, length, Some(event), |done| match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xWrite, buffer, int(done), offset),
+        })
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: SQLite cuts a file that we opened.
+    let parts = unsafe { parts(file) };
+    let kind = parts.state.kind;
+    let event = move |_: usize| Event::Truncate {
+        kind,
+        length: size.unsigned_abs(),
+    };
+    parts
+        .state
+        .run(Operation::Truncate, 1, Some(&event), |done| match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xTruncate, size),
+        })
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: SQLite syncs a file that we opened.
+    let parts = unsafe { parts(file) };
+    let kind = parts.state.kind;
+    let directory = parts.state.syncs_directory.get();
+    let event = move |_: usize| Event::Sync { kind, directory };
+    let code = parts
+        .state
+        .run(Operation::Sync, 1, Some(&event), |done| match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xSync, flags),
+        });
+    if directory && code == sqlite::SQLITE_OK {
+        // The real file did it inside its own sync: counted, and no call of its own.
+        parts.state.syncs_directory.set(false);
+        parts
+            .state
+            .run(Operation::SyncDirectory, 1, None, |_| sqlite::SQLITE_OK);
+    }
+    code
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: SQLite asks about a file that we opened.
+    let parts = unsafe { parts(file) };
+    parts
+        .state
+        .run(Operation::Size, 1, None, |done| match done {
+            0 => {
+                // SAFETY: The place for the result is SQLite's.
+                unsafe { *size = 0 };
+                sqlite::SQLITE_OK
+            }
+            _ => forward!(parts, xFileSize, size),
+        })
+}
+
+unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: SQLite locks a file that we opened.
+    let parts = unsafe { parts(file) };
+    parts
+        .state
+        .run(Operation::Lock, 1, None, |done| match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xLock, level),
+        })
+}
+
+unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: SQLite unlocks a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xUnlock, level)
+}
+
+unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, result: *mut c_int) -> c_int {
+    // SAFETY: SQLite asks about a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xCheckReservedLock, result)
+}
+
+unsafe extern "C" fn file_control(
+    file: *mut sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite controls a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xFileControl, operation, argument)
+}
+
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: SQLite asks about a file that we opened.
+    let parts = unsafe { parts(file) };
+    match parts.methods.xSectorSize {
+        // SAFETY: The real file is open.
+        Some(method) => unsafe { method(parts.real) },
+        // SQLite's own default.
+        None => 4096,
+    }
+}
+
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: SQLite asks about a file that we opened.
+    let parts = unsafe { parts(file) };
+    match parts.methods.xDeviceCharacteristics {
+        // SAFETY: The real file is open.
+        Some(method) => unsafe { method(parts.real) },
+        None => 0,
+    }
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut sqlite3_file,
+    region: c_int,
+    size: c_int,
+    extend: c_int,
+    result: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite maps shared memory of a file that we opened.
+    let parts = unsafe { parts(file) };
+    parts.state.run(Operation::Map, 1, None, |done| match done {
+        // A device can't pretend to have mapped: this is a failure of its own.
+        0 => {
+            // SAFETY: The place for the result is SQLite's.
+            unsafe { *result = ptr::null_mut() };
+            sqlite::SQLITE_IOERR_SHMMAP
+        }
+        _ => forward!(parts, xShmMap, region, size, extend, result),
+    })
+}
+
+unsafe extern "C" fn shm_lock(
+    file: *mut sqlite3_file,
+    offset: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: SQLite locks shared memory of a file that we opened.
+    let parts = unsafe { parts(file) };
+    let forward = || forward!(parts, xShmLock, offset, count, flags);
+    match &parts.state.monitor {
+        Some(monitor) if flags & sqlite::SQLITE_SHM_LOCK != 0 => {
+            let call = Call {
+                kind: FileKind::LogIndex,
+                operation: Operation::Lock,
+                length: 1,
+                event: None,
+            };
+            monitor.run(&call, |done| match done {
+                0 => sqlite::SQLITE_OK,
+                _ => forward(),
+            })
+        }
+        _ => forward(),
+    }
+}
+
+unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
+    // SAFETY: SQLite uses shared memory of a file that we opened.
+    let parts = unsafe { parts(file) };
+    if let Some(method) = parts.methods.xShmBarrier {
+        // SAFETY: The real file is open.
+        unsafe { method(parts.real) };
+    }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
+    // SAFETY: SQLite unmaps shared memory of a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xShmUnmap, delete)
+}
+
+unsafe extern "C" fn fetch(
+    file: *mut sqlite3_file,
+    offset: sqlite3_int64,
+    amount: c_int,
+    result: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite maps a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xFetch, offset, amount, result)
+}
+
+unsafe extern "C" fn unfetch(
+    file: *mut sqlite3_file,
+    offset: sqlite3_int64,
+    page: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite unmaps a file that we opened.
+    let parts = unsafe { parts(file) };
+    forward!(parts, xUnfetch, offset, page)
+}

@@ -1,0 +1,325 @@
+//! The VFS that hands everything on to SQLite's default one.
+#![allow(
+    unsafe_code,
+    reason = "SQLite calls these functions by pointers, and they call the real VFS's"
+)]
+
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::{Arc, OnceLock};
+
+use libsqlite3_sys as sqlite;
+use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_syscall_ptr, sqlite3_vfs};
+
+use super::call::{FileKind, Operation};
+use super::file::{self, FileState};
+use super::monitor::{Call, Monitor, take_system_error, watched};
+use super::recording::Event;
+
+/// A symbol of a shared library, as SQLite declares it.
+type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
+
+/// The name under which the VFS is registered, once a process and never as the default; `None` if
+/// SQLite has no VFS to hand on to.
+pub(crate) fn name() -> Option<&'static CStr> {
+    static NAME: OnceLock<Option<&'static CStr>> = OnceLock::new();
+    *NAME.get_or_init(register)
+}
+
+fn register() -> Option<&'static CStr> {
+    static UNIQUE: u8 = 0;
+    // Each copy of this crate in a process has a VFS of its own.
+    let name = CString::new(format!("dflat-{:p}", &raw const UNIQUE)).ok()?;
+    let name: &'static CStr = Box::leak(name.into_boxed_c_str());
+    // SAFETY: The call initialises SQLite if need be. What it gives lives as long as it stays
+    // registered, and a default VFS is never taken away. It is copied here.
+    let (raw, real) = unsafe {
+        let raw = sqlite::sqlite3_vfs_find(ptr::null());
+        (raw, raw.as_ref().copied()?)
+    };
+    let prefix = c_int::try_from(file::PREFIX).ok()?;
+    let shim = sqlite3_vfs {
+        iVersion: real.iVersion.min(3),
+        szOsFile: prefix.checked_add(real.szOsFile)?,
+        mxPathname: real.mxPathname,
+        pNext: ptr::null_mut(),
+        zName: name.as_ptr(),
+        pAppData: raw.cast::<c_void>(),
+        xOpen: Some(open),
+        xDelete: Some(delete),
+        xAccess: Some(access),
+        xFullPathname: Some(full_pathname),
+        xDlOpen: real.xDlOpen.and(Some(dl_open)),
+        xDlError: real.xDlError.and(Some(dl_error)),
+        xDlSym: real.xDlSym.and(Some(dl_sym)),
+        xDlClose: real.xDlClose.and(Some(dl_close)),
+        xRandomness: Some(randomness),
+        xSleep: Some(sleep),
+        xCurrentTime: Some(current_time),
+        xGetLastError: Some(last_error),
+        xCurrentTimeInt64: real.xCurrentTimeInt64.and(Some(current_time_int64)),
+        xSetSystemCall: real.xSetSystemCall.and(Some(set_system_call)),
+        xGetSystemCall: real.xGetSystemCall.and(Some(get_system_call)),
+        xNextSystemCall: real.xNextSystemCall.and(Some(next_system_call)),
+    };
+    // SAFETY: The structure is leaked: it lives, at one place, as long as the process.
+    let code = unsafe { sqlite::sqlite3_vfs_register(Box::leak(Box::new(shim)), 0) };
+    (code == sqlite::SQLITE_OK).then_some(name)
+}
+
+/// The real VFS.
+///
+/// # Safety
+/// `vfs` is the one that [`register`] made.
+unsafe fn real_of(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
+    // SAFETY: `register` put the pointer there, and wrote nothing since.
+    unsafe { (*vfs).pAppData.cast::<sqlite3_vfs>() }
+}
+
+/// Calls a function of the real VFS, or gives `$otherwise` if it has none.
+macro_rules! forward {
+    ($vfs:expr, $function:ident, ($($argument:expr),*), $otherwise:expr) => {{
+        // SAFETY: SQLite calls the functions of a VFS with that VFS, which is ours; the real one is
+        // never taken away, and its functions do not change.
+        let (real, function) = unsafe {
+            let real = real_of($vfs);
+            (real, (*real).$function)
+        };
+        match function {
+            // SAFETY: The arguments are those that SQLite gave us.
+            Some(function) => unsafe { function(real $(, $argument)*) },
+            None => $otherwise,
+        }
+    }};
+}
+
+/// Makes a call on a named file that a monitor, if there is one, counts and may make fail.
+fn run(
+    watched: Option<&(Arc<Monitor>, FileKind)>,
+    operation: Operation,
+    event: Option<&dyn Fn(FileKind) -> Event>,
+    mut perform: impl FnMut() -> c_int,
+) -> c_int {
+    let Some((monitor, kind)) = watched else {
+        return perform();
+    };
+    let recorded = event.map(|event| move |_: usize| event(*kind));
+    let call = Call {
+        kind: *kind,
+        operation,
+        length: 1,
+        event: recorded.as_ref().map(|e| e as &dyn Fn(usize) -> Event),
+    };
+    monitor.run(&call, |done| match done {
+        0 => sqlite::SQLITE_OK,
+        _ => perform(),
+    })
+}
+
+/// # Safety
+/// `name` is NULL or a C string that lives for the call.
+unsafe fn path_of(name: *const c_char) -> Option<PathBuf> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: As the caller promises.
+    let name = unsafe { CStr::from_ptr(name) };
+    #[cfg(unix)]
+    let path = {
+        use std::os::unix::ffi::OsStrExt;
+        Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned()
+    };
+    #[cfg(not(unix))]
+    let path = Path::new(name.to_str().ok()?).to_owned();
+    Some(path)
+}
+
+unsafe extern "C" fn open(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives a name that is NULL or a C string, and as many bytes as `szOsFile` says.
+    let (path, real_file) = unsafe {
+        file::set_closed(file);
+        let real_file = file::real_of(file);
+        // A real VFS need not set this if it fails at once.
+        (*real_file).pMethods = ptr::null();
+        (path_of(name), real_file)
+    };
+    let watched = path.as_deref().and_then(watched);
+    let event = |kind| Event::Open { kind };
+    let perform = || {
+        forward!(
+            vfs,
+            xOpen,
+            (name, real_file, flags, out_flags),
+            sqlite::SQLITE_CANTOPEN
+        )
+    };
+    let mut code = run(watched.as_ref(), Operation::Open, Some(&event), perform);
+    // SAFETY: The real VFS sets the methods of a file that is to be closed.
+    let is_open = unsafe { !(*real_file).pMethods.is_null() };
+    if code == sqlite::SQLITE_OK && !is_open {
+        // A fault that pretends to have opened.
+        code = sqlite::SQLITE_CANTOPEN;
+    }
+    if is_open {
+        let journal = sqlite::SQLITE_OPEN_MAIN_JOURNAL | sqlite::SQLITE_OPEN_WAL;
+        let created = flags & sqlite::SQLITE_OPEN_CREATE != 0 && flags & journal != 0;
+        let (monitor, kind) = match watched {
+            Some((monitor, kind)) => (Some(monitor), kind),
+            None => (None, FileKind::Other),
+        };
+        let state = FileState {
+            kind,
+            monitor,
+            // What SQLite's VFS for Unix does, whether the file was there before or not.
+            syncs_directory: Cell::new(cfg!(unix) && created),
+        };
+        // SAFETY: The real file is open, and ours is not.
+        unsafe { file::set_open(file, state) };
+    }
+    code
+}
+
+unsafe extern "C" fn delete(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    sync_directory: c_int,
+) -> c_int {
+    // SAFETY: SQLite gives a C string.
+    let path = unsafe { path_of(name) };
+    let watched = path.as_deref().and_then(watched);
+    let directory = sync_directory != 0;
+    let event = |kind| Event::Delete { kind, directory };
+    let perform = || {
+        forward!(
+            vfs,
+            xDelete,
+            (name, sync_directory),
+            sqlite::SQLITE_IOERR_DELETE
+        )
+    };
+    let code = run(watched.as_ref(), Operation::Delete, Some(&event), perform);
+    if directory && code == sqlite::SQLITE_OK {
+        // The real VFS did it inside its deletion: counted, and no call of its own.
+        run(watched.as_ref(), Operation::SyncDirectory, None, || {
+            sqlite::SQLITE_OK
+        });
+    }
+    code
+}
+
+unsafe extern "C" fn access(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    flags: c_int,
+    result: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives a C string, and a place for the result.
+    let path = unsafe {
+        *result = 0;
+        path_of(name)
+    };
+    let watched = path.as_deref().and_then(watched);
+    run(watched.as_ref(), Operation::Access, None, || {
+        forward!(
+            vfs,
+            xAccess,
+            (name, flags, result),
+            sqlite::SQLITE_IOERR_ACCESS
+        )
+    })
+}
+
+unsafe extern "C" fn full_pathname(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    length: c_int,
+    result: *mut c_char,
+) -> c_int {
+    forward!(
+        vfs,
+        xFullPathname,
+        (name, length, result),
+        sqlite::SQLITE_CANTOPEN
+    )
+}
+
+unsafe extern "C" fn dl_open(vfs: *mut sqlite3_vfs, name: *const c_char) -> *mut c_void {
+    forward!(vfs, xDlOpen, (name), ptr::null_mut())
+}
+
+unsafe extern "C" fn dl_error(vfs: *mut sqlite3_vfs, length: c_int, message: *mut c_char) {
+    forward!(vfs, xDlError, (length, message), ());
+}
+
+unsafe extern "C" fn dl_sym(
+    vfs: *mut sqlite3_vfs,
+    library: *mut c_void,
+    symbol: *const c_char,
+) -> Symbol {
+    forward!(vfs, xDlSym, (library, symbol), None)
+}
+
+unsafe extern "C" fn dl_close(vfs: *mut sqlite3_vfs, library: *mut c_void) {
+    forward!(vfs, xDlClose, (library), ());
+}
+
+unsafe extern "C" fn randomness(
+    vfs: *mut sqlite3_vfs,
+    length: c_int,
+    result: *mut c_char,
+) -> c_int {
+    forward!(vfs, xRandomness, (length, result), 0)
+}
+
+unsafe extern "C" fn sleep(vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
+    forward!(vfs, xSleep, (microseconds), 0)
+}
+
+unsafe extern "C" fn current_time(vfs: *mut sqlite3_vfs, result: *mut f64) -> c_int {
+    forward!(vfs, xCurrentTime, (result), sqlite::SQLITE_ERROR)
+}
+
+unsafe extern "C" fn last_error(
+    vfs: *mut sqlite3_vfs,
+    length: c_int,
+    message: *mut c_char,
+) -> c_int {
+    if let Some(error) = take_system_error() {
+        return error;
+    }
+    forward!(vfs, xGetLastError, (length, message), 0)
+}
+
+unsafe extern "C" fn current_time_int64(
+    vfs: *mut sqlite3_vfs,
+    result: *mut sqlite3_int64,
+) -> c_int {
+    forward!(vfs, xCurrentTimeInt64, (result), sqlite::SQLITE_ERROR)
+}
+
+unsafe extern "C" fn set_system_call(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    call: sqlite3_syscall_ptr,
+) -> c_int {
+    forward!(vfs, xSetSystemCall, (name, call), sqlite::SQLITE_NOTFOUND)
+}
+
+unsafe extern "C" fn get_system_call(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+) -> sqlite3_syscall_ptr {
+    forward!(vfs, xGetSystemCall, (name), None)
+}
+
+unsafe extern "C" fn next_system_call(vfs: *mut sqlite3_vfs, name: *const c_char) -> *const c_char {
+    forward!(vfs, xNextSystemCall, (name), ptr::null())
+}

@@ -1,0 +1,171 @@
+//! I/O counted: the figures are counts, the same on every machine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::storage::{Backend, CloseOptions, RowWrite, Source, View};
+use dflat_model::{RowId, Table, ValueRef};
+use dflat_sqlite::inject::{self, FaultPlan};
+use dflat_sqlite::{Durability, FileKind, IoReport, Operation, SqliteBackend, SqliteOptions};
+
+use crate::raw::Raw;
+use crate::sample::{INT, begin, ids, snapshot, table_of};
+
+fn open_counted(path: &Path, durability: Durability) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        durability,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+fn plain() -> Table {
+    table_of("plain", &[INT], &[])
+}
+
+/// Inserts objects of 500 bytes, `transactions` times `each` of them.
+fn insert(backend: &Arc<SqliteBackend>, first: i64, transactions: i64, each: i64) {
+    for t in 0..transactions {
+        let mut tx = begin(backend);
+        tx.create(&plain()).unwrap();
+        for key in first + t * each..first + (t + 1) * each {
+            let row = RowWrite {
+                key: Some(&[ValueRef::Int(key)]),
+                payload: &[7; 500],
+                entries: &[],
+            };
+            tx.insert(&plain(), &row).unwrap();
+        }
+        tx.commit().unwrap();
+    }
+}
+
+/// Replaces the payload of the first object, a transaction each.
+fn update(backend: &Arc<SqliteBackend>, transactions: u8) {
+    for t in 0..transactions {
+        let mut tx = begin(backend);
+        let row = RowWrite {
+            key: None,
+            payload: &[t; 500],
+            entries: &[],
+        };
+        tx.update(&plain(), RowId(1), &row).unwrap();
+        tx.commit().unwrap();
+    }
+}
+
+fn spent(backend: &Arc<SqliteBackend>, work: impl FnOnce()) -> IoReport {
+    let before = backend.io_report().unwrap();
+    work();
+    backend.io_report().unwrap().since(&before)
+}
+
+/// Writes, syncs and bytes written.
+fn writing(report: &IoReport) -> (u64, u64, u64) {
+    let bytes = report.bytes(Operation::Write);
+    (report.count(Operation::Write), report.syncs(), bytes)
+}
+
+#[test]
+fn what_is_not_asked_for_is_not_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = SqliteBackend::open(directory.path().join("a.db"), SqliteOptions::default());
+    assert_eq!(backend.unwrap().io_report(), None);
+}
+
+#[test]
+fn opening_and_reading_a_file_writes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open_counted(&path, Durability::Normal);
+    insert(&backend, 0, 1, 10);
+    backend.close(CloseOptions::default()).unwrap();
+    drop(backend);
+
+    let backend = open_counted(&path, Durability::Normal);
+    let mut reader = snapshot(&backend, View::Latest);
+    assert_eq!(ids(&mut *reader, &plain(), Source::Rows).len(), 10);
+    drop(reader);
+    let report = backend.io_report().unwrap();
+    assert_eq!(writing(&report), (0, 0, 0), "{report}");
+    assert_eq!(report.count(Operation::Truncate), 0);
+    assert!(report.count_of(FileKind::Main, Operation::Read) > 0);
+    // One to look at the file's first bytes, one to read.
+    assert_eq!(report.count_of(FileKind::Main, Operation::Open), 2);
+}
+
+#[test]
+fn connections_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 1);
+    for key in 1..20 {
+        insert(&backend, key, 1, 1);
+        ids(
+            &mut *snapshot(&backend, View::Latest),
+            &plain(),
+            Source::Rows,
+        );
+    }
+    let report = backend.io_report().unwrap();
+    // A writer and a reader.
+    assert_eq!(report.count_of(FileKind::Main, Operation::Open), 2);
+}
+
+/// Figures C2 and C9. An update of a payload changes one page. An insert changes three: that of the
+/// row, of the key and of the last row id.
+#[test]
+fn small_commits_cost_what_they_must() {
+    for (durability, syncs) in [(Durability::Normal, 0), (Durability::Full, 4)] {
+        let directory = tempfile::tempdir().unwrap();
+        let backend = open_counted(&directory.path().join("a.db"), durability);
+        insert(&backend, 0, 4, 1);
+        let updates = spent(&backend, || update(&backend, 4));
+        assert_eq!(writing(&updates), (8, syncs, 4 * 4120), "{updates}");
+        assert_eq!((updates.commits, updates.changes), (4, 4));
+        assert_eq!(updates.logical_bytes, 4 * 500);
+        let inserts = spent(&backend, || insert(&backend, 4, 4, 1));
+        assert_eq!(writing(&inserts), (24, syncs, 12 * 4120), "{inserts}");
+    }
+}
+
+/// The reference of figure C2: the same in rollback-journal mode, by a plain connection.
+#[test]
+fn a_rollback_journal_costs_five_times_as_much() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let mut raw = Raw::open_by(&path, inject::vfs_name());
+    raw.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, p BLOB)");
+    let before = plan.report();
+    for id in 0..4 {
+        raw.execute(&format!("INSERT INTO t VALUES ({id}, zeroblob(500))"));
+    }
+    let report = plan.report().since(&before);
+    let (writes, syncs, bytes) = writing(&report);
+    assert_eq!((writes, syncs, bytes / 1024), (40, 16, 66), "{report}");
+    assert_eq!(report.count_of(FileKind::Journal, Operation::Delete), 4);
+}
+
+/// Figure C3.
+#[test]
+fn changes_in_one_transaction_share_their_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 1);
+    let mut tx = begin(&backend);
+    let report = spent(&backend, || {
+        for key in 1..101 {
+            let row = RowWrite {
+                key: Some(&[ValueRef::Int(key)]),
+                payload: &[7; 50],
+                entries: &[],
+            };
+            tx.insert(&plain(), &row).unwrap();
+        }
+        tx.commit().unwrap();
+    });
+    let (writes, syncs, bytes) = writing(&report);
+    assert!(writes <= 20 && syncs == 0 && bytes <= 40 << 10, "{report}");
+}
