@@ -13,6 +13,7 @@
 
 pub mod conformance;
 pub mod fixture;
+pub mod lower;
 pub mod model;
 pub mod random;
 pub mod workload;

@@ -1,1 +1,366 @@
-//! x
+//! Random operations on a workspace and on the model, which must agree after each.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use dflat::{ChangeRequest, ErrorKind, FetchedResult, Object, Subscription, TransactionContext};
+use dflat::{UpdatedObject, Workspace};
+
+use crate::fixture::{Fixture, Open, bounded};
+use crate::lower;
+use crate::model::{Cell, Condition, Effect, Model, Operator, Path, Question, Refusal, same};
+use crate::random::Random;
+use crate::schema::{Body, Level, Note, Photo, Point, Sample, SampleData};
+
+const TEXTS: [&str; 7] = ["", "a", "a\0", "b", "é", "文字", "z"];
+const REALS: [f64; 8] = [
+    0.0,
+    -0.0,
+    1.5,
+    -2.5,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    9_007_199_254_740_992.0,
+];
+const WIDES: [u64; 6] = [0, 1, 7, (1 << 63) - 1, 1 << 63, u64::MAX];
+const LEVELS: [Level; 3] = Level::ALL;
+
+/// How many transactions a seed runs.
+const TRANSACTIONS: usize = 25;
+
+/// Runs the seeds that failed before, then new ones until the time is over: `DFLAT_WORKLOAD_SECONDS`,
+/// or 3 seconds.
+///
+/// # Panics
+/// With the seed, if the workspace and the model disagree. Keep the seed in `tests/seeds.txt`.
+pub fn run(open: Open, kept: &str) {
+    let seconds = std::env::var("DFLAT_WORKLOAD_SECONDS");
+    let seconds = seconds.ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let lines = kept
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim());
+    for seed in lines.filter(|line| !line.is_empty()) {
+        run_seed(open, seed.parse().unwrap());
+    }
+    for seed in 1.. {
+        run_seed(open, seed);
+        if Instant::now() > end {
+            break;
+        }
+    }
+}
+
+/// Runs one seed.
+pub fn run_seed(open: Open, seed: u64) {
+    struct Told(u64);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!(
+                    "the workload failed with seed {}: keep it in tests/seeds.txt",
+                    self.0
+                );
+            }
+        }
+    }
+    let _told = Told(seed);
+    bounded(move || Run::new(open, seed).all());
+}
+
+struct Run {
+    workspace: Fixture,
+    model: Model,
+    random: Random,
+    live: Vec<Live>,
+}
+
+/// A query that is followed, and the latest result that was told.
+struct Live {
+    question: Question,
+    latest: Arc<Mutex<Option<FetchedResult<Sample>>>>,
+    subscription: Subscription,
+}
+
+/// One change of a transaction.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(SampleData),
+    Update(i32, SampleData),
+    Upsert(SampleData),
+    Delete(i32),
+}
+
+impl Run {
+    fn new(open: Open, seed: u64) -> Self {
+        Self {
+            workspace: open(),
+            model: Model::default(),
+            random: Random::new(seed),
+            live: Vec::new(),
+        }
+    }
+
+    fn all(mut self) {
+        for _ in 0..TRANSACTIONS {
+            if self.live.len() < 6 && self.random.one_in(2) {
+                self.follow();
+            } else if self.random.one_in(8) && !self.live.is_empty() {
+                let place = self.random.below(self.live.len());
+                self.live.swap_remove(place).subscription.cancel();
+            }
+            self.transaction();
+            for _ in 0..4 {
+                let question = question(&mut self.random);
+                let found = lower::fetch(self.workspace.fetch(), &question)
+                    .all()
+                    .unwrap();
+                agree(&found, &self.model.ask(&question), &question);
+            }
+            self.check_live();
+        }
+        self.workspace.shutdown().unwrap();
+    }
+
+    fn follow(&mut self) {
+        let question = question(&mut self.random);
+        let latest = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&latest);
+        let told = move |result: dflat::Result<FetchedResult<Sample>>| {
+            *slot.lock().unwrap() = Some(result.unwrap());
+        };
+        let query = lower::fetch(self.workspace.fetch(), &question);
+        let subscription = if self.random.one_in(2) {
+            self.workspace.subscribe(query, told).unwrap()
+        } else {
+            let fetched = query.all().unwrap();
+            *latest.lock().unwrap() = Some(fetched.clone());
+            self.workspace.subscribe(&fetched, told).unwrap()
+        };
+        self.live.push(Live {
+            question,
+            latest,
+            subscription,
+        });
+        self.workspace.settle::<Sample>();
+        self.check_live();
+    }
+
+    /// A live result equals the model's answer and a fresh fetch, row ids included.
+    fn check_live(&self) {
+        for live in &self.live {
+            let latest = live.latest.lock().unwrap().clone().unwrap();
+            agree(&latest, &self.model.ask(&live.question), &live.question);
+            let fresh = lower::fetch(self.workspace.fetch(), &live.question)
+                .all()
+                .unwrap();
+            let row_ids = |found: &FetchedResult<Sample>| -> Vec<_> {
+                found.iter().map(Object::row_id).collect()
+            };
+            assert_eq!(row_ids(&latest), row_ids(&fresh), "{:?}", live.question);
+        }
+    }
+
+    fn transaction(&mut self) {
+        let random = &mut self.random;
+        let steps: Vec<Step> = (0..1 + random.below(8)).map(|_| step(random)).collect();
+        let asked: Vec<Question> = (0..2).map(|_| question(random)).collect();
+        let aborts = random.one_in(6);
+        let mut model = self.model.clone();
+        let inside: Workspace = (*self.workspace).clone();
+        let handle = self.workspace.perform_changes([Sample::TABLE], move |tx| {
+            for step in steps {
+                let expected = on_model(&mut model, step.clone());
+                let found = on_workspace(tx, step.clone());
+                assert_eq!(found, expected, "{step:?}");
+            }
+            for question in asked {
+                let found = lower::fetch(tx.fetch(), &question).all()?;
+                agree(&found, &model.ask(&question), &question);
+                let found = lower::fetch(inside.fetch(), &question).all()?;
+                agree(&found, &model.ask(&question), &question);
+            }
+            if aborts {
+                tx.abort();
+            }
+            Ok(model)
+        });
+        match handle.wait() {
+            Ok(model) => self.model = model,
+            Err(error) => {
+                assert!(aborts && error.kind() == ErrorKind::Aborted, "{error:?}");
+            }
+        }
+    }
+}
+
+fn on_model(model: &mut Model, step: Step) -> Result<Effect, Refusal> {
+    match step {
+        Step::Insert(data) => model.insert(data),
+        Step::Update(id, data) => model.update(id, data),
+        Step::Upsert(data) => model.upsert(data),
+        Step::Delete(id) => model.delete(id),
+    }
+}
+
+fn on_workspace(tx: &TransactionContext, step: Step) -> Result<Effect, Refusal> {
+    let request = match step {
+        Step::Insert(data) => ChangeRequest::creation(data),
+        Step::Upsert(data) => ChangeRequest::upsert(data),
+        Step::Update(id, data) => {
+            let object = tx.get::<Sample>(id).unwrap().ok_or(Refusal::Missing)?;
+            let mut request = ChangeRequest::change(tx, &object).unwrap().unwrap();
+            *request = data;
+            request
+        }
+        Step::Delete(id) => {
+            let object = tx.get::<Sample>(id).unwrap().ok_or(Refusal::Missing)?;
+            ChangeRequest::deletion(tx, &object).unwrap().unwrap()
+        }
+    };
+    match tx.submit::<Sample>(request) {
+        Ok(UpdatedObject::Inserted(_)) => Ok(Effect::Inserted),
+        Ok(UpdatedObject::Updated(_)) => Ok(Effect::Updated),
+        Ok(UpdatedObject::Identity(_)) => Ok(Effect::Identity),
+        Ok(UpdatedObject::Deleted(_)) => Ok(Effect::Deleted),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Refusal::Exists),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn agree(found: &[Sample], expected: &[&SampleData], question: &Question) {
+    let found: Vec<SampleData> = found.iter().map(Object::to_data).collect();
+    let ids = |ids: &mut dyn Iterator<Item = i32>| ids.collect::<Vec<_>>();
+    assert_eq!(
+        ids(&mut found.iter().map(|data| data.id)),
+        ids(&mut expected.iter().map(|data| data.id)),
+        "{question:?}"
+    );
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(same(found, expected), "{found:?} is not {expected:?}");
+    }
+}
+
+fn step(random: &mut Random) -> Step {
+    let id = small(random);
+    match random.below(8) {
+        0..3 => Step::Insert(sample(random)),
+        3..5 => {
+            let mut data = sample(random);
+            if !random.one_in(4) {
+                data.id = id;
+            }
+            Step::Update(id, data)
+        }
+        5..7 => Step::Upsert(sample(random)),
+        _ => Step::Delete(id),
+    }
+}
+
+/// A number of a few, so that they meet.
+fn small(random: &mut Random) -> i32 {
+    i32::try_from(random.below(16)).unwrap() - 4
+}
+
+fn some_text(random: &mut Random) -> Option<String> {
+    (!random.one_in(3)).then(|| (*random.pick(&TEXTS)).to_owned())
+}
+
+fn point(random: &mut Random) -> Point {
+    Point {
+        x: small(random),
+        y: *random.pick(&REALS) as f32,
+    }
+}
+
+fn body(random: &mut Random) -> Option<Body> {
+    match random.below(5) {
+        0 => Some(Body::Note(Note {
+            text: some_text(random),
+            stars: small(random),
+        })),
+        1 | 2 => Some(Body::Photo(Photo {
+            url: some_text(random),
+            bytes: *random.pick(&WIDES),
+        })),
+        3 => Some(Body::Spot(point(random))),
+        _ => None,
+    }
+}
+
+fn sample(random: &mut Random) -> SampleData {
+    SampleData {
+        id: small(random),
+        rank: small(random),
+        size: small(random),
+        name: some_text(random),
+        nick: some_text(random),
+        code: random.one_in(3).then(|| small(random).to_string()),
+        weight: *random.pick(&REALS),
+        mass: *random.pick(&REALS),
+        wide: *random.pick(&WIDES),
+        flag: random.one_in(2),
+        level: *random.pick(&LEVELS),
+        maybe: (!random.one_in(3)).then(|| small(random)),
+        body: body(random),
+        point: (!random.one_in(3)).then(|| point(random)),
+    }
+}
+
+fn question(random: &mut Random) -> Question {
+    let order = (0..random.below(3)).map(|_| (*random.pick(&Path::ALL), random.one_in(2)));
+    let order = order.collect();
+    Question {
+        condition: (!random.one_in(8)).then(|| condition(random, 3)),
+        order,
+        limit: random.one_in(3).then(|| random.below(6)),
+    }
+}
+
+fn condition(random: &mut Random, depth: usize) -> Condition {
+    let kind = if depth == 0 {
+        random.below(5)
+    } else {
+        random.below(10)
+    };
+    let inner = |random: &mut Random| Box::new(condition(random, depth - 1));
+    match kind {
+        0..3 => {
+            let path = *random.pick(&Path::ALL);
+            Condition::Compare(path, operator(random), cell(random, path))
+        }
+        3 => {
+            let path = *random.pick(&Path::ALL);
+            let values = (0..random.below(5)).map(|_| cell(random, path)).collect();
+            Condition::In(path, values)
+        }
+        4 => Condition::IsNull(*random.pick(&Path::ALL)),
+        5..8 => Condition::And(inner(random), inner(random)),
+        8 => Condition::Or(inner(random), inner(random)),
+        _ => Condition::Not(inner(random)),
+    }
+}
+
+fn operator(random: &mut Random) -> Operator {
+    use Operator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+    *random.pick(&[Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual])
+}
+
+/// A value to compare a field with: one that it may have.
+fn cell(random: &mut Random, path: Path) -> Cell {
+    loop {
+        let mut data = sample(random);
+        if matches!(path, Path::NoteText | Path::NoteStars) {
+            data.body = Some(Body::Note(Note {
+                text: some_text(random),
+                stars: small(random),
+            }));
+        }
+        let cell = path.of(&data);
+        // Only a float can be compared with no value: NaN.
+        if cell != Cell::Missing || matches!(path, Path::Weight | Path::Mass) {
+            return cell;
+        }
+    }
+}

@@ -2,3 +2,5 @@
 
 dflat_testkit::conformance!(memory, dflat_testkit::fixture::Fixture::memory);
 dflat_testkit::conformance!(sqlite, dflat_testkit::fixture::Fixture::sqlite);
+
+mod workload;
