@@ -1,6 +1,9 @@
-//! The laws and workloads on every backend, and files that others wrote.
+//! The laws and workloads on every backend, files that the original wrote, and files that nobody should
+//! have written.
+
+mod fixtures;
+mod original;
+mod workload;
 
 dflat_testkit::conformance!(memory, dflat_testkit::fixture::Fixture::memory);
 dflat_testkit::conformance!(sqlite, dflat_testkit::fixture::Fixture::sqlite);
-
-mod workload;
