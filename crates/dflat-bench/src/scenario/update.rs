@@ -10,7 +10,7 @@ use crate::workload::{BenchDoc, BenchDocData, Doc};
 use crate::{Result, check};
 
 /// Runs that each wait for the device once an object.
-const FULL_RUNS_MAX: usize = 3;
+const FULL_RUNS_MAX: usize = 9;
 
 /// Fetches all objects, changes and writes each, in one transaction.
 pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result<Report> {
