@@ -1,0 +1,151 @@
+//! Real data: the packages of this workspace as `cargo metadata` tells them, stored, queried and
+//! watched.
+#![allow(clippy::print_stdout, reason = "the example tells what happens")]
+
+use std::sync::mpsc;
+use std::time::Instant;
+
+use dflat::{FetchedResult, Predicate, Result, Workspace};
+
+mod metadata;
+
+mod schema {
+    include!(concat!(env!("OUT_DIR"), "/packages.rs"));
+}
+
+use schema::cargo::{
+    Library, Local, Package, PackageChangeRequest, PackageData, Registry, SourceRef, TargetRef,
+};
+
+fn main() -> Result<()> {
+    let packages = metadata::packages()?;
+    let total = packages.len();
+    let directory = tempfile::tempdir().map_err(dflat::Error::user)?;
+    let workspace = Workspace::open(directory.path().join("packages.db"))?;
+
+    let started = Instant::now();
+    store(&workspace, packages)?;
+    println!("stored {total} packages in {:?}", started.elapsed());
+
+    query(&workspace, total)?;
+    watch(&workspace)
+}
+
+fn store(workspace: &Workspace, packages: Vec<PackageData>) -> Result<()> {
+    let stored = workspace.perform_changes([Package::TABLE], move |tx| {
+        for package in packages {
+            tx.submit(PackageChangeRequest::creation(package))?;
+        }
+        Ok(())
+    });
+    stored.wait()
+}
+
+/// Runs a few queries and tells what each took.
+fn query(workspace: &Workspace, total: usize) -> Result<()> {
+    let mine = timed("by key", || {
+        let version = env!("CARGO_PKG_VERSION");
+        workspace.get::<Package>(("dflat", "0.1.0")).map(|found| {
+            assert!(workspace.get::<Package>(("dflat", version)).is_ok_and(|none| none.is_none()));
+            found.into_iter().collect::<Vec<_>>()
+        })
+    })?;
+    assert!(matches!(mine[0].source(), Some(SourceRef::Local(_))));
+
+    let find = |what: &str, predicate: Predicate<Package>| {
+        timed(what, || workspace.fetch::<Package>().filter(predicate).all())
+    };
+    let mit = find("by index: license", Package::LICENSE.eq("MIT OR Apache-2.0"))?;
+    assert!(mit.iter().all(|package| package.license() == Some("MIT OR Apache-2.0")));
+    let local = find("by index: source", Package::SOURCE.matches::<Local>())?;
+    let elsewhere = find("by index: source", Package::SOURCE.matches::<Registry>())?;
+    assert_eq!(local.len() + elsewhere.len(), total);
+    let recent = find("by scan: edition", Package::EDITION.ge(2021))?;
+    let older = find("by scan: edition", Package::EDITION.lt(2021))?;
+    assert_eq!(recent.len() + older.len(), total);
+    let unlicensed = find("by scan: no description", Package::DESCRIPTION.is_null())?;
+    assert!(unlicensed.iter().all(|package| package.description().is_none()));
+
+    let largest = timed("ordered, limited", || {
+        let query = workspace.fetch::<Package>();
+        query.order_by(Package::DEPENDENCY_COUNT.descending()).limit(5).all()
+    })?;
+    for package in &largest {
+        let libraries = package.targets().iter().flatten();
+        let libraries = libraries.filter(|t| matches!(t, TargetRef::Library(_))).count();
+        println!(
+            "    {} {}: {} dependencies, {} features, {libraries} library",
+            package.name(),
+            package.version(),
+            package.dependencies().len(),
+            package.features().len(),
+        );
+    }
+    assert!(largest.windows(2).all(|p| p[0].dependency_count() >= p[1].dependency_count()));
+    let expected = Library { proc_macro: true };
+    let macros = timed("by scan: everything", || workspace.fetch::<Package>().all())?;
+    let is_macro = |package: &Package| {
+        package.targets().iter().flatten().any(|target| match target {
+            TargetRef::Library(library) => library.proc_macro() == expected.proc_macro,
+            _ => false,
+        })
+    };
+    println!("    {} of them have procedural macros", macros.iter().filter(|p| is_macro(p)).count());
+    Ok(())
+}
+
+fn timed<R: AsRef<[Package]>>(what: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    let started = Instant::now();
+    let found = run()?;
+    println!("{what}: {} rows in {:?}", found.as_ref().len(), started.elapsed());
+    Ok(found)
+}
+
+/// Watches the most viewed packages while views are counted.
+fn watch(workspace: &Workspace) -> Result<()> {
+    let (send, deliveries) = mpsc::channel();
+    let popular = workspace
+        .fetch::<Package>()
+        .filter(Package::VIEWS.gt(0))
+        .order_by(Package::VIEWS.descending())
+        .limit(3);
+    let subscription = workspace.subscribe(popular, move |popular| {
+        // The receiver lives as long as the subscription.
+        let _ = send.send(popular);
+    })?;
+    let next = |expected: &[&str]| -> Result<()> {
+        let Ok(popular) = deliveries.recv() else { unreachable!("the subscription lives") };
+        let popular: FetchedResult<Package> = popular?;
+        let names: Vec<_> = popular.iter().map(Package::name).collect();
+        println!("  most viewed: {names:?}");
+        assert_eq!(names, expected);
+        Ok(())
+    };
+    next(&[])?;
+    let steps: [(&str, u64, &[&str]); 4] = [
+        ("dflat", 2, &["dflat"]),
+        ("dflat-engine", 5, &["dflat-engine", "dflat"]),
+        ("dflat-model", 1, &["dflat-engine", "dflat", "dflat-model"]),
+        ("dflat-sqlite", 3, &["dflat-engine", "dflat-sqlite", "dflat"]),
+    ];
+    for (name, views, expected) in steps {
+        println!("{views} views of {name}");
+        view(workspace, name, views)?;
+        next(expected)?;
+    }
+    subscription.cancel();
+    workspace.shutdown()
+}
+
+fn view(workspace: &Workspace, name: &'static str, views: u64) -> Result<()> {
+    let changed = workspace.perform_changes([Package::TABLE], move |tx| {
+        for package in &tx.fetch::<Package>().filter(Package::NAME.eq(name)).all()? {
+            if let Some(mut request) = PackageChangeRequest::change(tx, package)? {
+                request.views += views;
+                tx.submit(request)?;
+            }
+        }
+        Ok(())
+    });
+    changed.wait()
+}
