@@ -49,6 +49,10 @@ pub(crate) enum Control {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
+    /// The same for what several writes did.
+    OuterSavepoint,
+    RollbackToOuter,
+    ReleaseOuter,
     /// Reads, so that a transaction that has begun stands on the state of this moment.
     Touch,
     /// Whether a table or view has a name.
@@ -69,6 +73,9 @@ impl Control {
             Self::Savepoint => "SAVEPOINT dflat_write",
             Self::RollbackToSavepoint => "ROLLBACK TO dflat_write",
             Self::ReleaseSavepoint => "RELEASE dflat_write",
+            Self::OuterSavepoint => "SAVEPOINT dflat_member",
+            Self::RollbackToOuter => "ROLLBACK TO dflat_member",
+            Self::ReleaseOuter => "RELEASE dflat_member",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
@@ -204,7 +211,7 @@ impl Session {
             || (self.control(Control::Rollback).is_ok() && self.connection.is_autocommit())
     }
 
-    fn forget_created(&mut self) {
+    pub(crate) fn forget_created(&mut self) {
         for entry in &mut self.tables {
             entry.created = false;
         }

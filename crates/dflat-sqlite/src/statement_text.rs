@@ -20,6 +20,8 @@ pub(crate) enum Operation {
     IndexState(usize),
     /// Adds a row.
     Insert,
+    /// Adds a row with a row id.
+    InsertWithId,
     /// Replaces a payload.
     UpdatePayload,
     /// Replaces a key and a payload.
@@ -56,6 +58,11 @@ impl Operation {
                 let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
                 let columns = key_columns.join(", ");
                 format!("INSERT INTO {main} ({columns}, p) VALUES ({marks}?)")
+            }
+            Self::InsertWithId => {
+                let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
+                let columns = key_columns.join(", ");
+                format!("INSERT INTO {main} ({columns}, p, rowid) VALUES ({marks}?, ?)")
             }
             Self::UpdatePayload => format!("UPDATE {main} SET p = ? WHERE rowid = ?"),
             Self::UpdateRow => {

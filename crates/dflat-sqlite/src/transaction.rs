@@ -92,6 +92,16 @@ impl SqliteTransaction {
         outcome
     }
 
+    /// Sets or ends a savepoint; an error loses the transaction.
+    fn mark(&mut self, control: Control) -> Result<()> {
+        self.write(|session| {
+            let path = Arc::clone(&session.path);
+            session
+                .control(control)
+                .map_err(|fault| fault.error(format_args!("cannot write {}", path.display())))
+        })
+    }
+
     /// Gives the connection back, unless it failed.
     fn release(&mut self) {
         if let Some(mut session) = self.session.take() {
@@ -215,6 +225,45 @@ impl WriteTransaction for SqliteTransaction {
             let entry = session.enter(table);
             session.put_entries(table, entry, row_id, std::slice::from_ref(index_entry))
         })
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let Some(key) = row.key else {
+            return Err(bad_argument(table, "an insert has no key"));
+        };
+        check_arguments(table, row)?;
+        self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let params = key.iter().copied().map(Param::Value);
+                let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
+                session
+                    .run(entry, Operation::InsertWithId, params)
+                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                session.put_entries(table, entry, row_id, row.entries)
+            })
+        })
+    }
+
+    fn set_savepoint(&mut self) -> Result<()> {
+        self.mark(Control::OuterSavepoint)
+    }
+
+    fn release_savepoint(&mut self) -> Result<()> {
+        self.mark(Control::ReleaseOuter)
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<()> {
+        self.mark(Control::RollbackToOuter)?;
+        if let Some(session) = &mut self.session {
+            // Tables may have been created since.
+            session.forget_created();
+        }
+        self.mark(Control::ReleaseOuter)
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {

@@ -4,27 +4,24 @@ mod read;
 mod subscribe;
 
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::Table;
 
 use crate::callback;
-use crate::change_set::ChangeSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::Registry;
 use crate::storage::{Backend, CloseOptions};
-use crate::transaction::{Concurrency, Scheduler, Transaction};
+pub use crate::transaction::Completion;
+use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler, Transaction};
 
 pub use read::EngineSnapshot;
-use read::SnapshotCell;
+use read::{Reader, SnapshotCell};
 pub use subscribe::Known;
 
 /// What a transaction does; on a thread of the engine.
 pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
-
-/// What follows a transaction or a shutdown.
-pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// An engine on one backend; clones share it.
 #[derive(Clone)]
@@ -33,13 +30,10 @@ pub struct Engine {
 }
 
 struct Inner {
-    backend: Arc<dyn Backend>,
+    reader: Reader,
+    groups: Groups,
     scheduler: Scheduler,
     registry: Arc<Registry>,
-    /// The number given to the latest transaction that went to commit.
-    assigned: AtomicU64,
-    /// The latest commit that is known to be done.
-    committed: AtomicU64,
     closed: AtomicBool,
     snapshots: Mutex<Vec<std::sync::Weak<SnapshotCell>>>,
 }
@@ -67,12 +61,18 @@ impl Engine {
     /// An engine on a backend, which nobody else uses.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
+        let reader = Reader::new(Arc::clone(&backend));
+        let registry: Arc<Registry> = Arc::default();
+        let deliver = deliverer(reader.clone(), Arc::clone(&registry));
+        let groups = Groups::new(backend, Arc::clone(&reader.committed), deliver);
+        let settling = groups.clone();
+        let after_job = Box::new(move |more| settling.settle(more));
+        let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);
         let inner = Inner {
-            backend,
-            scheduler: Scheduler::new(options.concurrency, options.threads_max),
-            registry: Arc::default(),
-            assigned: AtomicU64::new(0),
-            committed: AtomicU64::new(0),
+            reader,
+            groups,
+            scheduler,
+            registry,
             closed: AtomicBool::new(false),
             snapshots: Mutex::default(),
         };
@@ -96,15 +96,12 @@ impl Engine {
         let engine = self.clone();
         let names: Vec<Table> = tables.clone();
         let job = Box::new(move || {
-            let outcome = engine.run(tables, handler);
             let taken = complete
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                // A panic in a completion has nobody to go to; the transaction is done all the
-                // same.
-                let _ = callback::run("a completion", || completion(outcome));
+                engine.run(tables, handler, completion);
             }
         });
         let names = names.iter().map(|table| table.name.as_ref());
@@ -119,36 +116,13 @@ impl Engine {
         }
     }
 
-    /// Runs a transaction that has its turn, and tells the subscribers.
-    fn run(&self, tables: Vec<Table>, handler: Handler) -> Result<()> {
-        let transaction = Rc::new(Transaction::new(
-            Arc::clone(&self.inner.backend),
-            tables,
-            self.committed(),
-        ));
+    /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
+    fn run(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
+        let transaction = Rc::new(Transaction::new(self.inner.groups.clone(), tables));
         let handled = callback::run("a transaction's handler", || {
             transaction.enter(|transaction| handler(transaction))
         });
-        let next_seq = || CommitSeq(self.inner.assigned.fetch_add(1, Ordering::AcqRel) + 1);
-        let changes = transaction.finish(handled.and_then(|outcome| outcome), next_seq)?;
-        if let Some(changes) = changes {
-            self.publish(&changes);
-        }
-        Ok(())
-    }
-
-    fn publish(&self, changes: &ChangeSet) {
-        self.inner
-            .committed
-            .fetch_max(changes.seq.0, Ordering::AcqRel);
-        self.inner
-            .registry
-            .publish(changes, |table, query| self.fetch(table, query));
-    }
-
-    /// The latest commit that is known to be done.
-    fn committed(&self) -> CommitSeq {
-        CommitSeq(self.inner.committed.load(Ordering::Acquire))
+        transaction.finish(handled.and_then(|outcome| outcome), completion);
     }
 
     /// Finishes the transactions queued so far, then gives every resource back. Everything called
@@ -160,9 +134,10 @@ impl Engine {
         callback::forbid_blocking("wait for the shutdown")?;
         self.inner.closed.store(true, Ordering::Release);
         self.inner.scheduler.close();
+        self.inner.groups.close();
         self.inner.registry.close();
         self.release_snapshots();
-        self.inner.backend.close(options)
+        self.inner.reader.backend.close(options)
     }
 
     /// As [`Engine::shutdown`], without waiting: `completion` is called on a thread of its own.
@@ -200,6 +175,27 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What is done with each transaction that has ended: subscribers are told, then its completion.
+fn deliverer(
+    reader: Reader,
+    registry: Arc<Registry>,
+) -> Box<dyn Fn(Acknowledgement) + Send + Sync> {
+    Box::new(
+        move |Acknowledgement {
+                  outcome,
+                  completion,
+              }| {
+            let outcome = outcome.map(|changes| {
+                if let Some(changes) = changes {
+                    registry.publish(&changes, |table, query| reader.fetch(table, query));
+                }
+            });
+            // A panic in a completion has nobody to go to; the transaction is done all the same.
+            let _ = callback::run("a completion", || completion(outcome));
+        },
+    )
 }
 
 fn shut_down(operation: &str) -> Error {

@@ -1,5 +1,6 @@
 //! Reading: on the caller's thread, from the latest commit, a snapshot, or the current transaction.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dflat_model::{CommitSeq, Query, Table, Value};
@@ -8,8 +9,47 @@ use super::{Engine, shut_down};
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
-use crate::storage::{Snapshot, View};
+use crate::storage::{Backend, Snapshot, View};
 use crate::transaction;
+
+/// What reads the committed state.
+#[derive(Clone)]
+pub(super) struct Reader {
+    pub(super) backend: Arc<dyn Backend>,
+    /// The latest commit that is done.
+    pub(super) committed: Arc<AtomicU64>,
+}
+
+impl Reader {
+    pub(super) fn new(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
+            committed: Arc::default(),
+        }
+    }
+
+    pub(super) fn committed(&self) -> CommitSeq {
+        CommitSeq(self.committed.load(Ordering::Acquire))
+    }
+
+    pub(super) fn snapshot(&self, view: View) -> Result<Box<dyn Snapshot>> {
+        Arc::clone(&self.backend).snapshot(view)
+    }
+
+    pub(super) fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+        // Order: the number is read first, so that it can only be too small.
+        let seq = self.committed();
+        let mut snapshot = self.snapshot(fetch::view_for(table, query))?;
+        let objects = fetch::fetch(snapshot.as_mut(), table, query, seq)?;
+        Ok(Fetched { objects, seq })
+    }
+
+    pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        let seq = self.committed();
+        let mut snapshot = self.snapshot(View::Latest)?;
+        fetch::get(snapshot.as_mut(), table, key, seq)
+    }
+}
 
 impl Engine {
     /// Fetches the objects of a query. On a handler's thread this reads what its transaction sees.
@@ -18,18 +58,15 @@ impl Engine {
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as
     /// [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        if let Some(transaction) = transaction::current(&self.inner.backend) {
+        let reader = &self.inner.reader;
+        if let Some(transaction) = transaction::current(&reader.backend) {
             let objects = transaction.fetch(table, query)?;
             return Ok(Fetched {
                 objects,
                 seq: CommitSeq::default(),
             });
         }
-        // A shutdown in progress still lets the queued transactions' subscribers be told.
-        let seq = self.committed();
-        let mut snapshot = self.snapshot_of(fetch::view_for(table, query))?;
-        let objects = fetch::fetch(snapshot.as_mut(), table, query, seq)?;
-        Ok(Fetched { objects, seq })
+        reader.fetch(table, query)
     }
 
     /// Fetches the object with a primary key. On a handler's thread this reads what its transaction
@@ -38,12 +75,11 @@ impl Engine {
     /// # Errors
     /// As [`Engine::fetch`].
     pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        if let Some(transaction) = transaction::current(&self.inner.backend) {
-            return transaction.get(table, key);
+        let reader = &self.inner.reader;
+        match transaction::current(&reader.backend) {
+            Some(transaction) => transaction.get(table, key),
+            None => reader.get(table, key),
         }
-        let seq = self.committed();
-        let mut snapshot = self.snapshot_of(View::Latest)?;
-        fetch::get(snapshot.as_mut(), table, key, seq)
     }
 
     /// A view on the state as of now.
@@ -62,7 +98,7 @@ impl Engine {
     /// As [`Engine::fetch`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
         self.refuse_if_closed("take a snapshot")?;
-        let reader = self.snapshot_of(View::Pinned)?;
+        let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell {
             reader: Mutex::new(Some(Pinning { reader, seq: None })),
         });
@@ -77,10 +113,6 @@ impl Engine {
             cell,
             engine: self.clone(),
         })
-    }
-
-    pub(super) fn snapshot_of(&self, view: View) -> Result<Box<dyn Snapshot>> {
-        Arc::clone(&self.inner.backend).snapshot(view)
     }
 
     /// Ends all snapshots that are still held, so that closing need not wait for their owners.
@@ -147,7 +179,9 @@ impl EngineSnapshot {
         let Some(pinning) = cell.as_mut() else {
             return Err(shut_down("fetch"));
         };
-        let seq = *pinning.seq.get_or_insert_with(|| self.engine.committed());
+        let seq = *pinning
+            .seq
+            .get_or_insert_with(|| self.engine.inner.reader.committed());
         read(pinning.reader.as_mut(), seq)
     }
 }

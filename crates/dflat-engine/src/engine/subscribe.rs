@@ -35,12 +35,13 @@ impl Engine {
         let (id, subscription) = self.inner.registry.subscription(table, &callback);
         let (engine, known, of) = (self.clone(), object.clone(), table.clone());
         let register = move || {
-            let registry = &engine.inner.registry;
+            let (registry, reader) = (&engine.inner.registry, &engine.inner.reader);
+            engine.inner.groups.flush(&of);
             let latest = if is_current(&known, registry.changed(&of)) {
                 Ok(Some(known.clone()))
             } else {
-                engine.snapshot_of(View::Latest).and_then(|mut snapshot| {
-                    fetch::find(snapshot.as_mut(), &of, known.row_id(), engine.committed())
+                reader.snapshot(View::Latest).and_then(|mut snapshot| {
+                    fetch::find(snapshot.as_mut(), &of, known.row_id(), reader.committed())
                 })
             };
             // What can't be read now is followed from what is known.
@@ -66,7 +67,8 @@ impl Engine {
         let (id, subscription) = self.inner.registry.subscription(table, &callback);
         let (engine, of, query) = (self.clone(), table.clone(), query.clone());
         let register = move || {
-            let registry = &engine.inner.registry;
+            let (registry, reader) = (&engine.inner.registry, &engine.inner.reader);
+            engine.inner.groups.flush(&of);
             let changed = registry.changed(&of);
             let known = match known {
                 Known::Result(fetched) => Some(fetched),
@@ -77,7 +79,7 @@ impl Engine {
                 .filter(|known| known.seq.0 > 0 && known.seq >= changed);
             let latest = match current {
                 Some(known) => Ok(known.clone()),
-                None => engine.fetch(&of, &query),
+                None => reader.fetch(&of, &query),
             };
             registry.add_result(id, (&of, &query), known.as_ref(), latest, &callback);
         };

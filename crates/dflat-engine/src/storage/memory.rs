@@ -152,6 +152,7 @@ impl Backend for MemoryBackend {
         Ok(Box::new(MemoryTransaction {
             backend: self,
             state,
+            savepoint: None,
         }))
     }
 
@@ -212,6 +213,7 @@ impl Snapshot for MemorySnapshot {
 struct MemoryTransaction {
     backend: Arc<MemoryBackend>,
     state: State,
+    savepoint: Option<State>,
 }
 
 impl Drop for MemoryTransaction {
@@ -294,6 +296,44 @@ impl WriteTransaction for MemoryTransaction {
         let mut stored = self.table(table)?;
         stored.put_entries(table, row_id, std::slice::from_ref(entry))?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let mut stored = self.table(table)?;
+        if stored.rows.contains_key(&row_id) {
+            return Err(WriteError::Conflict(Conflict { key: Key::Primary }));
+        }
+        stored.last_row_id = stored.last_row_id.max(row_id.0);
+        stored.put_row(row_id, row)?;
+        stored.put_entries(table, row_id, row.entries)?;
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn set_savepoint(&mut self) -> Result<()> {
+        self.savepoint = Some(self.state.clone());
+        Ok(())
+    }
+
+    fn release_savepoint(&mut self) -> Result<()> {
+        self.savepoint = None;
+        Ok(())
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<()> {
+        let savepoint = self.savepoint.take();
+        self.state = savepoint.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Backend,
+                "cannot roll back: there is no savepoint",
+            )
+        })?;
         Ok(())
     }
 

@@ -139,6 +139,36 @@ pub trait WriteTransaction: Snapshot {
         entry: &IndexEntry<'_>,
     ) -> Result<(), WriteError>;
 
+    /// Inserts a row with the row id it had, and its index entries: how a transaction that had to be
+    /// undone is written again. Row ids that `insert` gives later are larger.
+    ///
+    /// # Errors
+    /// A conflict if the row, its key or a unique value exists; else as writing the file can fail.
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError>;
+
+    /// Marks the state to return to. There is no other mark.
+    ///
+    /// # Errors
+    /// If the transaction is lost.
+    fn set_savepoint(&mut self) -> Result<()>;
+
+    /// Removes the mark and keeps what was written since.
+    ///
+    /// # Errors
+    /// If the transaction is lost.
+    fn release_savepoint(&mut self) -> Result<()>;
+
+    /// Returns to the marked state, tables created since included, and removes the mark.
+    ///
+    /// # Errors
+    /// If the transaction is lost, as after a failed write that was no conflict.
+    fn rollback_to_savepoint(&mut self) -> Result<()>;
+
     /// Makes the changes visible to all and, as far as the chosen durability goes, permanent.
     ///
     /// # Errors

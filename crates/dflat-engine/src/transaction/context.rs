@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
-use super::write_set::WriteSet;
-use crate::change_set::ChangeSet;
+use super::group::{Completion, Footing, Groups};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::Object;
-use crate::storage::{Backend, Snapshot, View, WriteTransaction};
+use crate::storage::{Backend, Snapshot, View};
 
 /// A change to one object, encoded.
 #[derive(Clone, Debug)]
@@ -55,59 +54,30 @@ pub enum Outcome {
 
 /// A transaction, on the thread of its handler.
 ///
-/// No transaction of the backend exists before the first change: a handler that changes nothing
-/// touches no file, and handlers of disjoint tables run side by side until then.
+/// It writes nothing before its first change: a handler that changes nothing touches no file, and
+/// handlers of disjoint tables run side by side until then. From its first change on it holds the pen
+/// of the engine's open group, until it ends.
 pub struct Transaction {
-    backend: Arc<dyn Backend>,
+    groups: Groups,
     tables: Vec<Table>,
     seq: CommitSeq,
-    pub(super) stage: RefCell<Stage>,
-    pub(super) changes: RefCell<WriteSet>,
+    stage: RefCell<Stage>,
+    /// The generation of uncommitted work that it may have seen.
+    based_on: Cell<Option<u64>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
 }
 
 /// How far a transaction has come.
-pub(super) enum Stage {
+enum Stage {
     /// It has read nothing yet.
     Fresh,
-    /// It reads.
-    Reading(Box<dyn Snapshot>),
-    /// It has made its first change. The tables are those prepared for writing.
-    Writing(Box<dyn WriteTransaction>, Vec<Table>),
-}
-
-impl Stage {
-    /// The reader, given what opens one.
-    fn reader(&mut self, backend: &Arc<dyn Backend>) -> Result<&mut dyn Snapshot> {
-        if matches!(self, Self::Fresh) {
-            *self = Self::Reading(Arc::clone(backend).snapshot(View::Pinned)?);
-        }
-        match self {
-            Self::Reading(snapshot) => Ok(snapshot.as_mut()),
-            Self::Writing(writer, _) => Ok(writer.as_mut()),
-            Self::Fresh => Err(Error::new(ErrorKind::Backend, "cannot read: no snapshot")),
-        }
-    }
-
-    /// The writer, given what opens one.
-    pub(super) fn writer(
-        &mut self,
-        backend: &Arc<dyn Backend>,
-    ) -> Result<(&mut dyn WriteTransaction, &mut Vec<Table>)> {
-        if !matches!(self, Self::Writing(..)) {
-            // Order: the reader is given back first, so that waiting for the writer holds nothing.
-            *self = Self::Fresh;
-            *self = Self::Writing(Arc::clone(backend).begin()?, Vec::new());
-        }
-        match self {
-            Self::Writing(writer, prepared) => Ok((writer.as_mut(), prepared)),
-            _ => Err(Error::new(
-                ErrorKind::Backend,
-                "cannot write: no transaction",
-            )),
-        }
-    }
+    /// It reads what is committed.
+    Committed(Box<dyn Snapshot>),
+    /// It reads what the members of an open group have written to its tables.
+    Group(u64),
+    /// It has made its first change.
+    Writing,
 }
 
 thread_local! {
@@ -119,20 +89,21 @@ thread_local! {
 pub fn current(backend: &Arc<dyn Backend>) -> Option<Rc<Transaction>> {
     CURRENT.with_borrow(|current| {
         let current = current.as_ref()?;
-        Arc::ptr_eq(&current.backend, backend).then(|| Rc::clone(current))
+        Arc::ptr_eq(current.groups.backend(), backend).then(|| Rc::clone(current))
     })
 }
 
 impl Transaction {
-    /// A transaction over these tables, when `seq` was the latest commit.
+    /// A transaction over these tables.
     #[must_use]
-    pub fn new(backend: Arc<dyn Backend>, tables: Vec<Table>, seq: CommitSeq) -> Self {
+    pub fn new(groups: Groups, tables: Vec<Table>) -> Self {
+        let seq = groups.committed();
         Self {
-            backend,
+            groups,
             tables,
             seq,
             stage: RefCell::new(Stage::Fresh),
-            changes: RefCell::default(),
+            based_on: Cell::new(None),
             failure: RefCell::default(),
             aborted: Cell::new(false),
         }
@@ -174,9 +145,6 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::fetch`].
     pub fn find(&self, table: &Table, row_id: RowId) -> Result<Option<Object>> {
-        if let Some(latest) = self.changes.borrow().latest(table, row_id) {
-            return Ok(latest.cloned());
-        }
         self.read(table, |snapshot, seq| {
             fetch::find(snapshot, table, row_id, seq)
         })
@@ -189,23 +157,66 @@ impl Transaction {
     ) -> Result<R> {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
+        // What is not committed is part of no commit yet: such objects are always out of date.
+        let uncommitted = CommitSeq::default();
         let mut stage = self.stage.borrow_mut();
-        // What a transaction has changed is part of no commit yet: such objects are always out of
-        // date.
-        let seq = match *stage {
-            Stage::Writing(..) => CommitSeq::default(),
-            _ => self.seq,
-        };
-        read(stage.reader(&self.backend)?, seq)
+        if matches!(*stage, Stage::Fresh)
+            && let Footing::Group(generation) = self.groups.lock().footing(&self.tables)
+        {
+            self.based_on.set(Some(generation));
+            *stage = Stage::Group(generation);
+        }
+        match &mut *stage {
+            Stage::Writing => return read(self.groups.lock().pen()?.writer, uncommitted),
+            Stage::Group(generation) => {
+                if let Some(reader) = self.groups.lock().reader(*generation) {
+                    return read(reader, uncommitted);
+                }
+                // What it has read is committed now, or this transaction will fail.
+                *stage = Stage::Fresh;
+            }
+            Stage::Fresh | Stage::Committed(_) => {}
+        }
+        if matches!(*stage, Stage::Fresh) {
+            let backend = Arc::clone(self.groups.backend());
+            *stage = Stage::Committed(backend.snapshot(View::Pinned)?);
+        }
+        match &mut *stage {
+            Stage::Committed(snapshot) => read(snapshot.as_mut(), self.seq),
+            _ => Err(Error::new(
+                ErrorKind::Backend,
+                "cannot read: no snapshot is open",
+            )),
+        }
+    }
+
+    /// Takes the pen, unless it has it.
+    pub(super) fn start_writing(&self) -> Result<()> {
+        let mut stage = self.stage.borrow_mut();
+        if matches!(*stage, Stage::Writing) {
+            return Ok(());
+        }
+        // Order: the reader is given back first, so that waiting for the pen holds nothing.
+        *stage = Stage::Fresh;
+        self.groups.take_pen()?;
+        if let Footing::Group(generation) = self.groups.lock().footing(&self.tables) {
+            self.based_on.set(Some(generation));
+        }
+        *stage = Stage::Writing;
+        Ok(())
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        matches!(*self.stage.borrow(), Stage::Writing)
+    }
+
+    pub(super) fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// Undoes everything, before and after: true the first time.
     pub fn abort(&self) -> bool {
         !self.aborted.replace(true)
-    }
-
-    pub(super) fn backend(&self) -> &Arc<dyn Backend> {
-        &self.backend
     }
 
     pub(super) fn declared(&self, operation: &str, table: &Table) -> Result<()> {
@@ -246,39 +257,42 @@ impl Transaction {
         self.failure
             .borrow_mut()
             .get_or_insert_with(|| error.clone());
+        if self.is_writing() {
+            self.groups.lose(error);
+        }
     }
 
-    /// Ends the transaction: commits if the handler succeeded and nothing went wrong, else rolls
-    /// back. `next_seq` is asked for the commit's number while no other transaction can commit.
-    ///
-    /// # Errors
-    /// The handler's; the first that lost the transaction; or as the commit.
-    pub fn finish(
-        &self,
-        handler: Result<()>,
-        next_seq: impl FnOnce() -> CommitSeq,
-    ) -> Result<Option<ChangeSet>> {
+    /// Ends the transaction: if the handler succeeded and nothing went wrong, what it changed is
+    /// committed with its group, else undone. `completion` is told when all is done.
+    pub fn finish(&self, handler: Result<()>, completion: Completion) {
         let stage = self.stage.replace(Stage::Fresh);
-        let failed = self.failure.borrow().clone();
-        let aborted = self.aborted.get().then(|| {
-            Error::new(
-                ErrorKind::Aborted,
-                "the transaction was aborted by its handler",
-            )
-        });
-        let outcome = failed.or(aborted).map_or(handler, Err);
-        match (outcome, stage) {
-            (Ok(()), Stage::Writing(writer, _)) => {
-                let seq = next_seq();
-                writer.commit()?;
-                Ok(self.changes.take().into_change_set(seq))
+        let writing = matches!(stage, Stage::Writing);
+        drop(stage);
+        match (self.outcome(handler), writing) {
+            (Ok(()), true) => self.groups.finish(completion),
+            (outcome, writing) => {
+                if writing {
+                    self.groups.undo();
+                }
+                self.groups.acknowledge(&self.tables, outcome, completion);
             }
-            (Ok(()), _) => Ok(None),
-            (Err(error), Stage::Writing(writer, _)) => {
-                writer.rollback();
-                Err(error)
-            }
-            (Err(error), _) => Err(error),
         }
+    }
+
+    /// The first of what went wrong, or what the handler says.
+    fn outcome(&self, handler: Result<()>) -> Result<()> {
+        if let Some(failure) = self.failure.borrow_mut().take() {
+            return Err(failure);
+        }
+        if self.aborted.get() {
+            let message = "the transaction was aborted by its handler";
+            return Err(Error::new(ErrorKind::Aborted, message));
+        }
+        handler?;
+        let seen = self
+            .based_on
+            .get()
+            .and_then(|seen| self.groups.lock().failure(seen));
+        seen.map_or(Ok(()), Err)
     }
 }

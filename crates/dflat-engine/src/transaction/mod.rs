@@ -5,9 +5,13 @@
 //! is told is none of this room's business.
 
 mod context;
+mod group;
+mod replay;
+mod row;
 mod scheduler;
 mod submit;
 mod write_set;
 
 pub use context::{Change, Outcome, Transaction, current};
-pub use scheduler::{Concurrency, Job, Scheduler};
+pub use group::{Acknowledgement, Completion, Deliver, Groups};
+pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};

@@ -20,6 +20,10 @@ const IDLE: Duration = Duration::from_secs(5);
 /// Work on some tables.
 pub type Job = Box<dyn FnOnce() + Send>;
 
+/// What is called after each job, on its thread, when its turn has been passed on; it is told whether
+/// another job is about to run.
+pub type AfterJob = Box<dyn Fn(bool) + Send + Sync>;
+
 /// Whether jobs of disjoint tables run at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Concurrency {
@@ -43,6 +47,7 @@ struct Shared {
     /// Signalled when the last job of a closed scheduler has ended.
     ended: Condvar,
     threads_max: usize,
+    after_job: AfterJob,
 }
 
 #[derive(Default)]
@@ -71,12 +76,13 @@ struct Waiting {
 impl Scheduler {
     /// A scheduler without jobs, that runs at most `threads_max` at a time.
     #[must_use]
-    pub fn new(concurrency: Concurrency, threads_max: usize) -> Self {
+    pub fn new(concurrency: Concurrency, threads_max: usize, after_job: AfterJob) -> Self {
         let shared = Shared {
             state: Mutex::default(),
             ready: Condvar::new(),
             ended: Condvar::new(),
             threads_max: threads_max.max(1),
+            after_job,
         };
         Self {
             shared: Arc::new(shared),
@@ -215,13 +221,17 @@ impl Shared {
             drop(state);
             job();
             state = self.lock();
-            state.running -= 1;
             let readied = state.leave(id, &tables);
             // This thread takes one; others are needed for the rest.
             for _ in 1..readied {
                 // This thread will take it at the latest.
                 let _ = self.provide_thread(&mut state);
             }
+            let more = !state.ready.is_empty();
+            drop(state);
+            (self.after_job)(more);
+            state = self.lock();
+            state.running -= 1;
             if state.closed && state.running == 0 && state.waiting.is_empty() {
                 self.ended.notify_all();
             }

@@ -1,19 +1,13 @@
 //! Carries out one change inside a transaction.
 
-use std::ops::ControlFlow;
+use dflat_model::{CommitSeq, Field, RowId, Table, ValueRef};
 
-use dflat_model::{CommitSeq, Field, Table, ValueRef};
-
+use super::group::PenGrip;
+use super::row::{KeyParts, index_entries, prepare};
 use super::{Change, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
 use crate::object::{Object, equal, field_value};
-use crate::storage::{
-    IndexEntry, IndexState, Key, RowWrite, ScanPlan, Source, WriteError, WriteTransaction,
-};
-
-/// Fields of a key that need no allocation.
-const KEY_PARTS: usize = 4;
+use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
     /// Carries out a change.
@@ -55,23 +49,20 @@ impl Transaction {
             payload,
             entries: &entries,
         };
-        let row_id = self.write(table, |writer| {
-            writer
-                .insert(table, &row)
-                .map_err(|error| refused("insert", table, payload, error))
-        })?;
-        let object = Object::from_verified(row_id, CommitSeq::default(), payload);
-        self.changes
-            .borrow_mut()
-            .note(table, row_id, None, Some(object.clone()));
-        Ok(Outcome::Inserted(object))
+        self.write(table, |grip| {
+            let inserted = grip.writer.insert(table, &row);
+            let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
+            let object = Object::from_verified(row_id, CommitSeq::default(), payload);
+            grip.changes.note(table, row_id, None, Some(object.clone()));
+            Ok(Outcome::Inserted(object))
+        })
     }
 
     fn update(&self, table: &Table, base: &Object, payload: &[u8]) -> Result<Outcome> {
         let row_id = base.row_id();
-        let latest = match self.changes.borrow().latest(table, row_id) {
+        let latest = match self.changed(table, row_id)? {
             None => base.clone(),
-            Some(Some(latest)) => latest.clone(),
+            Some(Some(latest)) => latest,
             Some(None) => {
                 let message = format!(
                     "cannot update {}: the object with row id {row_id} was deleted",
@@ -91,20 +82,20 @@ impl Transaction {
         let old_entries = index_entries(table, before)?;
         let mut old = old_entries.iter();
         entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
+        let key = key_changed.then_some(key.as_slice());
         let row = RowWrite {
-            key: key_changed.then_some(key.as_slice()),
+            key,
             payload,
             entries: &entries,
         };
-        self.write(table, |writer| {
-            let written = writer.update(table, row_id, &row);
-            written.map_err(|error| refused("update", table, payload, error))
-        })?;
-        let object = Object::from_verified(row_id, CommitSeq::default(), payload);
-        self.changes
-            .borrow_mut()
-            .note(table, row_id, Some(latest), Some(object.clone()));
-        Ok(Outcome::Updated(object))
+        self.write(table, |grip| {
+            let written = grip.writer.update(table, row_id, &row);
+            written.map_err(|error| refused("update", table, payload, error))?;
+            let object = Object::from_verified(row_id, CommitSeq::default(), payload);
+            grip.changes
+                .note(table, row_id, Some(latest.clone()), Some(object.clone()));
+            Ok(Outcome::Updated(object))
+        })
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
@@ -118,159 +109,45 @@ impl Transaction {
 
     fn delete(&self, table: &Table, base: &Object) -> Result<Outcome> {
         let row_id = base.row_id();
-        let existed = self.write(table, |writer| {
-            writer
-                .delete(table, row_id)
-                .map_err(|error| named("delete", table, error))
-        })?;
-        if existed {
-            let latest = self
-                .changes
-                .borrow()
-                .latest(table, row_id)
-                .flatten()
-                .cloned();
-            let before = latest.unwrap_or_else(|| base.clone());
-            self.changes
-                .borrow_mut()
-                .note(table, row_id, Some(before), None);
-        }
-        Ok(Outcome::Deleted(row_id))
+        self.write(table, |grip| {
+            let deleted = grip.writer.delete(table, row_id);
+            if deleted.map_err(|error| named("delete", table, error))? {
+                let latest = grip.changes.latest(table, row_id).flatten().cloned();
+                let before = latest.unwrap_or_else(|| base.clone());
+                grip.changes.note(table, row_id, Some(before), None);
+            }
+            Ok(Outcome::Deleted(row_id))
+        })
     }
 
-    /// Runs a write on the backend's transaction, which begins with the first.
+    /// What this transaction made of a row: `None` if it did not touch it, `Some(None)` if it
+    /// deleted it.
+    pub(super) fn changed(&self, table: &Table, row_id: RowId) -> Result<Option<Option<Object>>> {
+        if !self.is_writing() {
+            return Ok(None);
+        }
+        let mut open = self.groups().lock();
+        Ok(open
+            .pen()?
+            .changes
+            .latest(table, row_id)
+            .map(|latest| latest.cloned()))
+    }
+
+    /// Runs a write with the pen, which is taken at the first.
     fn write<R>(
         &self,
         table: &Table,
-        write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
+        write: impl FnOnce(&mut PenGrip<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut stage = self.stage.borrow_mut();
-        let (writer, prepared) = stage
-            .writer(self.backend())
+        self.start_writing()
             .map_err(|error| named("write", table, error))?;
-        if !prepared.iter().any(|ready| ready.is_same(table)) {
-            prepare(writer, table).map_err(|error| named("prepare", table, error))?;
-            prepared.push(table.clone());
-        }
-        write(writer)
+        let mut open = self.groups().lock();
+        let mut grip = open.pen().map_err(|error| named("write", table, error))?;
+        prepare(grip.writer, grip.prepared, table)
+            .map_err(|error| named("prepare", table, error))?;
+        write(&mut grip)
     }
-}
-
-/// Creates what is missing of a table's storage and fills its indexes, so that each write maintains
-/// all.
-fn prepare(writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
-    writer.create(table)?;
-    let states = writer.index_states(table)?;
-    for (position, state) in states.iter().enumerate() {
-        if *state != IndexState::Ready {
-            fill_index(writer, table, position)?;
-        }
-    }
-    Ok(())
-}
-
-fn fill_index(writer: &mut dyn WriteTransaction, table: &Table, position: usize) -> Result<()> {
-    let Some(index) = table.indexes.get(position) else {
-        return Ok(());
-    };
-    // Values are read first and written afterwards: a scan must not meet its own writes.
-    let mut values = Vec::new();
-    let mut failure = None;
-    writer.scan(
-        &ScanPlan {
-            table,
-            source: Source::Rows,
-        },
-        &mut |row| {
-            match field_value(row.payload, &index.field) {
-                Ok(value) => values.push((row.row_id, value.to_value())),
-                Err(_) => failure = Some(fetch::corrupt(table, row.row_id)),
-            }
-            if failure.is_some() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        },
-    )?;
-    if let Some(error) = failure {
-        return Err(error);
-    }
-    for (row_id, value) in &values {
-        let entry = IndexEntry {
-            index: position,
-            value: value.as_ref(),
-        };
-        writer
-            .put_index_entry(table, *row_id, &entry)
-            .map_err(|error| match error {
-                WriteError::Failed(error) => error,
-                WriteError::Conflict(_) => {
-                    let message = format!(
-                        "cannot build the unique index on {} of {}: {value} occurs more than once",
-                        index.field, table.type_name
-                    );
-                    Error::new(ErrorKind::Backend, message)
-                }
-            })?;
-    }
-    Ok(())
-}
-
-/// The parts of a primary key, in line for the usual few.
-struct KeyParts<'a> {
-    few: [ValueRef<'a>; KEY_PARTS],
-    many: Vec<ValueRef<'a>>,
-    len: usize,
-}
-
-impl<'a> KeyParts<'a> {
-    fn read(table: &'a Table, payload: &'a [u8]) -> Result<Self> {
-        let fields = &table.primary_key;
-        let mut parts = Self {
-            few: [ValueRef::Null; KEY_PARTS],
-            many: Vec::new(),
-            len: fields.len(),
-        };
-        if fields.len() > KEY_PARTS {
-            parts.many = fields
-                .iter()
-                .map(|f| read(table, payload, f))
-                .collect::<Result<_>>()?;
-        } else {
-            for (part, field) in parts.few.iter_mut().zip(fields.iter()) {
-                *part = read(table, payload, field)?;
-            }
-        }
-        Ok(parts)
-    }
-
-    fn as_slice(&self) -> &[ValueRef<'a>] {
-        if self.many.is_empty() {
-            self.few.get(..self.len).unwrap_or_default()
-        } else {
-            &self.many
-        }
-    }
-}
-
-fn index_entries<'a>(table: &'a Table, payload: &'a [u8]) -> Result<Vec<IndexEntry<'a>>> {
-    let indexes = table.indexes.iter().enumerate();
-    indexes
-        .map(|(index, descriptor)| {
-            read(table, payload, &descriptor.field).map(|value| IndexEntry { index, value })
-        })
-        .collect()
-}
-
-fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
-    field_value(payload, field).map_err(|_| {
-        let message = format!(
-            "cannot read {field} of {}: its bytes are damaged",
-            table.type_name
-        );
-        Error::new(ErrorKind::Corrupt, message)
-    })
 }
 
 fn named(operation: &str, table: &Table, error: Error) -> Error {

@@ -55,17 +55,34 @@ impl WriteSet {
         }
     }
 
-    /// The change set of the commit; `None` if nothing changed in the end.
-    pub(super) fn into_change_set(self, seq: CommitSeq) -> Option<ChangeSet> {
-        let tables: Vec<TableChanges> = self
-            .tables
-            .into_iter()
-            .filter(|(_, rows)| !rows.is_empty())
+    /// The tables changed.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().map(|(table, _)| table)
+    }
+
+    /// The rows changed, by table.
+    pub(super) fn rows(
+        &self,
+    ) -> impl Iterator<Item = (&Table, impl Iterator<Item = &RowChange> + Clone)> {
+        self.tables
+            .iter()
+            .map(|(table, rows)| (table, rows.values()))
+    }
+
+    /// Whether nothing changed in the end.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.iter().all(|(_, rows)| rows.is_empty())
+    }
+
+    /// The change set of the commit.
+    pub(super) fn into_change_set(self, seq: CommitSeq) -> ChangeSet {
+        let changed = self.tables.into_iter().filter(|(_, rows)| !rows.is_empty());
+        let tables = changed
             .map(|(table, rows)| TableChanges {
                 table,
                 rows: rows.into_values().collect(),
             })
             .collect();
-        (!tables.is_empty()).then_some(ChangeSet { seq, tables })
+        ChangeSet { seq, tables }
     }
 }

@@ -29,7 +29,7 @@ fn gated(
 
 #[test]
 fn overlapping_jobs_run_in_order_of_call_and_disjoint_ones_together() {
-    let scheduler = Scheduler::new(Concurrency::MultiWriter, 64);
+    let scheduler = Scheduler::new(Concurrency::MultiWriter, 64, Box::new(|_| {}));
     let (send, started) = mpsc::channel();
     let sets: [(&'static str, &[&str]); 5] = [
         ("ab", &["a", "b"]),
@@ -67,7 +67,7 @@ fn overlapping_jobs_run_in_order_of_call_and_disjoint_ones_together() {
 
 #[test]
 fn one_writer_runs_everything_in_order_of_call() {
-    let scheduler = Scheduler::new(Concurrency::SingleWriter, 64);
+    let scheduler = Scheduler::new(Concurrency::SingleWriter, 64, Box::new(|_| {}));
     let (send, ran) = mpsc::channel();
     for number in 0..100 {
         let send = send.clone();
@@ -84,7 +84,7 @@ fn one_writer_runs_everything_in_order_of_call() {
 
 #[test]
 fn closing_finishes_what_is_queued_and_refuses_the_rest() {
-    let scheduler = Scheduler::new(Concurrency::MultiWriter, 2);
+    let scheduler = Scheduler::new(Concurrency::MultiWriter, 2, Box::new(|_| {}));
     let (send, ran) = mpsc::channel();
     for number in 0..1_000 {
         let send = send.clone();
@@ -100,7 +100,7 @@ fn closing_finishes_what_is_queued_and_refuses_the_rest() {
 
 #[test]
 fn jobs_queued_from_many_threads_with_overlapping_sets_all_run() {
-    let scheduler = Scheduler::new(Concurrency::MultiWriter, 8);
+    let scheduler = Scheduler::new(Concurrency::MultiWriter, 8, Box::new(|_| {}));
     let (send, ran) = mpsc::channel();
     std::thread::scope(|scope| {
         for thread in 0..8 {

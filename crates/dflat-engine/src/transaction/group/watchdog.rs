@@ -1,0 +1,98 @@
+//! The thread that commits finished members while another runs for long.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use super::{AGE_MAX, PATIENCE, Shared};
+
+/// Watches open groups; its thread starts with the first.
+#[derive(Default)]
+pub(super) struct Watchdog {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// A group is open.
+    watching: bool,
+    stopped: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watchdog {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sees to it that the open group is committed in time, whatever its next member does.
+    pub(super) fn watch(&self, shared: &Arc<Shared>) {
+        let mut state = self.lock();
+        if state.watching || state.stopped {
+            return;
+        }
+        state.watching = true;
+        if state.thread.is_some() {
+            drop(state);
+            self.changed.notify_one();
+            return;
+        }
+        let shared = Arc::downgrade(shared);
+        let thread = std::thread::Builder::new().name("dflat-commit".to_owned());
+        // Without the thread, groups are committed when their last member ends.
+        state.thread = thread.spawn(move || run(&shared)).ok();
+    }
+
+    /// Ends the thread.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.stopped = true;
+        let thread = state.thread.take();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // Its work does not panic: user code is caught where it runs.
+            let _ = thread.join();
+        }
+    }
+
+    /// Waits for a group to watch, and then for its members' patience; false to end.
+    fn wait(&self) -> bool {
+        let state = self.lock();
+        let idle = |state: &mut State| !state.watching && !state.stopped;
+        let state = self
+            .changed
+            .wait_while(state, idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        let running = |state: &mut State| !state.stopped;
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, running);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !state.stopped
+    }
+}
+
+fn run(shared: &Weak<Shared>) {
+    // The engine may go while its last group waits for nobody.
+    while let Some(shared) = shared.upgrade() {
+        if !shared.watchdog.wait() {
+            return;
+        }
+        let mut open = shared.lock();
+        let impatient = open
+            .latest
+            .is_some_and(|latest| latest.elapsed() >= PATIENCE);
+        let old = open
+            .first
+            .is_some_and(|first| first.elapsed() >= AGE_MAX + PATIENCE);
+        if impatient || old {
+            shared.commit_finished(&mut open);
+        }
+        if open.members.is_empty() {
+            shared.watchdog.lock().watching = false;
+        }
+        drop(open);
+        shared.deliveries.drain();
+    }
+}

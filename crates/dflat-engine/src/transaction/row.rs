@@ -1,0 +1,142 @@
+//! What the backend stores of an object: its key, its index entries, and the storage they need.
+
+use std::ops::ControlFlow;
+
+use dflat_model::{Field, Table, ValueRef};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch;
+use crate::object::field_value;
+use crate::storage::{IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction};
+
+/// Parts of a key that need no allocation.
+const KEY_PARTS: usize = 4;
+
+/// The parts of a primary key, in line for the usual few.
+pub(super) struct KeyParts<'a> {
+    few: [ValueRef<'a>; KEY_PARTS],
+    many: Vec<ValueRef<'a>>,
+    len: usize,
+}
+
+impl<'a> KeyParts<'a> {
+    pub(super) fn read(table: &'a Table, payload: &'a [u8]) -> Result<Self> {
+        let fields = &table.primary_key;
+        let mut parts = Self {
+            few: [ValueRef::Null; KEY_PARTS],
+            many: Vec::new(),
+            len: fields.len(),
+        };
+        if fields.len() > KEY_PARTS {
+            parts.many = fields
+                .iter()
+                .map(|f| read(table, payload, f))
+                .collect::<Result<_>>()?;
+        } else {
+            for (part, field) in parts.few.iter_mut().zip(fields.iter()) {
+                *part = read(table, payload, field)?;
+            }
+        }
+        Ok(parts)
+    }
+
+    pub(super) fn as_slice(&self) -> &[ValueRef<'a>] {
+        if self.many.is_empty() {
+            self.few.get(..self.len).unwrap_or_default()
+        } else {
+            &self.many
+        }
+    }
+}
+
+/// The entries of all indexes.
+pub(super) fn index_entries<'a>(
+    table: &'a Table,
+    payload: &'a [u8],
+) -> Result<Vec<IndexEntry<'a>>> {
+    let indexes = table.indexes.iter().enumerate();
+    indexes
+        .map(|(index, descriptor)| {
+            read(table, payload, &descriptor.field).map(|value| IndexEntry { index, value })
+        })
+        .collect()
+}
+
+fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
+    field_value(payload, field).map_err(|_| {
+        let message = format!(
+            "cannot read {field} of {}: its bytes are damaged",
+            table.type_name
+        );
+        Error::new(ErrorKind::Corrupt, message)
+    })
+}
+
+/// Creates what is missing of a table's storage and fills its indexes, so that each write maintains
+/// all; once for each transaction of the backend.
+pub(super) fn prepare(
+    writer: &mut dyn WriteTransaction,
+    prepared: &mut Vec<Table>,
+    table: &Table,
+) -> Result<()> {
+    if prepared.iter().any(|ready| ready.is_same(table)) {
+        return Ok(());
+    }
+    writer.create(table)?;
+    let states = writer.index_states(table)?;
+    for (position, state) in states.iter().enumerate() {
+        if *state != IndexState::Ready {
+            fill_index(writer, table, position)?;
+        }
+    }
+    prepared.push(table.clone());
+    Ok(())
+}
+
+fn fill_index(writer: &mut dyn WriteTransaction, table: &Table, position: usize) -> Result<()> {
+    let Some(index) = table.indexes.get(position) else {
+        return Ok(());
+    };
+    // Values are read first and written afterwards: a scan must not meet its own writes.
+    let mut values = Vec::new();
+    let mut failure = None;
+    writer.scan(
+        &ScanPlan {
+            table,
+            source: Source::Rows,
+        },
+        &mut |row| {
+            match field_value(row.payload, &index.field) {
+                Ok(value) => values.push((row.row_id, value.to_value())),
+                Err(_) => failure = Some(fetch::corrupt(table, row.row_id)),
+            }
+            if failure.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        },
+    )?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    for (row_id, value) in &values {
+        let entry = IndexEntry {
+            index: position,
+            value: value.as_ref(),
+        };
+        writer
+            .put_index_entry(table, *row_id, &entry)
+            .map_err(|error| match error {
+                WriteError::Failed(error) => error,
+                WriteError::Conflict(_) => {
+                    let message = format!(
+                        "cannot build the unique index on {} of {}: {value} occurs more than once",
+                        index.field, table.type_name
+                    );
+                    Error::new(ErrorKind::Backend, message)
+                }
+            })?;
+    }
+    Ok(())
+}
