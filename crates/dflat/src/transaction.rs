@@ -91,9 +91,7 @@ impl TransactionContext {
 
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Handle>> {
-        self.inner
-            .transaction
-            .find(&T::TABLE, object.handle().row_id())
+        self.inner.transaction.latest(&T::TABLE, object.handle())
     }
 }
 

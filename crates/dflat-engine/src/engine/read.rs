@@ -8,7 +8,7 @@ use dflat_model::{CommitSeq, Query, Table, Value};
 use super::{Engine, shut_down};
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, View};
 use crate::transaction;
 
@@ -40,14 +40,21 @@ impl Reader {
         // Order: the number is read first, so that it can only be too small.
         let seq = self.committed();
         let mut snapshot = self.snapshot(fetch::view_for(table, query))?;
-        let objects = fetch::fetch(snapshot.as_mut(), table, query, seq)?;
+        let origin = Origin {
+            seq,
+            transaction: 0,
+        };
+        let objects = fetch::fetch(snapshot.as_mut(), table, query, origin)?;
         Ok(Fetched { objects, seq })
     }
 
     pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        let seq = self.committed();
+        let origin = Origin {
+            seq: self.committed(),
+            transaction: 0,
+        };
         let mut snapshot = self.snapshot(View::Latest)?;
-        fetch::get(snapshot.as_mut(), table, key, seq)
+        fetch::get(snapshot.as_mut(), table, key, origin)
     }
 }
 
@@ -157,8 +164,12 @@ impl EngineSnapshot {
     /// # Errors
     /// As [`Engine::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        self.read(|reader, seq| {
-            fetch::fetch(reader, table, query, seq).map(|objects| Fetched { objects, seq })
+        self.read(|reader, origin| {
+            let objects = fetch::fetch(reader, table, query, origin)?;
+            Ok(Fetched {
+                objects,
+                seq: origin.seq,
+            })
         })
     }
 
@@ -167,10 +178,10 @@ impl EngineSnapshot {
     /// # Errors
     /// As [`Engine::fetch`].
     pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        self.read(|reader, seq| fetch::get(reader, table, key, seq))
+        self.read(|reader, origin| fetch::get(reader, table, key, origin))
     }
 
-    fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, CommitSeq) -> Result<R>) -> Result<R> {
+    fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
         let mut cell = self
             .cell
             .reader
@@ -182,6 +193,12 @@ impl EngineSnapshot {
         let seq = *pinning
             .seq
             .get_or_insert_with(|| self.engine.inner.reader.committed());
-        read(pinning.reader.as_mut(), seq)
+        read(
+            pinning.reader.as_mut(),
+            Origin {
+                seq,
+                transaction: 0,
+            },
+        )
     }
 }

@@ -7,7 +7,7 @@ use dflat_model::{Query, Table};
 use super::Engine;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::observe::{Callback, ObjectEvent, Subscription};
 use crate::storage::View;
 
@@ -40,8 +40,12 @@ impl Engine {
             let latest = if is_current(&known, registry.changed(&of)) {
                 Ok(Some(known.clone()))
             } else {
+                let origin = Origin {
+                    seq: reader.committed(),
+                    transaction: 0,
+                };
                 reader.snapshot(View::Latest).and_then(|mut snapshot| {
-                    fetch::find(snapshot.as_mut(), &of, known.row_id(), reader.committed())
+                    fetch::find(snapshot.as_mut(), &of, known.row_id(), origin)
                 })
             };
             // What can't be read now is followed from what is known.
@@ -99,5 +103,5 @@ impl Engine {
 
 /// Whether an object reflects every commit to its table.
 fn is_current(object: &Object, changed: dflat_model::CommitSeq) -> bool {
-    object.seq().0 > 0 && object.seq() >= changed
+    object.origin().seq.0 > 0 && object.origin().seq >= changed
 }

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use dflat_model::{CommitSeq, Order, Query, RowId, Table};
+use dflat_model::{Order, Query, RowId, Table};
 
 use super::corrupt;
 use crate::error::Result;
-use crate::object::{Malformed, Object, ObjectBatch, field_value};
+use crate::object::{Malformed, Object, ObjectBatch, Origin, field_value};
 use crate::query::compare_rows;
 use crate::storage::Row;
 
@@ -19,20 +19,18 @@ pub(super) struct Collector<'q> {
     order: &'q [Order],
     limit: Option<usize>,
     sorted: bool,
-    seq: CommitSeq,
     batch: ObjectBatch<'q>,
     best: BinaryHeap<Candidate<'q>>,
 }
 
 impl<'q> Collector<'q> {
-    pub(super) fn new(table: &'q Table, query: &'q Query, sorted: bool, seq: CommitSeq) -> Self {
+    pub(super) fn new(table: &'q Table, query: &'q Query, sorted: bool, origin: Origin) -> Self {
         Self {
             table,
             order: &query.order,
             limit: query.limit,
             sorted,
-            seq,
-            batch: ObjectBatch::new(table, seq),
+            batch: ObjectBatch::new(table, origin),
             best: BinaryHeap::new(),
         }
     }
@@ -89,7 +87,6 @@ impl<'q> Collector<'q> {
         }
         let sorted = self.sorted || self.limit.is_some();
         let mut objects = self.batch.finish();
-        debug_assert!(objects.iter().all(|object| object.seq() == self.seq));
         if !sorted {
             sort(&mut objects, self.order);
         }

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::query::evaluate;
 use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
 
@@ -45,14 +45,14 @@ pub fn fetch(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     query: &Query,
-    seq: CommitSeq,
+    origin: Origin,
 ) -> Result<Vec<Object>> {
     let states = match plan::may_use_index(table, query) {
         true => snapshot.index_states(table)?,
         false => Vec::new(),
     };
     let plan = Plan::new(table, query, &states);
-    let mut collector = Collector::new(table, query, plan.sorted, seq);
+    let mut collector = Collector::new(table, query, plan.sorted, origin);
     if query.limit == Some(0) {
         return collector.finish();
     }
@@ -96,10 +96,10 @@ pub fn get(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     key: &[Value],
-    seq: CommitSeq,
+    origin: Origin,
 ) -> Result<Option<Object>> {
     let source = plan::key_source(key);
-    one(snapshot, &ScanPlan { table, source }, seq)
+    one(snapshot, &ScanPlan { table, source }, origin)
 }
 
 /// Fetches the object with a row id.
@@ -110,7 +110,7 @@ pub fn find(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     row_id: RowId,
-    seq: CommitSeq,
+    origin: Origin,
 ) -> Result<Option<Object>> {
     one(
         snapshot,
@@ -118,14 +118,14 @@ pub fn find(
             table,
             source: Source::RowIds(&[row_id]),
         },
-        seq,
+        origin,
     )
 }
 
-fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, seq: CommitSeq) -> Result<Option<Object>> {
+fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, origin: Origin) -> Result<Option<Object>> {
     let mut found = None;
     snapshot.scan(plan, &mut |row| {
-        let object = Object::new(plan.table, row.row_id, seq, row.payload);
+        let object = Object::new(plan.table, row.row_id, origin, row.payload);
         found = Some(object.map_err(|_| corrupt(plan.table, row.row_id)));
         ControlFlow::Break(())
     })?;

@@ -15,6 +15,15 @@ use super::{Malformed, ScalarType, TableView, verify};
 /// The most bytes of a chunk, unless a single payload is larger.
 const CHUNK_MAX_BYTES: usize = 64 * 1024;
 
+/// When an object was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The latest commit that is certain to be reflected; 0 for what is not committed.
+    pub seq: CommitSeq,
+    /// The transaction that read it, or 0: until that ends, nobody else changes the object.
+    pub transaction: u64,
+}
+
 /// A stored object: immutable, verified, cheaply cloned.
 #[derive(Clone)]
 pub struct Object {
@@ -24,8 +33,7 @@ pub struct Object {
 }
 
 struct Chunk {
-    /// No commit after this one is known to be seen.
-    seq: CommitSeq,
+    origin: Origin,
     /// The first payload's row id.
     base: i64,
     bytes: Box<[u8]>,
@@ -55,10 +63,10 @@ impl Object {
             .unwrap_or_default()
     }
 
-    /// The latest commit that is certain to be reflected in the object.
+    /// When it was read.
     #[must_use]
-    pub fn seq(&self) -> CommitSeq {
-        self.chunk.seq
+    pub fn origin(&self) -> Origin {
+        self.chunk.origin
     }
 
     /// The root table; always there, because the payload is verified.
@@ -73,7 +81,7 @@ impl Object {
     /// A copy that keeps no other object's bytes alive.
     #[must_use]
     pub fn detach(&self) -> Self {
-        Self::from_verified(self.row_id(), self.seq(), self.payload())
+        Self::from_verified(self.row_id(), self.origin(), self.payload())
     }
 
     /// An object on its own, verified against the table's types.
@@ -83,20 +91,20 @@ impl Object {
     pub fn new(
         table: &Table,
         row_id: RowId,
-        seq: CommitSeq,
+        origin: Origin,
         payload: &[u8],
     ) -> Result<Self, Malformed> {
         verify(&table.types, payload)?;
-        Ok(Self::from_verified(row_id, seq, payload))
+        Ok(Self::from_verified(row_id, origin, payload))
     }
 
     /// An object on its own, of a payload that is known to be right.
-    pub(crate) fn from_verified(row_id: RowId, seq: CommitSeq, payload: &[u8]) -> Self {
+    pub(crate) fn from_verified(row_id: RowId, origin: Origin, payload: &[u8]) -> Self {
         let mut bytes = Vec::with_capacity(4 + payload.len());
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(payload);
         let chunk = Arc::new(Chunk {
-            seq,
+            origin,
             base: row_id.0,
             bytes: bytes.into_boxed_slice(),
         });
@@ -117,7 +125,7 @@ impl fmt::Debug for Object {
 /// Collects rows into objects, allocating per chunk and not per object.
 pub struct ObjectBatch<'t> {
     table: &'t Table,
-    seq: CommitSeq,
+    origin: Origin,
     base: i64,
     bytes: Vec<u8>,
     /// Start and length of the payloads in `bytes`.
@@ -126,12 +134,12 @@ pub struct ObjectBatch<'t> {
 }
 
 impl<'t> ObjectBatch<'t> {
-    /// A batch for rows of a table, read when `seq` was the latest commit.
+    /// A batch for rows of a table.
     #[must_use]
-    pub fn new(table: &'t Table, seq: CommitSeq) -> Self {
+    pub fn new(table: &'t Table, origin: Origin) -> Self {
         Self {
             table,
-            seq,
+            origin,
             base: 0,
             bytes: Vec::new(),
             places: Vec::new(),
@@ -179,7 +187,7 @@ impl<'t> ObjectBatch<'t> {
         let bytes: Box<[u8]> = self.bytes.as_slice().into();
         self.bytes.clear();
         let chunk = Arc::new(Chunk {
-            seq: self.seq,
+            origin: self.origin,
             base: self.base,
             bytes,
         });

@@ -17,7 +17,7 @@ mod writer;
 
 pub use compare::equal;
 pub use field_value::field_value;
-pub use handle::{Object, ObjectBatch};
+pub use handle::{Object, ObjectBatch, Origin};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
 pub use verify::{DEPTH_MAX, verify};

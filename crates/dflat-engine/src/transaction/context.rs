@@ -3,13 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use super::group::{Completion, Footing, Groups};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, View};
 
 /// A change to one object, encoded.
@@ -58,6 +59,8 @@ pub enum Outcome {
 /// handlers of disjoint tables run side by side until then. From its first change on it holds the pen
 /// of the engine's open group, until it ends.
 pub struct Transaction {
+    /// Tells its reads from those of other transactions.
+    id: u64,
     groups: Groups,
     tables: Vec<Table>,
     seq: CommitSeq,
@@ -97,8 +100,10 @@ impl Transaction {
     /// A transaction over these tables.
     #[must_use]
     pub fn new(groups: Groups, tables: Vec<Table>) -> Self {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let seq = groups.committed();
         Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             groups,
             tables,
             seq,
@@ -127,8 +132,8 @@ impl Transaction {
     /// # Errors
     /// [`ErrorKind::UndeclaredType`] for a table not declared; else as [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
-        self.read(table, |snapshot, seq| {
-            fetch::fetch(snapshot, table, query, seq)
+        self.read(table, |snapshot, origin| {
+            fetch::fetch(snapshot, table, query, origin)
         })
     }
 
@@ -137,28 +142,43 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::fetch`].
     pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        self.read(table, |snapshot, seq| fetch::get(snapshot, table, key, seq))
+        self.read(table, |snapshot, origin| {
+            fetch::get(snapshot, table, key, origin)
+        })
     }
 
-    /// Finds the latest state of an object by its row id.
+    /// The latest state of an object; `None` if it was deleted.
     ///
     /// # Errors
     /// As [`Transaction::fetch`].
-    pub fn find(&self, table: &Table, row_id: RowId) -> Result<Option<Object>> {
-        self.read(table, |snapshot, seq| {
-            fetch::find(snapshot, table, row_id, seq)
+    ///
+    /// # Cost
+    /// None, if this transaction has read the object; else a look-up by row id.
+    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Object>> {
+        self.declared("fetch", table)?;
+        self.usable("fetch", table)?;
+        let row_id = object.row_id();
+        if let Some(changed) = self.changed(table, row_id)? {
+            return Ok(changed);
+        }
+        if object.origin().transaction == self.id {
+            return Ok(Some(object.clone()));
+        }
+        self.read(table, |snapshot, origin| {
+            fetch::find(snapshot, table, row_id, origin)
         })
     }
 
     fn read<R>(
         &self,
         table: &Table,
-        read: impl FnOnce(&mut dyn Snapshot, CommitSeq) -> Result<R>,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
     ) -> Result<R> {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
         // What is not committed is part of no commit yet: such objects are always out of date.
-        let uncommitted = CommitSeq::default();
+        let (seq, transaction) = (CommitSeq::default(), self.id);
+        let uncommitted = Origin { seq, transaction };
         let mut stage = self.stage.borrow_mut();
         if matches!(*stage, Stage::Fresh)
             && let Footing::Group(generation) = self.groups.lock().footing(&self.tables)
@@ -182,7 +202,13 @@ impl Transaction {
             *stage = Stage::Committed(backend.snapshot(View::Pinned)?);
         }
         match &mut *stage {
-            Stage::Committed(snapshot) => read(snapshot.as_mut(), self.seq),
+            Stage::Committed(snapshot) => read(
+                snapshot.as_mut(),
+                Origin {
+                    seq: self.seq,
+                    transaction,
+                },
+            ),
             _ => Err(Error::new(
                 ErrorKind::Backend,
                 "cannot read: no snapshot is open",

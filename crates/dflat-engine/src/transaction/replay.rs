@@ -1,12 +1,13 @@
 //! Writes a finished transaction's changes again, from its write set.
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::Table;
 
 use super::row::{KeyParts, index_entries, prepare};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
+use crate::object::Origin;
 use crate::storage::{RowWrite, WriteError, WriteTransaction};
 
 /// Writes the changes again, with the same row ids.
@@ -36,7 +37,7 @@ fn delete(writer: &mut dyn WriteTransaction, table: &Table, change: &RowChange) 
     let Some(before) = &change.before else {
         return Ok(());
     };
-    let found = fetch::find(writer, table, change.row_id, CommitSeq::default())?;
+    let found = fetch::find(writer, table, change.row_id, Origin::default())?;
     if found.is_none_or(|found| found.payload() != before.payload()) {
         return Err(interfered(table));
     }

@@ -1,12 +1,12 @@
 //! Carries out one change inside a transaction.
 
-use dflat_model::{CommitSeq, Field, RowId, Table, ValueRef};
+use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::group::PenGrip;
 use super::row::{KeyParts, index_entries, prepare};
 use super::{Change, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, equal, field_value};
+use crate::object::{Object, Origin, equal, field_value};
 use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
@@ -52,7 +52,7 @@ impl Transaction {
         self.write(table, |grip| {
             let inserted = grip.writer.insert(table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
-            let object = Object::from_verified(row_id, CommitSeq::default(), payload);
+            let object = Object::from_verified(row_id, Origin::default(), payload);
             grip.changes.note(table, row_id, None, Some(object.clone()));
             Ok(Outcome::Inserted(object))
         })
@@ -91,7 +91,7 @@ impl Transaction {
         self.write(table, |grip| {
             let written = grip.writer.update(table, row_id, &row);
             written.map_err(|error| refused("update", table, payload, error))?;
-            let object = Object::from_verified(row_id, CommitSeq::default(), payload);
+            let object = Object::from_verified(row_id, Origin::default(), payload);
             grip.changes
                 .note(table, row_id, Some(latest.clone()), Some(object.clone()));
             Ok(Outcome::Updated(object))

@@ -1,6 +1,6 @@
 //! Object handles and batches.
 
-use dflat_engine::object::{Object, ObjectBatch, Writer, equal};
+use dflat_engine::object::{Object, ObjectBatch, Origin, Writer, equal};
 use dflat_model::{CommitSeq, RowId, Table};
 
 use crate::table;
@@ -30,7 +30,11 @@ fn named(key: &str) -> Vec<u8> {
 #[test]
 fn a_batch_keeps_payloads_and_row_ids_whatever_their_size_and_order() {
     let table = table(SCHEMA);
-    let mut batch = ObjectBatch::new(&table, CommitSeq(3));
+    let origin = Origin {
+        seq: CommitSeq(3),
+        transaction: 4,
+    };
+    let mut batch = ObjectBatch::new(&table, origin);
     let mut expected = Vec::new();
     let ids = [1, 2, i64::MAX, 5, -9, i64::MIN, 4_000_000_000, 6];
     for (index, id) in ids.into_iter().cycle().take(400).enumerate() {
@@ -48,7 +52,7 @@ fn a_batch_keeps_payloads_and_row_ids_whatever_their_size_and_order() {
         );
         let alone = object.detach();
         assert_eq!((alone.row_id(), alone.payload()), (*id, payload.as_slice()));
-        assert_eq!(alone.seq(), CommitSeq(3));
+        assert_eq!(alone.origin(), origin);
     }
     assert_eq!(size_of::<Object>(), 16);
 }
