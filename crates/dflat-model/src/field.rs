@@ -59,6 +59,12 @@ impl Field {
         parts.join("__")
     }
 
+    /// Whether it is the type code of a union.
+    #[must_use]
+    pub fn is_tag(&self) -> bool {
+        matches!(self.steps.last(), Some(Step::Tag))
+    }
+
     /// The storage class of the column that holds the value.
     #[must_use]
     pub const fn column_type(&self) -> ColumnType {

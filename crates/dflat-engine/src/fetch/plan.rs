@@ -254,6 +254,9 @@ impl Planner<'_> {
                 ),
                 _ => continue,
             };
+            if field.is_tag() && !values.iter().flatten().all(is_member) {
+                continue;
+            }
             let Some(key) = self.key_of(field, unique) else {
                 continue;
             };
@@ -268,10 +271,10 @@ impl Planner<'_> {
     /// Comparisons that bound a field of an index, or the first of the primary key.
     fn range(&self) -> Option<(AccessPath, Vec<usize>)> {
         let field = self.parts.iter().find_map(|part| match part {
-            Predicate::Compare {
-                field, operator, ..
-            } if *operator != Comparison::NotEqual => self.key_of(field, false).map(|_| field),
-            Predicate::IsNull(field) => self.key_of(field, false).map(|_| field),
+            Predicate::Compare { field, .. } | Predicate::IsNull(field) => {
+                let bounded = bounds(part, field).is_some();
+                (bounded && self.key_of(field, false).is_some()).then_some(field)
+            }
             _ => None,
         })?;
         let key = self.key_of(field, false)?;
@@ -302,6 +305,9 @@ impl Planner<'_> {
     fn ordered(&self) -> Option<(AccessPath, Vec<usize>)> {
         self.query.limit?;
         let first = self.query.order.first()?;
+        if first.field.is_tag() {
+            return None;
+        }
         let key = self.key_of(&first.field, false)?;
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         let access = AccessPath::Range {
@@ -411,7 +417,7 @@ fn equal_value<'p>(part: &'p Predicate, field: &Field) -> Option<&'p Value> {
 /// The range in which a conjunct on this field holds, and nowhere else.
 fn bounds(part: &Predicate, field: &Field) -> Option<(Bound<Value>, Bound<Value>)> {
     match part {
-        Predicate::IsNull(left) if left.steps == field.steps => {
+        Predicate::IsNull(left) if left.steps == field.steps && !field.is_tag() => {
             Some((Bound::Included(Value::Null), Bound::Included(Value::Null)))
         }
         Predicate::Compare {
@@ -419,6 +425,9 @@ fn bounds(part: &Predicate, field: &Field) -> Option<(Bound<Value>, Bound<Value>
             operator,
             value,
         } if left.steps == field.steps => {
+            if field.is_tag() && !admits_members_only(*operator, value) {
+                return None;
+            }
             let value = value.clone();
             let not_null = Bound::Excluded(Value::Null);
             match operator {
@@ -431,6 +440,20 @@ fn bounds(part: &Predicate, field: &Field) -> Option<(Bound<Value>, Bound<Value>
             }
         }
         _ => None,
+    }
+}
+
+/// Whether a union with this type code holds a member. An index has NULL for an empty one, which is 0
+/// to a query; so it is used only where neither qualifies.
+fn is_member(code: &Value) -> bool {
+    matches!(code, Value::Int(code) if *code > 0)
+}
+
+fn admits_members_only(operator: Comparison, code: &Value) -> bool {
+    match operator {
+        Comparison::Equal | Comparison::GreaterOrEqual => is_member(code),
+        Comparison::Greater => is_member(code) || *code == Value::Int(0),
+        Comparison::NotEqual | Comparison::Less | Comparison::LessOrEqual => false,
     }
 }
 

@@ -57,9 +57,24 @@ pub(super) fn index_entries<'a>(
     let indexes = table.indexes.iter().enumerate();
     indexes
         .map(|(index, descriptor)| {
-            read(table, payload, &descriptor.field).map(|value| IndexEntry { index, value })
+            let field = &descriptor.field;
+            read(table, payload, field).map(|value| IndexEntry {
+                index,
+                value: stored(field, value),
+            })
         })
         .collect()
+}
+
+/// A value as it stands in an index.
+///
+/// # Compatibility
+/// Dflat for Swift stores NULL for an empty union, whose type code is 0.
+fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
+    match value {
+        ValueRef::Int(0) if field.is_tag() => ValueRef::Null,
+        value => value,
+    }
 }
 
 fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
@@ -107,7 +122,7 @@ fn fill_index(writer: &mut dyn WriteTransaction, table: &Table, position: usize)
         },
         &mut |row| {
             match field_value(row.payload, &index.field) {
-                Ok(value) => values.push((row.row_id, value.to_value())),
+                Ok(value) => values.push((row.row_id, stored(&index.field, value).to_value())),
                 Err(_) => failure = Some(fetch::corrupt(table, row.row_id)),
             }
             if failure.is_some() {

@@ -276,7 +276,10 @@ fn file_written_by_ours_has_the_originals_schema() {
              FROM mygame__sample__monster_v1_1 \
              JOIN mygame__sample__monster_v1_1__{table} USING (rowid) ORDER BY rowid"
         );
-        assert_eq!(table_of(&ours, &query), table_of(&theirs, &query));
+        assert!(
+            table_of(&ours, &query) == table_of(&theirs, &query),
+            "{table}"
+        );
     }
     let keys = "SELECT __pk0, typeof(__pk0), typeof(p) FROM benchdoc ORDER BY rowid";
     assert_eq!(table_of(&ours, keys), table_of(&theirs, keys));
