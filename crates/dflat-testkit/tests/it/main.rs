@@ -2,6 +2,7 @@
 //! have written.
 
 mod fixtures;
+mod hostile;
 mod original;
 mod workload;
 
