@@ -78,10 +78,10 @@ impl<'t> Comparer<'t> {
             Element::Enum(id) => scalars(self.enum_base(id)?, field, a, b),
             Element::Text => {
                 let default = match &field.default {
-                    Value::Text(text) => Some(text.as_ref()),
+                    Value::Text(text) => Some(text.as_bytes()),
                     _ => None,
                 };
-                Ok(a.text(voffset)?.or(default) == b.text(voffset)?.or(default))
+                Ok(a.text_bytes(voffset)?.or(default) == b.text_bytes(voffset)?.or(default))
             }
             Element::Struct(id) => {
                 let layout = self.struct_layout(id)?;
@@ -143,7 +143,7 @@ impl<'t> Comparer<'t> {
             .map(|m| m.element)
         {
             Some(Element::Table(id)) => self.tables(id, a.table()?, b.table()?),
-            Some(Element::Text) => Ok(a.text()? == b.text()?),
+            Some(Element::Text) => Ok(a.text_bytes()? == b.text_bytes()?),
             Some(Element::Struct(id)) => {
                 let layout = self.struct_layout(id)?;
                 let size = layout.size as usize;
@@ -189,7 +189,7 @@ impl<'t> Comparer<'t> {
         (a, b): (VectorView<'_>, VectorView<'_>),
     ) -> Compared {
         match element {
-            Element::Text => Ok(a.text(index)? == b.text(index)?),
+            Element::Text => Ok(a.text_bytes(index)? == b.text_bytes(index)?),
             Element::Table(id) => self.tables(id, a.table(index)?, b.table(index)?),
             Element::Struct(id) => {
                 let layout = self.struct_layout(id)?;

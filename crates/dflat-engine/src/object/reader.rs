@@ -64,13 +64,17 @@ fn follow(buffer: &[u8], position: usize) -> Read<usize> {
 
 #[inline]
 fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
+    std::str::from_utf8(text_bytes_at(buffer, position)?).map_err(|_| Malformed)
+}
+
+#[inline]
+fn text_bytes_at(buffer: &[u8], position: usize) -> Read<&[u8]> {
     let len = scalar_at::<u32>(buffer, position)? as usize;
     let start = position + 4;
-    let bytes = start
+    start
         .checked_add(len)
         .and_then(|end| buffer.get(start..end))
-        .ok_or(Malformed)?;
-    std::str::from_utf8(bytes).map_err(|_| Malformed)
+        .ok_or(Malformed)
 }
 
 impl<'a> TableView<'a> {
@@ -133,6 +137,18 @@ impl<'a> TableView<'a> {
         match self.field(voffset) {
             None => Ok(None),
             Some(position) => text_at(self.buffer, follow(self.buffer, position)?).map(Some),
+        }
+    }
+
+    /// A string's bytes, which need not be UTF-8, or `None` if absent: enough to compare strings.
+    ///
+    /// # Errors
+    /// If the bytes are malformed.
+    #[inline]
+    pub fn text_bytes(&self, voffset: u16) -> Read<Option<&'a [u8]>> {
+        match self.field(voffset) {
+            None => Ok(None),
+            Some(position) => text_bytes_at(self.buffer, follow(self.buffer, position)?).map(Some),
         }
     }
 
@@ -294,6 +310,15 @@ impl<'a> VectorView<'a> {
         text_at(self.buffer, follow(self.buffer, self.element(index, 4)?)?)
     }
 
+    /// A string's bytes, which need not be UTF-8.
+    ///
+    /// # Errors
+    /// If the index is out of range or the bytes are malformed.
+    #[inline]
+    pub fn text_bytes(&self, index: usize) -> Read<&'a [u8]> {
+        text_bytes_at(self.buffer, follow(self.buffer, self.element(index, 4)?)?)
+    }
+
     /// A table.
     ///
     /// # Errors
@@ -355,6 +380,15 @@ impl<'a> UnionView<'a> {
     #[inline]
     pub fn structure_from(&self, offset: usize) -> Read<&'a [u8]> {
         self.buffer.get(self.position + offset..).ok_or(Malformed)
+    }
+
+    /// The bytes of the value, if the member is a string.
+    ///
+    /// # Errors
+    /// If the bytes are malformed.
+    #[inline]
+    pub fn text_bytes(&self) -> Read<&'a [u8]> {
+        text_bytes_at(self.buffer, self.position)
     }
 
     /// The value, if the member is a string.

@@ -262,9 +262,9 @@ impl Transaction {
 
     /// Refuses further work after an abort or an error that lost the transaction.
     pub(super) fn usable(&self, operation: &str, table: &Table) -> Result<()> {
-        let what = format!("cannot {operation} {}", table.type_name);
+        let refused = |why: &str| format!("cannot {operation} {}: {why}", table.type_name);
         if let Some(first) = &*self.failure.borrow() {
-            let message = format!("{what}: the transaction was lost before");
+            let message = refused("the transaction was lost before");
             return Err(Error::with_source(
                 ErrorKind::Aborted,
                 message,
@@ -272,7 +272,7 @@ impl Transaction {
             ));
         }
         if self.aborted.get() {
-            let message = format!("{what}: the transaction was aborted");
+            let message = refused("the transaction was aborted");
             return Err(Error::new(ErrorKind::Aborted, message));
         }
         Ok(())
