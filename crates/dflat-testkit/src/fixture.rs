@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -40,6 +41,13 @@ impl Fixture {
             workspace: Workspace::open(directory.path().join("test.db")).unwrap(),
             directory: Some(directory),
         }
+    }
+
+    /// The path of the file, if there is one.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        let directory = self.directory.as_ref()?;
+        Some(directory.path().join("test.db"))
     }
 
     /// The workspace without what keeps it: for laws on dropping it.

@@ -18,7 +18,8 @@ pub mod model;
 pub mod random;
 pub mod workload;
 
-/// The types of `schemas/conformance.fbs`.
+/// The types of `schemas/conformance`.
+#[allow(clippy::use_self, reason = "generated")]
 pub mod schema {
     include!(concat!(env!("OUT_DIR"), "/conformance.rs"));
 }

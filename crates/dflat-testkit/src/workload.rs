@@ -29,12 +29,15 @@ const LEVELS: [Level; 3] = Level::ALL;
 /// How many transactions a seed runs.
 const TRANSACTIONS: usize = 25;
 
+/// Does something to a workspace between transactions that must not change its answers.
+pub type Meddle = fn(&Fixture, &mut Random);
+
 /// Runs the seeds that failed before, then new ones until the time is over: `DFLAT_WORKLOAD_SECONDS`,
 /// or 3 seconds.
 ///
 /// # Panics
 /// With the seed, if the workspace and the model disagree. Keep the seed in `tests/seeds.txt`.
-pub fn run(open: Open, kept: &str) {
+pub fn run(open: Open, meddle: Meddle, kept: &str) {
     let seconds = std::env::var("DFLAT_WORKLOAD_SECONDS");
     let seconds = seconds.ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let end = Instant::now() + Duration::from_secs(seconds);
@@ -42,10 +45,10 @@ pub fn run(open: Open, kept: &str) {
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim());
     for seed in lines.filter(|line| !line.is_empty()) {
-        run_seed(open, seed.parse().unwrap());
+        run_seed(open, meddle, seed.parse().unwrap());
     }
     for seed in 1.. {
-        run_seed(open, seed);
+        run_seed(open, meddle, seed);
         if Instant::now() > end {
             break;
         }
@@ -53,7 +56,7 @@ pub fn run(open: Open, kept: &str) {
 }
 
 /// Runs one seed.
-pub fn run_seed(open: Open, seed: u64) {
+pub fn run_seed(open: Open, meddle: Meddle, seed: u64) {
     struct Told(u64);
     impl Drop for Told {
         fn drop(&mut self) {
@@ -66,11 +69,12 @@ pub fn run_seed(open: Open, seed: u64) {
         }
     }
     let _told = Told(seed);
-    bounded(move || Run::new(open, seed).all());
+    bounded(move || Run::new(open, meddle, seed).all());
 }
 
 struct Run {
     workspace: Fixture,
+    meddle: Meddle,
     model: Model,
     random: Random,
     live: Vec<Live>,
@@ -93,9 +97,10 @@ enum Step {
 }
 
 impl Run {
-    fn new(open: Open, seed: u64) -> Self {
+    fn new(open: Open, meddle: Meddle, seed: u64) -> Self {
         Self {
             workspace: open(),
+            meddle,
             model: Model::default(),
             random: Random::new(seed),
             live: Vec::new(),
@@ -110,7 +115,9 @@ impl Run {
                 let place = self.random.below(self.live.len());
                 self.live.swap_remove(place).subscription.cancel();
             }
+            (self.meddle)(&self.workspace, &mut self.random);
             self.transaction();
+            (self.meddle)(&self.workspace, &mut self.random);
             for _ in 0..4 {
                 let question = question(&mut self.random);
                 let found = lower::fetch(self.workspace.fetch(), &question)

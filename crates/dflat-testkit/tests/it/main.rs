@@ -3,6 +3,7 @@
 
 mod fixtures;
 mod hostile;
+mod index_states;
 mod original;
 mod workload;
 

@@ -1,16 +1,48 @@
 //! Random workloads on every backend.
 
 use dflat_testkit::fixture::Fixture;
+use dflat_testkit::random::Random;
 use dflat_testkit::workload::run;
+use rusqlite::Connection;
 
 const SEEDS: &str = include_str!("../seeds.txt");
 
 #[test]
 fn random_work_in_memory_agrees_with_the_model() {
-    run(Fixture::memory, SEEDS);
+    run(Fixture::memory, |_, _| {}, SEEDS);
 }
 
 #[test]
 fn random_work_on_a_file_agrees_with_the_model() {
-    run(Fixture::sqlite, SEEDS);
+    run(Fixture::sqlite, |_, _| {}, SEEDS);
+}
+
+#[test]
+fn random_work_agrees_with_the_model_while_indexes_vanish() {
+    run(Fixture::sqlite, lose_indexes, SEEDS);
+}
+
+/// Drops an index's table, or its last rows, as another program may.
+fn lose_indexes(workspace: &Fixture, random: &mut Random) {
+    if !random.one_in(3) {
+        return;
+    }
+    let sql = Connection::open(workspace.path().unwrap()).unwrap();
+    let query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'sample!_!_%' ESCAPE '!'";
+    let mut statement = sql.prepare(query).unwrap();
+    let names = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .unwrap();
+    let names: Vec<String> = names.map(Result::unwrap).collect();
+    drop(statement);
+    if names.is_empty() {
+        return;
+    }
+    let name = random.pick(&names);
+    let change = if random.one_in(2) {
+        format!("DROP TABLE {name}")
+    } else {
+        format!("DELETE FROM {name} WHERE rowid > {}", random.below(20))
+    };
+    sql.execute(&change, []).unwrap();
 }
