@@ -12,6 +12,7 @@
 )]
 
 pub mod conformance;
+pub mod fault;
 pub mod fixture;
 pub mod lower;
 pub mod model;

@@ -52,13 +52,20 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Whether the file's I/O is counted, for [`Workspace::io_report`]. Defaults to no, which costs
+    /// nothing.
+    pub fn io_stats(mut self, io_stats: bool) -> Self {
+        self.sqlite.io_stats = io_stats;
+        self
+    }
+
     /// Opens the workspace.
     ///
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(self) -> Result<Workspace> {
         let backend = SqliteBackend::open(&self.path, self.sqlite)?;
-        Ok(Workspace::on_backend(backend, self.engine))
+        Ok(Workspace::on_file(backend, self.engine))
     }
 }
 

@@ -9,6 +9,8 @@ use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
 use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
+#[cfg(feature = "sqlite")]
+use dflat_sqlite::SqliteBackend;
 
 use crate::observe::{Deliveries, Observable, Subscription};
 use crate::transaction_handle::{TransactionHandle, channel};
@@ -26,6 +28,9 @@ pub struct Workspace {
 
 struct Owner {
     engine: Engine,
+    /// There if the workspace is on a file.
+    #[cfg(feature = "sqlite")]
+    sqlite: Option<Arc<SqliteBackend>>,
 }
 
 impl Drop for Owner {
@@ -52,8 +57,29 @@ impl Workspace {
         Self {
             owner: Arc::new(Owner {
                 engine: Engine::new(backend, options),
+                #[cfg(feature = "sqlite")]
+                sqlite: None,
             }),
         }
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn on_file(backend: Arc<SqliteBackend>, options: EngineOptions) -> Self {
+        Self {
+            owner: Arc::new(Owner {
+                engine: Engine::new(Arc::clone(&backend) as Arc<dyn Backend>, options),
+                sqlite: Some(backend),
+            }),
+        }
+    }
+
+    /// What was read, written and waited for, by file, since the file was opened in this process;
+    /// with suggestions in words. `None` in memory, and unless
+    /// [`io_stats`](crate::WorkspaceBuilder::io_stats) was asked for.
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn io_report(&self) -> Option<dflat_sqlite::IoReport> {
+        self.owner.sqlite.as_ref()?.io_report()
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -152,6 +152,12 @@ impl FaultPlan {
         });
     }
 
+    /// Counts and records syncs from now on, and does not do them: the loss of power is simulated,
+    /// so that tests need not wait for the device.
+    pub fn skip_syncs(&self) {
+        self.monitor.script(|script| script.skips_syncs = true);
+    }
+
     /// Takes all faults away: the device is well again. How many calls met one.
     pub fn clear(&self) -> u64 {
         self.monitor.script(|script| {
@@ -219,6 +225,7 @@ impl Drop for FaultPlan {
         self.monitor.script(|script| {
             script.faults.clear();
             script.events = None;
+            script.skips_syncs = false;
         });
     }
 }

@@ -1,6 +1,8 @@
 //! The laws and workloads on every backend, files that the original wrote, and files that nobody should
 //! have written.
 
+mod fault_calls;
+mod fault_power;
 mod fixtures;
 mod hostile;
 mod index_states;

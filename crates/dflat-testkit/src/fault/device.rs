@@ -1,0 +1,108 @@
+//! A directory whose database meets faults.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dflat::{Durability, Workspace};
+use dflat_sqlite::IoReport;
+use dflat_sqlite::inject::{Fault, FaultPlan, Recording};
+use tempfile::TempDir;
+
+/// A directory of its own, and the plan of what fails in it.
+#[derive(Debug)]
+pub struct Device {
+    // Order: the plan ends before the directory goes.
+    plan: FaultPlan,
+    durability: Durability,
+    acknowledged: AtomicU64,
+    /// The calls that met a fault, since healed.
+    met: AtomicU64,
+    /// What was called until it was healed.
+    until_healed: OnceLock<IoReport>,
+    directory: TempDir,
+}
+
+impl Device {
+    /// A device that is well.
+    #[must_use]
+    pub fn new(durability: Durability) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let plan = FaultPlan::attach(directory.path().join("test.db")).unwrap();
+        plan.skip_syncs();
+        Self {
+            plan,
+            durability,
+            acknowledged: AtomicU64::new(0),
+            met: AtomicU64::new(0),
+            until_healed: OnceLock::new(),
+            directory,
+        }
+    }
+
+    /// The database's path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("test.db")
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// As opening a workspace.
+    pub fn open(&self) -> dflat::Result<Workspace> {
+        Workspace::builder(self.path())
+            .durability(self.durability)
+            .busy_timeout(Duration::from_millis(100))
+            .io_stats(true)
+            .open()
+    }
+
+    /// Adds a fault.
+    pub fn add(&self, fault: Fault) {
+        self.plan.add(fault);
+    }
+
+    /// Ends all faults.
+    pub fn heal(&self) {
+        self.until_healed.get_or_init(|| self.plan.report());
+        self.met.fetch_add(self.plan.clear(), Ordering::AcqRel);
+    }
+
+    /// How many calls met a fault that was healed.
+    #[must_use]
+    pub fn met(&self) -> u64 {
+        self.met.load(Ordering::Acquire)
+    }
+
+    /// What was called so far, or until it was healed.
+    #[must_use]
+    pub fn report(&self) -> IoReport {
+        let healed = self.until_healed.get();
+        healed.map_or_else(|| self.plan.report(), IoReport::clone)
+    }
+
+    /// Notes that the commit of this number was acknowledged.
+    pub fn acknowledge(&self, number: u64) {
+        self.acknowledged.store(number, Ordering::Release);
+        self.plan.mark(number);
+    }
+
+    /// The last commit that was acknowledged; 0 for none.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Acquire)
+    }
+
+    /// Starts to record, before the database is opened.
+    pub fn record(&self) {
+        self.plan.record().unwrap();
+    }
+
+    /// Ends the recording.
+    #[must_use]
+    pub fn take_recording(&self) -> Recording {
+        self.plan.take_recording()
+    }
+}

@@ -1,0 +1,317 @@
+//! The workload of the foundation, and what the file must hold after each of its commits.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use dflat::{ErrorKind, Object, Result, TransactionContext, Workspace};
+
+use dflat_sqlite::inject::FaultPlan;
+
+use super::device::Device;
+use super::passes::Outcome;
+use crate::random::Random;
+use crate::schema::{Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData};
+
+/// How many transactions the workload makes.
+const STEPS: u64 = 9;
+
+/// The row that names the commit, written in each transaction.
+const COUNTER: i32 = 0;
+
+/// Objects by key; what is not stored in it is derived from it.
+type Contents = BTreeMap<String, ItemData>;
+
+/// The contents after each transaction, whether it was committed or not.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    states: BTreeMap<u64, Contents>,
+    /// The kinds of the errors of transactions that failed.
+    pub errors: Vec<ErrorKind>,
+}
+
+/// A change of the workload.
+#[derive(Clone, Debug)]
+enum Step {
+    Put(Box<ItemData>),
+    Delete(String),
+}
+
+/// Inserts, updates, deletes, reads by key, index and scan, follows a query and shuts down. Bears
+/// all errors; finds an error where something was told that is not so.
+///
+/// # Errors
+/// What was told wrongly.
+pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
+    ledger.states.insert(0, Contents::new());
+    let Ok(workspace) = device.open() else {
+        return Ok(());
+    };
+    let (told, deliveries) = mpsc::channel();
+    let query = workspace.fetch::<Item>().filter(Item::RANK.ge(0));
+    let subscription = workspace.subscribe(query, move |result| {
+        let _ = told.send(result.map(|items| items.iter().map(Object::to_data).collect()));
+    });
+    let mut contents = Contents::new();
+    let mut follower = Follower::new(deliveries);
+    for number in 1..=STEPS {
+        let steps = plan(number, &contents);
+        let after = applied(&contents, &steps);
+        ledger.states.insert(number, after.clone());
+        match perform(&workspace, number, steps)? {
+            Ok(()) => {
+                device.acknowledge(number);
+                contents = after;
+                follower.expect(&contents, number)?;
+            }
+            Err(error) => {
+                ledger.errors.push(error.kind());
+                follower.expect_silence(number)?;
+            }
+        }
+        read(&workspace, &contents).map_or(Ok(()), |found| found)?;
+    }
+    drop(subscription);
+    // An error is reported; a second call must do no harm.
+    let _ = workspace.shutdown();
+    let _ = workspace.shutdown();
+    Ok(())
+}
+
+/// Runs a transaction; waits for it with an end.
+fn perform(
+    workspace: &Workspace,
+    number: u64,
+    steps: Vec<Step>,
+) -> std::result::Result<Result<()>, String> {
+    let (done, completed) = mpsc::channel();
+    let types = [Item::TABLE, Other::TABLE];
+    let handle = workspace.perform_changes(types, move |tx| {
+        for step in &steps {
+            submit(tx, step)?;
+        }
+        let counter = OtherData {
+            id: COUNTER,
+            note: Some(number.to_string()),
+        };
+        tx.submit(OtherChangeRequest::upsert(counter)).map(drop)
+    });
+    handle.on_completion(move |outcome| {
+        let _ = done.send(outcome);
+    });
+    completed
+        .recv_timeout(Duration::from_secs(10))
+        .map_err(|_| format!("transaction {number} did not complete"))
+}
+
+fn submit(tx: &TransactionContext, step: &Step) -> Result<()> {
+    match step {
+        Step::Put(data) => match tx.get::<Item>(&data.id)? {
+            None => tx.submit(ItemChangeRequest::creation((**data).clone()))?,
+            Some(item) => {
+                let Some(mut change) = ItemChangeRequest::change(tx, &item)? else {
+                    return Ok(());
+                };
+                *change = (**data).clone();
+                tx.submit(change)?
+            }
+        },
+        Step::Delete(id) => {
+            let Some(item) = tx.get::<Item>(id)? else {
+                return Ok(());
+            };
+            let Some(deletion) = ItemChangeRequest::deletion(tx, &item)? else {
+                return Ok(());
+            };
+            tx.submit(deletion)?
+        }
+    };
+    Ok(())
+}
+
+/// The changes of a transaction: a function of its number and what there is.
+fn plan(number: u64, contents: &Contents) -> Vec<Step> {
+    let mut random = Random::new(number);
+    let mut steps = Vec::new();
+    for n in 0..3 {
+        let key = format!("{}{n}", ["a", "b", "c"][random.below(3)]);
+        if contents.contains_key(&key) && random.one_in(3) {
+            steps.push(Step::Delete(key));
+            continue;
+        }
+        let long = if random.one_in(4) { 9000 } else { 40 };
+        steps.push(Step::Put(Box::new(ItemData {
+            rank: i32::try_from(random.below(5)).unwrap(),
+            size: i32::try_from(number).unwrap(),
+            name: Some(format!("name{}", random.below(3))),
+            nick: Some("x".repeat(long)),
+            code: Some(format!("{key}-{number}")),
+            id: key,
+            ..ItemData::default()
+        })));
+    }
+    steps
+}
+
+fn applied(contents: &Contents, steps: &[Step]) -> Contents {
+    let mut contents = contents.clone();
+    for step in steps {
+        match step {
+            Step::Put(data) => drop(contents.insert(data.id.clone(), (**data).clone())),
+            Step::Delete(id) => drop(contents.remove(id)),
+        }
+    }
+    contents
+}
+
+/// Reads in every way and compares; `None` if reading failed.
+fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
+    let all = workspace.fetch::<Item>().all().ok()?;
+    let found: Contents = all
+        .iter()
+        .map(|item| (item.id().to_owned(), item.to_data()))
+        .collect();
+    if found != *contents || all.len() != contents.len() {
+        return Some(Err(differ("a scan", contents, &found)));
+    }
+    for rank in 0..5 {
+        let ranked = workspace
+            .fetch::<Item>()
+            .filter(Item::RANK.eq(rank))
+            .all()
+            .ok()?;
+        let found = ranked
+            .iter()
+            .map(|item| (item.id().to_owned(), item.to_data()));
+        let found: Contents = found.collect();
+        let mut expected = contents.clone();
+        expected.retain(|_, data| data.rank == rank);
+        if found != expected {
+            return Some(Err(differ(
+                &format!("the index at rank {rank}"),
+                &expected,
+                &found,
+            )));
+        }
+    }
+    for (id, data) in contents {
+        let by_key = workspace.get::<Item>(id).ok()?;
+        let code = data.code.clone().unwrap_or_default();
+        let by_code = workspace
+            .fetch::<Item>()
+            .filter(Item::CODE.eq(code))
+            .all()
+            .ok()?;
+        if by_key.map(|item| item.to_data()).as_ref() != Some(data) || by_code.len() != 1 {
+            return Some(Err(format!("{id} is not found by its key or code")));
+        }
+    }
+    Some(Ok(()))
+}
+
+fn differ(by: &str, expected: &Contents, found: &Contents) -> String {
+    let short = |contents: &Contents| -> Vec<String> {
+        let each = contents.values();
+        each.map(|data| format!("{}:{}:{}", data.id, data.rank, data.size))
+            .collect()
+    };
+    format!(
+        "{by} finds {:?} instead of {:?}",
+        short(found),
+        short(expected)
+    )
+}
+
+/// What a subscriber was told.
+struct Follower {
+    deliveries: Receiver<Result<Vec<ItemData>>>,
+    /// Whether an error was told, after which the result may be unknown.
+    lost: bool,
+    last: Contents,
+}
+
+impl Follower {
+    fn new(deliveries: Receiver<Result<Vec<ItemData>>>) -> Self {
+        Self {
+            deliveries,
+            lost: false,
+            last: Contents::new(),
+        }
+    }
+
+    /// Deliveries come before the completion: all that is to come has come.
+    fn catch_up(&mut self) {
+        for told in self.deliveries.try_iter() {
+            match told {
+                Ok(items) => {
+                    self.last = items
+                        .into_iter()
+                        .map(|data| (data.id.clone(), data))
+                        .collect();
+                    self.lost = false;
+                }
+                Err(_) => self.lost = true,
+            }
+        }
+    }
+
+    fn expect(&mut self, contents: &Contents, number: u64) -> Outcome {
+        self.catch_up();
+        if self.lost || self.last == *contents {
+            return Ok(());
+        }
+        Err(differ(
+            &format!("the subscriber after {number}"),
+            contents,
+            &self.last,
+        ))
+    }
+
+    fn expect_silence(&mut self, number: u64) -> Outcome {
+        let before = self.last.clone();
+        self.catch_up();
+        if self.last == before {
+            return Ok(());
+        }
+        Err(format!("the subscriber was told of {number}, which failed"))
+    }
+}
+
+/// Opens the file on a device that is well, compares it with the ledger at the commit that its
+/// counter names, and writes to it. The commit's number.
+///
+/// # Errors
+/// If the file can't be opened, read or written, or holds what no commit left.
+pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64, String> {
+    // A plan without faults: it spares the waiting for the device.
+    let well = FaultPlan::attach(path).map_err(|error| error.to_string())?;
+    well.skip_syncs();
+    let opened = Workspace::builder(path).io_stats(true).open();
+    let workspace = opened.map_err(|error| format!("cannot open: {error}"))?;
+    let counter = workspace
+        .get::<Other>(COUNTER)
+        .map_err(|error| format!("cannot read the counter: {error}"))?;
+    let number = counter.map_or(Ok(0), |counter| counter.note().unwrap_or_default().parse());
+    let number: u64 = number.map_err(|error| format!("the counter is damaged: {error}"))?;
+    let Some(contents) = ledger.states.get(&number) else {
+        return Err(format!(
+            "the counter names {number}, which was never written"
+        ));
+    };
+    match read(&workspace, contents) {
+        None => return Err("reading fails on a device that is well".to_owned()),
+        Some(found) => found.map_err(|lost| format!("at commit {number}, {lost}"))?,
+    }
+    let next = STEPS + 1;
+    let steps = plan(next, contents);
+    let after = applied(contents, &steps);
+    perform(&workspace, next, steps)?.map_err(|error| format!("cannot write: {error}"))?;
+    match read(&workspace, &after) {
+        None => return Err("reading fails after a write".to_owned()),
+        Some(found) => found.map_err(|lost| format!("after a write, {lost}"))?,
+    }
+    workspace
+        .shutdown()
+        .map_err(|error| format!("cannot shut down: {error}"))?;
+    Ok(number)
+}

@@ -1,0 +1,53 @@
+//! Faults of the device, injected; losses of power, simulated.
+//!
+//! # What must be survived
+//!
+//! *A call that fails* (EIO, ENOSPC, a lock that can't be taken), once or from some moment on, at
+//! whichever call: the transaction that meets it gives an error, keeps nothing, and completes. No
+//! thread panics or waits for ever. Reading gives an error or the truth. When the device is well
+//! again the same workspace goes on, and the file, opened again, holds every commit that was
+//! acknowledged, and else nothing, save one: if a COMMIT itself failed, and nothing was committed
+//! after it, and the log could not be put away either, then that transaction may turn up. All of it
+//! does, or none.
+//!
+//! *The end of the process*: every acknowledged commit is there, whatever the durability.
+//!
+//! *A loss of power*, which takes any part of what was not synced, torn between sectors: with
+//! `Durability::Full` every acknowledged commit is there; with `Durability::Normal` some prefix of
+//! the commits, never a part of one. Indexes agree with their objects. The file can be opened and
+//! written.
+//!
+//! *Not survived*: a device that reports a sync or a write it did not do, or bytes that change by
+//! themselves. With those the harness tests itself: it must notice.
+//!
+//! # How a test uses it
+//!
+//! ```no_run
+//! use dflat_testkit::fault::{self, Action, Failure, Operation};
+//!
+//! // Counts the calls of the workload, then runs it once for each, which fails.
+//! fault::each(&[Operation::Write], &[Action::Fail(Failure::Io)], |device| {
+//!     if let Ok(workspace) = device.open() {
+//!         // Do something that may fail; then:
+//!         let _ = workspace.shutdown();
+//!     }
+//!     device.heal();
+//!     // Open the file again, and look.
+//!     Ok(())
+//! });
+//! ```
+//!
+//! Cases are deterministic. One that failed prints its line; the line goes into
+//! `tests/fault_seeds.txt`, and is run first ever after.
+
+mod device;
+mod ledger;
+mod passes;
+mod power;
+
+pub use device::Device;
+pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
+pub use dflat_sqlite::{Durability, FileKind, Operation};
+pub use ledger::{Ledger, check, run_workload};
+pub use passes::{Outcome, count, each, each_lasting};
+pub use power::{Image, cut_power};

@@ -1,0 +1,119 @@
+//! Losses of power at each point of a recording.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dflat_sqlite::inject::{PowerCut, Recording};
+
+use super::passes::Outcome;
+
+/// Seeds for each point and manner.
+const SEEDS: u64 = 3;
+
+/// What a loss of power left.
+#[derive(Debug)]
+pub struct Image {
+    /// The database.
+    pub path: PathBuf,
+    /// The last commit that was acknowledged before; 0 for none.
+    pub acknowledged: u64,
+    /// How what was not synced was treated.
+    pub cut: PowerCut,
+}
+
+/// A case, as it is printed and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Case {
+    point: usize,
+    cut: PowerCut,
+    seed: u64,
+}
+
+/// Cuts the power around each sync and, with one seed, at each event; cases that failed before
+/// come first. `name` is that of the recording's workload in `tests/fault_seeds.txt`.
+///
+/// # Errors
+/// The first case that fails, as a line for that file, and why.
+pub fn cut_power(name: &str, recording: &Recording, check: impl Fn(&Image) -> Outcome) -> Outcome {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image.db");
+    let points = recording.sync_points();
+    let end = recording.events().len();
+    let kept = kept(name).into_iter().filter(|case| case.point <= end);
+    let around_syncs = points.iter().flat_map(|&point| {
+        [PowerCut::Nothing, PowerCut::Everything]
+            .map(|cut| Case {
+                point,
+                cut,
+                seed: 0,
+            })
+            .into_iter()
+            .chain((1..=SEEDS).flat_map(move |seed| {
+                [PowerCut::Prefix, PowerCut::Random].map(|cut| Case { point, cut, seed })
+            }))
+    });
+    let between = (0..=end).map(|point| Case {
+        point,
+        cut: PowerCut::Random,
+        seed: point as u64,
+    });
+    for case in kept.chain(around_syncs).chain(between) {
+        recording
+            .restore(case.point, case.cut, case.seed, &path)
+            .unwrap();
+        let image = Image {
+            path: path.clone(),
+            acknowledged: recording.mark_before(case.point).unwrap_or(0),
+            cut: case.cut,
+        };
+        check(&image).map_err(|lost| format!("{name} {}: {lost}", case.line()))?;
+    }
+    Ok(())
+}
+
+impl Case {
+    fn line(self) -> String {
+        format!("{} {:?} {}", self.point, self.cut, self.seed)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let point = words.next()?.parse().ok()?;
+        let cut = match words.next()? {
+            "Nothing" => PowerCut::Nothing,
+            "Everything" => PowerCut::Everything,
+            "Prefix" => PowerCut::Prefix,
+            "Random" => PowerCut::Random,
+            _ => return None,
+        };
+        let seed = words.next()?.parse().ok()?;
+        Some(Self { point, cut, seed })
+    }
+}
+
+/// The cases of a workload that failed once.
+fn kept(name: &str) -> Vec<Case> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fault_seeds.txt");
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let of_name = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    of_name
+        .map(|line| Case::parse(line).expect("a case is point, cut and seed"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_is_read_as_it_is_printed() {
+        let case = Case {
+            point: 17,
+            cut: PowerCut::Random,
+            seed: 5,
+        };
+        assert_eq!(Case::parse(&case.line()), Some(case));
+    }
+}

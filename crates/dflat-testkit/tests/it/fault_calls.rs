@@ -1,0 +1,122 @@
+//! Every call fails once, and from some moment on.
+
+use dflat::ErrorKind;
+use dflat_testkit::fault::{
+    self, Action, Device, Durability, Failure, Fault, FileKind, Ledger, Operation, Outcome, check,
+    run_workload,
+};
+
+const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
+
+const IO: [Action; 1] = [Action::Fail(Failure::Io)];
+
+/// Runs the workload, heals the device, opens the file again and compares.
+fn workload(device: &Device) -> Outcome {
+    let (ledger, found) = run(device)?;
+    let acknowledged = device.acknowledged();
+    if found != acknowledged {
+        return Err(format!(
+            "commit {found} is there, and {acknowledged} was the last acknowledged"
+        ));
+    }
+    // What is reported is what happened.
+    let kinds = [ErrorKind::Io, ErrorKind::StorageFull, ErrorKind::Busy];
+    match ledger.errors.iter().find(|kind| !kinds.contains(kind)) {
+        Some(kind) => Err(format!("a transaction failed with {kind:?}")),
+        None => Ok(()),
+    }
+}
+
+/// As [`workload`], for faults that stay: a commit that failed may turn up whole.
+fn workload_to_the_end(device: &Device) -> Outcome {
+    let (_, found) = run(device)?;
+    let acknowledged = device.acknowledged();
+    if found == acknowledged || found == acknowledged + 1 {
+        return Ok(());
+    }
+    Err(format!(
+        "commit {found} is there, and {acknowledged} was the last acknowledged"
+    ))
+}
+
+fn run(device: &Device) -> Result<(Ledger, u64), String> {
+    let mut ledger = Ledger::default();
+    run_workload(device, &mut ledger)?;
+    device.heal();
+    let found = check(&device.path(), &ledger)?;
+    Ok((ledger, found))
+}
+
+#[test]
+fn each_write_fails() {
+    fault::each(&[Operation::Write], &FAILURES, workload);
+}
+
+#[test]
+fn each_write_is_cut_short() {
+    let actions = [Action::Shorten(Failure::NoSpace)];
+    fault::each(&[Operation::Write], &actions, workload);
+}
+
+#[test]
+fn each_sync_truncation_and_deletion_fails() {
+    let operations = [Operation::Sync, Operation::Truncate, Operation::Delete];
+    fault::each(&operations, &FAILURES, workload);
+}
+
+#[test]
+fn each_read_fails() {
+    let operations = [Operation::Read, Operation::Size, Operation::Access];
+    fault::each(&operations, &IO, workload);
+}
+
+#[test]
+fn each_open_and_lock_fails() {
+    let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::CannotOpen)];
+    fault::each(&[Operation::Open], &actions, workload);
+    let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::Busy)];
+    fault::each(&[Operation::Lock, Operation::Map], &actions, workload);
+}
+
+#[test]
+fn the_device_fails_for_good() {
+    let operations = [Operation::Write, Operation::Sync];
+    fault::each_lasting(&operations, &IO, workload_to_the_end);
+    let operations = [
+        Operation::Truncate,
+        Operation::Delete,
+        Operation::Open,
+        Operation::Map,
+    ];
+    fault::each_lasting(&operations, &IO, workload_to_the_end);
+    fault::each_lasting(
+        &[Operation::Read, Operation::Lock],
+        &IO,
+        workload_to_the_end,
+    );
+}
+
+#[test]
+fn an_error_says_what_happened() {
+    for (failure, kind) in [
+        (Failure::Io, ErrorKind::Io),
+        (Failure::NoSpace, ErrorKind::StorageFull),
+    ] {
+        for operation in [Operation::Write, Operation::Sync] {
+            let device = Device::new(Durability::Full);
+            device.add(Fault {
+                kind: Some(FileKind::Log),
+                operation,
+                at: 3,
+                lasting: true,
+                action: Action::Fail(failure),
+            });
+            let (ledger, _) = run(&device).unwrap();
+            assert!(!ledger.errors.is_empty());
+            assert!(
+                ledger.errors.iter().all(|found| *found == kind),
+                "{ledger:?}"
+            );
+        }
+    }
+}

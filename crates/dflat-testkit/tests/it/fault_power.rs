@@ -1,0 +1,58 @@
+//! The power fails at every sync, and between.
+
+use dflat_testkit::fault::{
+    self, Action, Device, Durability, Fault, FileKind, Image, Ledger, Operation, Outcome, PowerCut,
+    check, run_workload,
+};
+
+/// Runs the workload with a device that may lie, then cuts the power everywhere.
+fn cut_power(durability: Durability, lie: Option<Fault>) -> Outcome {
+    let device = Device::new(durability);
+    device.record();
+    if let Some(fault) = lie {
+        device.add(fault);
+    }
+    let mut ledger = Ledger::default();
+    assert_eq!(run_workload(&device, &mut ledger), Ok(()));
+    assert_eq!(device.acknowledged(), 9);
+    let recording = device.take_recording();
+    fault::cut_power(&format!("{durability:?}"), &recording, |image| {
+        survives(durability, image, &ledger)
+    })
+}
+
+fn survives(durability: Durability, image: &Image, ledger: &Ledger) -> Outcome {
+    let found = check(&image.path, ledger)?;
+    let lasts = durability == Durability::Full || image.cut == PowerCut::Everything;
+    if lasts && found < image.acknowledged {
+        let last = image.acknowledged;
+        return Err(format!(
+            "commit {last} was acknowledged, and {found} is the last there"
+        ));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loss_of_power_leaves_a_prefix_of_the_commits() {
+    assert_eq!(cut_power(Durability::Normal, None), Ok(()));
+}
+
+#[test]
+fn a_loss_of_power_leaves_all_that_full_durability_acknowledged() {
+    assert_eq!(cut_power(Durability::Full, None), Ok(()));
+}
+
+/// The canary: a device that forgets to sync loses commits, and the harness must say so.
+#[test]
+fn a_lost_commit_is_noticed() {
+    let lie = Fault {
+        kind: Some(FileKind::Log),
+        operation: Operation::Sync,
+        at: 3,
+        lasting: true,
+        action: Action::Drop,
+    };
+    let lost = cut_power(Durability::Full, Some(lie)).unwrap_err();
+    assert!(lost.contains("was acknowledged"), "{lost}");
+}
