@@ -143,31 +143,6 @@ laws! { ($)
         unsigned_numbers_above_the_signed_range_are_keys
         parts_of_a_composite_key_are_queried_like_fields
     }
-    objects {
-        update_is_told_before_its_transaction_completes
-        one_transaction_is_told_once_with_its_final_state
-        identity_is_never_published
-        rolled_back_changes_are_never_published
-        other_objects_are_not_told
-        deletion_ends_the_subscription_and_a_new_object_is_another
-        object_deleted_and_created_again_in_one_transaction_is_told_as_deleted
-        moved_key_is_an_update
-        outdated_object_is_told_first_what_it_missed
-        object_deleted_before_the_subscription_is_told_once
-        current_object_is_told_nothing_at_first
-        subscription_takes_its_place_in_the_order_of_calls
-        callbacks_come_objects_first_then_results_then_completion
-        committed_state_is_visible_inside_a_callback
-        waiting_inside_a_callback_would_deadlock
-        change_performed_inside_a_callback_runs_afterwards
-        cancel_stops_callbacks
-        cancel_stops_the_catching_up_too
-        cancel_inside_its_own_callback_is_the_last_call
-        cancel_waits_for_a_callback_that_is_running
-        dropped_subscription_is_cancelled
-        callback_that_panics_is_not_called_again_and_harms_nobody
-        stream_of_an_object_ends_with_its_deletion
-    }
     results {
         query_is_told_its_result_first
         query_of_a_type_never_written_is_told_nothing_and_then_what_comes
@@ -206,5 +181,32 @@ laws! { ($)
         subscription_outlives_its_workspace_without_harm
         callback_may_hold_the_last_workspace
         callback_that_cancels_itself_may_hold_the_last_workspace
+    }
+    objects {
+        update_is_told_before_its_transaction_completes
+        one_transaction_is_told_once_with_its_final_state
+        identity_is_never_published
+        rolled_back_changes_are_never_published
+        other_objects_are_not_told
+        deletion_ends_the_subscription_and_a_new_object_is_another
+        object_deleted_and_created_again_in_one_transaction_is_told_as_deleted
+        moved_key_is_an_update
+        outdated_object_is_told_first_what_it_missed
+        object_deleted_before_the_subscription_is_told_once
+        current_object_is_told_nothing_at_first
+        subscription_takes_its_place_in_the_order_of_calls
+        callbacks_come_objects_first_then_results_then_completion
+        committed_state_is_visible_inside_a_callback
+        waiting_inside_a_callback_would_deadlock
+        change_performed_inside_a_callback_runs_afterwards
+        stream_of_an_object_ends_with_its_deletion
+    }
+    cancelling {
+        cancel_stops_callbacks
+        cancel_stops_the_catching_up_too
+        cancel_inside_its_own_callback_is_the_last_call
+        cancel_waits_for_a_callback_that_is_running
+        dropped_subscription_is_cancelled
+        callback_that_panics_is_not_called_again_and_harms_nobody
     }
 }

@@ -104,15 +104,14 @@ fn queries_find_what_the_original_found() {
         let docs = |p| workspace.fetch::<BenchDoc>().filter(p).all().unwrap().len();
         assert_eq!(docs(BenchDoc::TAG.eq("high")), 33);
         assert_eq!(docs(BenchDoc::TAG.is_null()), 66);
-        check_monsters(
-            workspace,
-            rows(&contents()["monsters"]).iter().map(monster).collect(),
-        );
+        let contents = contents();
+        let all: Vec<_> = rows(&contents["monsters"]).iter().map(monster).collect();
+        check_monsters(workspace, &all);
     });
 }
 
 /// Checks queries that may use an index against the objects themselves.
-fn check_monsters(workspace: &Workspace, all: Vec<MonsterData>) {
+fn check_monsters(workspace: &Workspace, all: &[MonsterData]) {
     let monsters = |p| {
         let found = workspace.fetch::<Monster>().filter(p).all().unwrap();
         found
@@ -198,7 +197,7 @@ fn file_changed_by_ours_stays_right() {
         let ids = found.iter().map(|m| (m.name().to_owned(), m.color()));
         assert!(ids.eq(expected.iter().map(|m| (m.name.clone(), m.color))));
         assert_eq!(found.last().unwrap().row_id().0, 201);
-        check_monsters(workspace, expected);
+        check_monsters(workspace, &expected);
         check_by_sql(path);
     });
 }
