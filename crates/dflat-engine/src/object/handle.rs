@@ -24,6 +24,9 @@ pub struct Origin {
     pub transaction: u64,
 }
 
+/// The largest chunk that needs no allocation of its own for its bytes.
+const INLINE_MAX_BYTES: usize = 184;
+
 /// A stored object: immutable, verified, cheaply cloned.
 #[derive(Clone)]
 pub struct Object {
@@ -36,7 +39,24 @@ struct Chunk {
     origin: Origin,
     /// The first payload's row id.
     base: i64,
-    bytes: Box<[u8]>,
+    bytes: Bytes,
+}
+
+/// The bytes of a chunk. Those of a single small object stand beside the reference counts: one
+/// allocation less for each object that a transaction looks up or changes.
+enum Bytes {
+    Inline([u8; INLINE_MAX_BYTES]),
+    Heap(Box<[u8]>),
+}
+
+impl Chunk {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Inline(bytes) => bytes,
+            Bytes::Heap(bytes) => bytes,
+        }
+    }
 }
 
 impl Object {
@@ -46,7 +66,7 @@ impl Object {
         let start = self.start as usize;
         let delta = self
             .chunk
-            .bytes
+            .bytes()
             .get(start - 4..)
             .and_then(i32::read)
             .unwrap_or_default();
@@ -58,7 +78,7 @@ impl Object {
     pub fn payload(&self) -> &[u8] {
         let start = self.start as usize;
         self.chunk
-            .bytes
+            .bytes()
             .get(start..start + self.len as usize)
             .unwrap_or_default()
     }
@@ -100,13 +120,18 @@ impl Object {
 
     /// An object on its own, of a payload that is known to be right.
     pub(crate) fn from_verified(row_id: RowId, origin: Origin, payload: &[u8]) -> Self {
-        let mut bytes = Vec::with_capacity(4 + payload.len());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(payload);
+        let mut inline = [0; INLINE_MAX_BYTES];
+        let bytes = match inline.get_mut(4..4 + payload.len()) {
+            Some(place) => {
+                place.copy_from_slice(payload);
+                Bytes::Inline(inline)
+            }
+            None => Bytes::Heap([&[0; 4], payload].concat().into_boxed_slice()),
+        };
         let chunk = Arc::new(Chunk {
             origin,
             base: row_id.0,
-            bytes: bytes.into_boxed_slice(),
+            bytes,
         });
         Self {
             chunk,
@@ -184,7 +209,7 @@ impl<'t> ObjectBatch<'t> {
             return;
         }
         // Copied to its exact size; the collecting buffer is used again.
-        let bytes: Box<[u8]> = self.bytes.as_slice().into();
+        let bytes = Bytes::Heap(self.bytes.as_slice().into());
         self.bytes.clear();
         let chunk = Arc::new(Chunk {
             origin: self.origin,
