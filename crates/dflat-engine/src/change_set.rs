@@ -1,5 +1,7 @@
 //! What a committed transaction changed.
 
+use std::collections::BTreeMap;
+
 use dflat_model::{CommitSeq, RowId, Table};
 
 use crate::object::Object;
@@ -19,15 +21,13 @@ pub struct ChangeSet {
 pub struct TableChanges {
     /// The table.
     pub table: Table,
-    /// The rows changed, by ascending row id.
-    pub rows: Vec<RowChange>,
+    /// The rows changed, by row id.
+    pub rows: BTreeMap<RowId, RowChange>,
 }
 
 /// The change to one row; never absent both before and after.
 #[derive(Clone, Debug)]
 pub struct RowChange {
-    /// The row.
-    pub row_id: RowId,
     /// The object before, or `None` if the row was inserted.
     pub before: Option<Object>,
     /// The object after, or `None` if the row was deleted.

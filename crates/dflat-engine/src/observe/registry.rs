@@ -180,11 +180,11 @@ impl Registry {
         if subscriptions.objects.is_empty() {
             return;
         }
-        for row in &changes.rows {
+        for (row_id, row) in &changes.rows {
             let subscribers = match &row.after {
-                Some(_) => subscriptions.objects.get(&row.row_id).cloned(),
+                Some(_) => subscriptions.objects.get(row_id).cloned(),
                 // Nothing follows a deletion.
-                None => subscriptions.objects.remove(&row.row_id),
+                None => subscriptions.objects.remove(row_id),
             };
             deliveries.extend(
                 subscribers

@@ -1,6 +1,6 @@
 //! Writes a finished transaction's changes again, from its write set.
 
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use super::row::{KeyParts, index_entries, prepare};
 use super::write_set::WriteSet;
@@ -23,28 +23,38 @@ pub(super) fn replay(
     for (table, rows) in changes.rows() {
         prepare(writer, prepared, table)?;
         // Order: all deletions first, so that keys that moved between objects are free.
-        for change in rows.clone() {
-            delete(writer, table, change)?;
+        for (row_id, change) in rows {
+            delete(writer, table, *row_id, change)?;
         }
-        for change in rows {
-            insert(writer, table, change)?;
+        for (row_id, change) in rows {
+            insert(writer, table, *row_id, change)?;
         }
     }
     Ok(())
 }
 
-fn delete(writer: &mut dyn WriteTransaction, table: &Table, change: &RowChange) -> Result<()> {
+fn delete(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+    row_id: RowId,
+    change: &RowChange,
+) -> Result<()> {
     let Some(before) = &change.before else {
         return Ok(());
     };
-    let found = fetch::find(writer, table, change.row_id, Origin::default())?;
+    let found = fetch::find(writer, table, row_id, Origin::default())?;
     if found.is_none_or(|found| found.payload() != before.payload()) {
         return Err(interfered(table));
     }
-    writer.delete(table, change.row_id).map(|_| ())
+    writer.delete(table, row_id).map(|_| ())
 }
 
-fn insert(writer: &mut dyn WriteTransaction, table: &Table, change: &RowChange) -> Result<()> {
+fn insert(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+    row_id: RowId,
+    change: &RowChange,
+) -> Result<()> {
     let Some(after) = &change.after else {
         return Ok(());
     };
@@ -57,7 +67,7 @@ fn insert(writer: &mut dyn WriteTransaction, table: &Table, change: &RowChange) 
         entries: &entries,
     };
     writer
-        .restore(table, change.row_id, &row)
+        .restore(table, row_id, &row)
         .map_err(|error| match error {
             WriteError::Failed(error) => error,
             WriteError::Conflict(_) => interfered(table),

@@ -49,6 +49,19 @@ impl<'a> KeyParts<'a> {
     }
 }
 
+/// The new primary key, if an update changes it.
+pub(super) fn changed_key<'a>(
+    table: &'a Table,
+    before: &'a [u8],
+    after: &'a [u8],
+) -> Result<Option<KeyParts<'a>>> {
+    let mut changed = false;
+    for field in table.primary_key.iter() {
+        changed = changed || read(table, before, field)? != read(table, after, field)?;
+    }
+    changed.then(|| KeyParts::read(table, after)).transpose()
+}
+
 /// The entries of all indexes.
 pub(super) fn index_entries<'a>(
     table: &'a Table,

@@ -3,7 +3,7 @@
 use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::group::PenGrip;
-use super::row::{KeyParts, index_entries, prepare};
+use super::row::{KeyParts, changed_key, index_entries, prepare};
 use super::{Change, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin, equal, field_value};
@@ -75,14 +75,12 @@ impl Transaction {
             return Ok(Outcome::Identity(latest));
         }
         let before = latest.payload();
-        let old_key = KeyParts::read(table, before)?;
-        let key = KeyParts::read(table, payload)?;
-        let key_changed = old_key.as_slice() != key.as_slice();
+        let key = changed_key(table, before, payload)?;
         let mut entries = index_entries(table, payload)?;
         let old_entries = index_entries(table, before)?;
         let mut old = old_entries.iter();
         entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
-        let key = key_changed.then_some(key.as_slice());
+        let key = key.as_ref().map(KeyParts::as_slice);
         let row = RowWrite {
             key,
             payload,

@@ -58,7 +58,6 @@ impl WriteSet {
         };
         changed.largest = changed.largest.max(row_id);
         let new = RowChange {
-            row_id,
             before,
             after: None,
         };
@@ -76,12 +75,10 @@ impl WriteSet {
     }
 
     /// The rows changed, by table.
-    pub(super) fn rows(
-        &self,
-    ) -> impl Iterator<Item = (&Table, impl Iterator<Item = &RowChange> + Clone)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &BTreeMap<RowId, RowChange>)> {
         self.tables
             .iter()
-            .map(|changed| (&changed.table, changed.rows.values()))
+            .map(|changed| (&changed.table, &changed.rows))
     }
 
     /// Whether nothing changed in the end.
@@ -96,10 +93,7 @@ impl WriteSet {
             .into_iter()
             .filter(|changed| !changed.rows.is_empty());
         let tables = changed
-            .map(|ChangedTable { table, rows, .. }| TableChanges {
-                table,
-                rows: rows.into_values().collect(),
-            })
+            .map(|ChangedTable { table, rows, .. }| TableChanges { table, rows })
             .collect();
         ChangeSet { seq, tables }
     }
