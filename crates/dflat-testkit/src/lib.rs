@@ -2,7 +2,8 @@
 //!
 //! - [`conformance!`] makes a test of each law, for a backend. The laws are named once, so that no
 //!   backend can miss one.
-//! - [`model`] is the oracle: a vector of plain structs. It knows nothing of plans, payloads or SQL.
+//! - [`model`] is the oracle: a vector of plain structs, which knows nothing of plans, payloads or
+//!   SQL.
 //! - [`workload`] does random things to a workspace and to the model, and compares the two.
 #![allow(
     clippy::unwrap_used,

@@ -32,8 +32,8 @@ const TRANSACTIONS: usize = 25;
 /// Does something to a workspace between transactions that must not change its answers.
 pub type Meddle = fn(&Fixture, &mut Random);
 
-/// Runs the seeds that failed before, then new ones until the time is over: `DFLAT_WORKLOAD_SECONDS`,
-/// or 3 seconds.
+/// Runs the seeds that failed before, then new ones until the time is over:
+/// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds.
 ///
 /// # Panics
 /// With the seed, if the workspace and the model disagree. Keep the seed in `tests/seeds.txt`.

@@ -48,33 +48,6 @@ laws! { ($)
         row_ids_increase_and_are_never_reused
         large_objects_are_kept
     }
-    transactions {
-        abort_undoes_what_was_before_and_after
-        abort_before_any_change_is_told
-        handlers_error_rolls_back_and_reaches_the_handle
-        handlers_panic_rolls_back_and_reaches_the_handle
-        undeclared_type_is_an_error_and_the_transaction_goes_on
-        no_type_at_all_is_an_invalid_argument
-        type_named_twice_is_as_good_as_once
-        several_types_commit_together
-        transaction_sees_its_own_writes_and_nobody_else_does
-        workspace_on_the_handlers_thread_refuses_undeclared_types
-        transaction_sees_its_own_updates_and_deletions_in_indexes
-        empty_transaction_succeeds
-        overlapping_types_run_in_the_order_of_calls
-        disjoint_handlers_can_meet_before_their_first_submit
-        many_threads_with_overlapping_types_do_not_deadlock
-        performing_inside_a_handler_is_queued
-        waiting_inside_a_handler_would_deadlock
-        awaiting_inside_a_handler_would_deadlock
-        handle_can_be_awaited
-        completion_is_called_once_with_the_outcome
-        completion_given_late_is_called_at_once
-        completion_that_panics_harms_nobody
-        detached_and_dropped_handles_do_not_cancel
-        many_queued_transactions_all_commit
-        one_slow_handler_does_not_hold_up_another_type
-    }
     snapshots {
         snapshot_is_fixed_when_it_is_taken
         snapshot_of_nothing_stays_empty
@@ -143,26 +116,6 @@ laws! { ($)
         unsigned_numbers_above_the_signed_range_are_keys
         parts_of_a_composite_key_are_queried_like_fields
     }
-    results {
-        query_is_told_its_result_first
-        query_of_a_type_never_written_is_told_nothing_and_then_what_comes
-        result_that_is_current_is_told_nothing_at_first
-        outdated_result_is_told_first
-        outdated_result_that_is_still_right_is_told_nothing
-        result_follows_insertions_updates_and_deletions_in_order
-        result_is_told_once_a_transaction
-        result_is_not_told_what_does_not_concern_it
-        limited_result_stays_exact
-        limited_result_is_filled_up_after_deletions
-        result_limited_to_nothing_is_never_told
-        result_told_can_be_subscribed_to_again
-        many_subscribers_are_all_told
-        results_are_told_in_the_order_of_commits
-        subscription_of_a_query_in_a_snapshot_is_refused
-        cancelled_result_is_told_nothing
-        stream_of_a_query_gives_the_latest_result
-        stream_wakes_who_waits_for_it
-    }
     endings {
         shutdown_finishes_what_was_queued
         after_shutdown_everything_says_so
@@ -208,5 +161,60 @@ laws! { ($)
         cancel_waits_for_a_callback_that_is_running
         dropped_subscription_is_cancelled
         callback_that_panics_is_not_called_again_and_harms_nobody
+    }
+    results {
+        query_is_told_its_result_first
+        query_of_a_type_never_written_is_told_nothing_and_then_what_comes
+        result_that_is_current_is_told_nothing_at_first
+        outdated_result_is_told_first
+        outdated_result_that_is_still_right_is_told_nothing
+        result_follows_insertions_updates_and_deletions_in_order
+        result_is_told_once_a_transaction
+        result_is_not_told_what_does_not_concern_it
+        limited_result_stays_exact
+        limited_result_is_filled_up_after_deletions
+        result_limited_to_nothing_is_never_told
+        result_told_can_be_subscribed_to_again
+        many_subscribers_are_all_told
+        results_are_told_in_the_order_of_commits
+        subscription_of_a_query_in_a_snapshot_is_refused
+        cancelled_result_is_told_nothing
+        stream_of_a_query_gives_the_latest_result
+        stream_wakes_who_waits_for_it
+        result_fetched_in_a_transaction_can_be_subscribed_to
+        result_of_an_aborted_transaction_is_put_right_first
+        result_of_an_old_snapshot_is_put_right_first
+        subscription_made_inside_a_handler_starts_after_it
+        subscription_made_inside_a_callback_starts_after_it
+        objects_that_hold_nan_are_not_told_again
+    }
+    transactions {
+        abort_undoes_what_was_before_and_after
+        abort_before_any_change_is_told
+        handlers_error_rolls_back_and_reaches_the_handle
+        handlers_panic_rolls_back_and_reaches_the_handle
+        undeclared_type_is_an_error_and_the_transaction_goes_on
+        no_type_at_all_is_an_invalid_argument
+        type_named_twice_is_as_good_as_once
+        several_types_commit_together
+        transaction_sees_its_own_writes_and_nobody_else_does
+        workspace_on_the_handlers_thread_refuses_undeclared_types
+        transaction_sees_its_own_updates_and_deletions_in_indexes
+        empty_transaction_succeeds
+        overlapping_types_run_in_the_order_of_calls
+        disjoint_handlers_can_meet_before_their_first_submit
+        many_threads_with_overlapping_types_do_not_deadlock
+        performing_inside_a_handler_is_queued
+        waiting_inside_a_handler_would_deadlock
+        awaiting_inside_a_handler_would_deadlock
+        handle_can_be_awaited
+        completion_is_called_once_with_the_outcome
+        completion_given_late_is_called_at_once
+        completion_that_panics_harms_nobody
+        detached_and_dropped_handles_do_not_cancel
+        many_queued_transactions_all_commit
+        one_slow_handler_does_not_hold_up_another_type
+        failing_transactions_in_a_queue_take_no_neighbour_along
+        acknowledged_changes_are_seen_by_every_reader_at_once
     }
 }

@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt};
 
 use super::samples::{item, other, owned_ids};
 use crate::fixture::{Fixture, Open, drained, next};
-use crate::schema::{Item, ItemChangeRequest, Other};
+use crate::schema::{Item, ItemChangeRequest, Other, Twin, TwinChangeRequest, TwinData};
 
 /// Subscribes and gives the keys of each result that is told.
 fn follow<O>(w: &Fixture, observable: O) -> (Subscription, Receiver<Vec<String>>)
@@ -249,4 +249,111 @@ pub fn stream_wakes_who_waits_for_it(open: Open) {
     });
     w.create::<Item>([item("a", 1)]);
     assert_eq!(waiting.join().unwrap(), ["a"]);
+}
+
+pub fn result_fetched_in_a_transaction_can_be_subscribed_to(open: Open) {
+    let (w, objects) = four(open);
+    let fetched = w.perform([Item::TABLE], |tx| {
+        tx.submit(ItemChangeRequest::creation(item("e", 9)))?;
+        tx.fetch::<Item>().filter(Item::RANK.gt(3)).all()
+    });
+    let (subscription, results) = follow(&w, &fetched);
+    w.settle::<Item>();
+    assert!(drained(&results).is_empty());
+    w.delete(&objects[3]);
+    assert_eq!(drained(&results), [["e"]]);
+    drop(subscription);
+}
+
+pub fn result_of_an_aborted_transaction_is_put_right_first(open: Open) {
+    let (w, _) = four(open);
+    let (send, fetched) = mpsc::channel();
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        tx.submit(ItemChangeRequest::creation(item("e", 9)))?;
+        send.send(tx.fetch::<Item>().filter(Item::RANK.gt(3)).all()?).unwrap();
+        tx.abort();
+        Ok(())
+    });
+    assert!(handle.wait().is_err());
+    let (subscription, results) = follow(&w, &next(&fetched));
+    w.settle::<Item>();
+    assert_eq!(drained(&results), [["d"]]);
+    drop(subscription);
+}
+
+pub fn result_of_an_old_snapshot_is_put_right_first(open: Open) {
+    let (w, objects) = four(open);
+    let snapshot = w.snapshot().unwrap();
+    w.delete(&objects[1]);
+    let old = snapshot.fetch::<Item>().all().unwrap();
+    assert_eq!(old.len(), 4);
+    let (subscription, results) = follow(&w, &old);
+    w.settle::<Item>();
+    assert_eq!(drained(&results), [["a", "c", "d"]]);
+    drop(subscription);
+}
+
+pub fn subscription_made_inside_a_handler_starts_after_it(open: Open) {
+    let (w, objects) = four(open);
+    let inside = (*w).clone();
+    let (send, results) = mpsc::channel();
+    let subscription = w.perform([Item::TABLE], move |tx| {
+        tx.submit(ItemChangeRequest::deletion(tx, &objects[0])?.unwrap())?;
+        let query = inside.fetch::<Item>();
+        inside.subscribe(query, move |result| {
+            send.send(owned_ids(&result.unwrap())).unwrap();
+        })
+    });
+    w.create::<Item>([item("e", 9)]);
+    let all = [vec!["b", "c", "d"], vec!["b", "c", "d", "e"]];
+    assert_eq!(drained(&results), all);
+    drop(subscription);
+}
+
+pub fn subscription_made_inside_a_callback_starts_after_it(open: Open) {
+    let (w, objects) = four(open);
+    let inside = (*w).clone();
+    let (send, results) = mpsc::channel();
+    let (keep, kept) = mpsc::channel();
+    let outer = w
+        .subscribe(&objects[0], move |_| {
+            let send = send.clone();
+            let inner = inside.subscribe(inside.fetch::<Item>().limit(1), move |result| {
+                send.send(result.unwrap()[0].rank()).unwrap();
+            });
+            keep.send(inner.unwrap()).unwrap();
+        })
+        .unwrap();
+    w.change(&objects[0], |data| data.rank = 5);
+    w.settle::<Item>();
+    assert_eq!(drained(&results), [5]);
+    outer.cancel();
+    w.change(&objects[0], |data| data.rank = 6);
+    assert_eq!(drained(&results), [6]);
+    drop(kept);
+}
+
+pub fn objects_that_hold_nan_are_not_told_again(open: Open) {
+    let w = open();
+    let data = TwinData {
+        f64_b: f64::NAN,
+        ..TwinData::default()
+    };
+    let object = w.create::<Twin>([data]).remove(0);
+    let (send, results) = mpsc::channel();
+    let subscription = w.subscribe(w.fetch::<Twin>(), move |result| {
+        send.send(result.unwrap().len()).unwrap();
+    });
+    let subscription = subscription.unwrap();
+    assert_eq!(next(&results), 1);
+    w.perform([Twin::TABLE], move |tx| {
+        for value in [1, 0] {
+            let mut change = TwinChangeRequest::change(tx, &object)?.unwrap();
+            change.i32_b = value;
+            tx.submit(change)?;
+        }
+        Ok(())
+    });
+    assert!(drained(&results).is_empty());
+    drop(subscription);
 }

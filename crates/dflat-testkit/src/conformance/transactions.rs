@@ -373,3 +373,70 @@ pub fn one_slow_handler_does_not_hold_up_another_type(open: Open) {
     go.send(()).unwrap();
     slow.wait().unwrap();
 }
+
+pub fn failing_transactions_in_a_queue_take_no_neighbour_along(open: Open) {
+    let w = open();
+    let (go, goes) = mpsc::channel::<()>();
+    let first = w.perform_changes([Item::TABLE], move |_| {
+        next(&goes);
+        Ok(())
+    });
+    let handles: Vec<_> = (0..60)
+        .map(|n| {
+            w.perform_changes([Item::TABLE], move |tx| {
+                let seen = tx.fetch::<Item>().all()?.len();
+                tx.submit(ItemChangeRequest::creation(item(&n.to_string(), n)))?;
+                match n % 6 {
+                    1 => Err(dflat::Error::user(Mine(1))),
+                    2 => panic!("on purpose"),
+                    3 => {
+                        tx.abort();
+                        Ok(seen)
+                    }
+                    4 => tx
+                        .submit(ItemChangeRequest::creation(item("0", 0)))
+                        .map(|_| seen),
+                    _ => Ok(seen),
+                }
+            })
+        })
+        .collect();
+    go.send(()).unwrap();
+    first.wait().unwrap();
+    let mut committed = 0;
+    for (n, handle) in handles.into_iter().enumerate() {
+        let kind = handle.wait().map_err(|error| error.kind());
+        let expected = match n % 6 {
+            1 => Err(ErrorKind::User),
+            2 => Err(ErrorKind::Panicked),
+            3 => Err(ErrorKind::Aborted),
+            4 => Err(ErrorKind::AlreadyExists),
+            _ => Ok(committed),
+        };
+        assert_eq!(kind, expected, "{n}");
+        committed += usize::from(expected.is_ok());
+    }
+    let ranks: Vec<i32> = (0..60).filter(|n| matches!(n % 6, 0 | 5)).collect();
+    let all = w.fetch::<Item>().all().unwrap();
+    assert!(all.iter().map(Item::rank).eq(ranks.iter().copied()));
+    let found = w.fetch::<Item>().filter(Item::RANK.ge(0)).all().unwrap();
+    assert_eq!(found.len(), ranks.len());
+}
+
+pub fn acknowledged_changes_are_seen_by_every_reader_at_once(open: Open) {
+    let w = open();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let w = &w;
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let id = format!("{thread}-{n}");
+                    w.create::<Item>([item(&id, n)]);
+                    assert!(w.get::<Item>(&id).unwrap().is_some());
+                    assert!(w.snapshot().unwrap().get::<Item>(&id).unwrap().is_some());
+                }
+            });
+        }
+    });
+    assert_eq!(w.fetch::<Item>().all().unwrap().len(), 80);
+}

@@ -1,5 +1,5 @@
-//! An index that is missing or half built changes no answer, and comes back with the next write; and
-//! two workspaces may share a file.
+//! An index that is missing or half built changes no answer, and comes back with the next write;
+//! and two workspaces may share a file.
 
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::{Fixture, bounded};

@@ -1,5 +1,5 @@
-//! The laws and workloads on every backend, files that the original wrote, and files that nobody should
-//! have written.
+//! The laws and workloads on every backend, files that the original wrote, and files that nobody
+//! should have written.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails is a test that fails, in what tests share too"
