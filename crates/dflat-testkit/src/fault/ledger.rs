@@ -26,6 +26,8 @@ type Contents = BTreeMap<String, ItemData>;
 #[derive(Debug, Default)]
 pub struct Ledger {
     states: BTreeMap<u64, Contents>,
+    /// Whether some transactions are too large for SQLite's cache, which writes before the commit.
+    pub large: bool,
     /// The kinds of the errors of transactions that failed.
     pub errors: Vec<ErrorKind>,
 }
@@ -55,7 +57,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     let mut contents = Contents::new();
     let mut follower = Follower::new(deliveries);
     for number in 1..=STEPS {
-        let steps = plan(number, &contents);
+        let steps = plan(number, &contents, ledger.large);
         let after = applied(&contents, &steps);
         ledger.states.insert(number, after.clone());
         match perform(&workspace, number, steps)? {
@@ -88,7 +90,11 @@ fn perform(
     let types = [Item::TABLE, Other::TABLE];
     let handle = workspace.perform_changes(types, move |tx| {
         for step in &steps {
-            submit(tx, step)?;
+            // Every other handler disregards that a change failed, which must not matter.
+            match submit(tx, step)? {
+                Err(error) if number.is_multiple_of(2) => return Err(error),
+                _ => {}
+            }
         }
         let counter = OtherData {
             id: COUNTER,
@@ -104,42 +110,48 @@ fn perform(
         .map_err(|_| format!("transaction {number} did not complete"))
 }
 
-fn submit(tx: &TransactionContext, step: &Step) -> Result<()> {
-    match step {
+/// Makes a change: an error of looking the object up, and one of changing it.
+fn submit(tx: &TransactionContext, step: &Step) -> Result<Result<()>> {
+    let submitted = match step {
         Step::Put(data) => match tx.get::<Item>(&data.id)? {
-            None => tx.submit(ItemChangeRequest::creation((**data).clone()))?,
+            None => tx.submit(ItemChangeRequest::creation((**data).clone())),
             Some(item) => {
                 let Some(mut change) = ItemChangeRequest::change(tx, &item)? else {
-                    return Ok(());
+                    return Ok(Ok(()));
                 };
                 *change = (**data).clone();
-                tx.submit(change)?
+                tx.submit(change)
             }
         },
         Step::Delete(id) => {
             let Some(item) = tx.get::<Item>(id)? else {
-                return Ok(());
+                return Ok(Ok(()));
             };
             let Some(deletion) = ItemChangeRequest::deletion(tx, &item)? else {
-                return Ok(());
+                return Ok(Ok(()));
             };
-            tx.submit(deletion)?
+            tx.submit(deletion)
         }
     };
-    Ok(())
+    Ok(submitted.map(drop))
 }
 
 /// The changes of a transaction: a function of its number and what there is.
-fn plan(number: u64, contents: &Contents) -> Vec<Step> {
+fn plan(number: u64, contents: &Contents, large: bool) -> Vec<Step> {
     let mut random = Random::new(number);
     let mut steps = Vec::new();
     for n in 0..3 {
         let key = format!("{}{n}", ["a", "b", "c"][random.below(3)]);
-        if contents.contains_key(&key) && random.one_in(3) {
+        let large = large && n == 0 && number.is_multiple_of(3);
+        if contents.contains_key(&key) && random.one_in(3) && !large {
             steps.push(Step::Delete(key));
             continue;
         }
-        let long = if random.one_in(4) { 9000 } else { 40 };
+        let long = match large {
+            true => 9 << 18,
+            false if random.one_in(4) => 9000,
+            false => 40,
+        };
         steps.push(Step::Put(Box::new(ItemData {
             rank: i32::try_from(random.below(5)).unwrap(),
             size: i32::try_from(number).unwrap(),
@@ -303,7 +315,7 @@ pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64
         Some(found) => found.map_err(|lost| format!("at commit {number}, {lost}"))?,
     }
     let next = STEPS + 1;
-    let steps = plan(next, contents);
+    let steps = plan(next, contents, false);
     let after = applied(contents, &steps);
     perform(&workspace, next, steps)?.map_err(|error| format!("cannot write: {error}"))?;
     match read(&workspace, &after) {

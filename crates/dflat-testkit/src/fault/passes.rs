@@ -45,12 +45,33 @@ pub fn each(
     actions: &[Action],
     workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static,
 ) {
-    each_of(
+    let pass = Pass {
         operations,
         actions,
-        false,
-        &(Arc::new(workload) as Workload),
-    );
+        lasting: false,
+        samples: u64::MAX,
+    };
+    pass.run(&(Arc::new(workload) as Workload));
+}
+
+/// As [`each`], at no more than `samples` calls of each operation on each kind of file, evenly
+/// spread: for workloads of very many.
+///
+/// # Panics
+/// As [`each`].
+pub fn each_sampled(
+    operations: &[Operation],
+    actions: &[Action],
+    samples: u64,
+    workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static,
+) {
+    let pass = Pass {
+        operations,
+        actions,
+        lasting: false,
+        samples,
+    };
+    pass.run(&(Arc::new(workload) as Workload));
 }
 
 /// As [`each`], with faults that last from the k-th call until the device is healed.
@@ -62,37 +83,63 @@ pub fn each_lasting(
     actions: &[Action],
     workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static,
 ) {
-    each_of(operations, actions, true, &(Arc::new(workload) as Workload));
+    let pass = Pass {
+        operations,
+        actions,
+        lasting: true,
+        samples: u64::MAX,
+    };
+    pass.run(&(Arc::new(workload) as Workload));
 }
 
-fn each_of(operations: &[Operation], actions: &[Action], lasting: bool, workload: &Workload) {
-    let counted = count_shared(workload);
-    let mut failures = Vec::new();
-    for (kind, operation) in sites(operations) {
-        for at in 1..=counted.count_of(kind, operation) {
-            for &action in actions {
-                let fault = Fault {
-                    kind: Some(kind),
-                    operation,
-                    at,
-                    lasting,
-                    action,
-                };
-                let device = Arc::new(Device::new(Durability::Normal));
-                device.add(fault);
-                let outcome = run(&device, workload);
-                if let Err(lost) = outcome.and_then(|()| met(&device)) {
-                    failures.push(format!("{fault:?}: {lost}"));
-                }
+/// The second pass.
+struct Pass<'p> {
+    operations: &'p [Operation],
+    actions: &'p [Action],
+    lasting: bool,
+    samples: u64,
+}
+
+impl Pass<'_> {
+    fn run(&self, workload: &Workload) {
+        let counted = count_shared(workload);
+        let mut failures = Vec::new();
+        for (kind, operation) in sites(self.operations) {
+            let count = counted.count_of(kind, operation);
+            let step = count.div_ceil(self.samples).max(1);
+            for at in (1..=count).step_by(usize::try_from(step).unwrap()) {
+                failures.extend(self.run_at(kind, operation, at, workload));
             }
         }
+        let text = failures.join("\n");
+        assert!(
+            failures.is_empty(),
+            "{} cases fail:\n{text}",
+            failures.len()
+        );
     }
-    assert!(
-        failures.is_empty(),
-        "{} cases fail:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+
+    fn run_at<'r>(
+        &'r self,
+        kind: FileKind,
+        operation: Operation,
+        at: u64,
+        workload: &'r Workload,
+    ) -> impl Iterator<Item = String> + 'r {
+        self.actions.iter().filter_map(move |&action| {
+            let fault = Fault {
+                kind: Some(kind),
+                operation,
+                at,
+                lasting: self.lasting,
+                action,
+            };
+            let device = Arc::new(Device::new(Durability::Normal));
+            device.add(fault);
+            let outcome = run(&device, workload).and_then(|()| met(&device));
+            outcome.err().map(|lost| format!("{fault:?}: {lost}"))
+        })
+    }
 }
 
 /// A fault that no call meets tests nothing.
