@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! All files of one call become one text, named after the first of them, with the types of all files they
-//! include. Cargo runs the script again when one of the files changes, or when a file comes into being
-//! that an `include` would find first.
+//! All files of one call become one text, named after the first of them, with the types of all
+//! files they include. Cargo runs the script again when one of the files changes, or when a file
+//! comes into being that an `include` would find first.
 
 mod compiler;
 mod error;
@@ -105,7 +105,8 @@ impl Builder {
         self
     }
 
-    /// Whether to generate FlatBuffers types only, nothing that is stored or queried: false by default.
+    /// Whether to generate FlatBuffers types only, nothing that is stored or queried: false by
+    /// default.
     pub fn payload_only(mut self, payload_only: bool) -> Self {
         self.request.options.payload_only = payload_only;
         self
@@ -168,9 +169,9 @@ fn report(outcome: &Outcome, base: &Path, out_dir: &Path) {
 
 /// The paths whose change means another result.
 ///
-/// Cargo takes a path that does not exist for one that changed, and would run the script every time.
-/// So the folder is watched in which a missing file would come into being, unless that holds much else:
-/// cargo looks at all that is in a folder.
+/// Cargo takes a path that does not exist for one that changed, and would run the script every
+/// time. So the folder is watched in which a missing file would come into being, unless that holds
+/// much else: cargo looks at all that is in a folder.
 fn watched(outcome: &Outcome, base: &Path, out_dir: &Path) -> BTreeSet<PathBuf> {
     let folders = outcome.missing.iter().filter_map(|path| path.parent());
     let small = folders.filter(|folder| {

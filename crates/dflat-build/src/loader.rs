@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use dflat_schema::{Loaded, Loader};
 
-/// Finds schema files: a requested one as it is given, an included one beside its includer, then in the
-/// include directories.
+/// Finds schema files: a requested one as it is given, an included one beside its includer, then in
+/// the include directories.
 ///
 /// Remembers every path it looked at, so that a build system can look again when one of them
 /// changes or comes into being.

@@ -4,13 +4,13 @@
 //! Schema -> plan (what to generate, in terms of the schema) -> rust (how it is written) -> text
 //! ```
 //!
-//! [`generate`] is a pure function: no file is read, no clock, no path of this machine, no order of a
-//! hash map. The same schema gives the same bytes. One run makes one text with every type of the run,
-//! those of included files too, unless they are [external](Options::external).
+//! [`generate`] is a pure function: no file is read, no clock, no path of this machine, no order of
+//! a hash map. The same schema gives the same bytes. One run makes one text with every type of the
+//! run, those of included files too, unless they are [external](Options::external).
 //!
 //! Generated code is meant for `include!`. It compiles without warnings in editions 2018 to 2024,
-//! documents every item, contains no `unsafe`, is clean under rustfmt and clippy, and names nothing but
-//! `::dflat` and `::core`.
+//! documents every item, contains no `unsafe`, is clean under rustfmt and clippy, and names nothing
+//! but `::dflat` and `::core`.
 //!
 //! # Examples
 //!
@@ -21,7 +21,8 @@
 //! let loader = MemoryLoader::new().with_file("post.fbs", text);
 //! let schema = compile(&["post.fbs".to_owned()], &loader, &Default::default()).schema;
 //!
-//! let output = dflat_codegen::generate(&schema.expect("the schema is right"), &Default::default());
+//! let schema = schema.expect("the schema is right");
+//! let output = dflat_codegen::generate(&schema, &Default::default());
 //! let output = output.expect("its names can be written in Rust");
 //! assert_eq!(output.name, "post.rs");
 //! assert!(output.text.contains("pub const TITLE: ::dflat::Field<Self, str>"));
@@ -71,8 +72,8 @@ pub struct Output {
 ///
 /// # Errors
 ///
-/// If two names of the schema become one in Rust, if one has no form in Rust, or if an option does not
-/// fit the schema.
+/// If two names of the schema become one in Rust, if one has no form in Rust, or if an option does
+/// not fit the schema.
 pub fn generate(schema: &Schema, options: &Options) -> Result<Output, Vec<Diagnostic>> {
     let plan = plan::Plan::new(schema, options)?;
     let text = rust::print(&plan, options)?;

@@ -46,17 +46,29 @@ fn query(workspace: &Workspace, total: usize) -> Result<()> {
     let mine = timed("by key", || {
         let version = env!("CARGO_PKG_VERSION");
         workspace.get::<Package>(("dflat", "0.1.0")).map(|found| {
-            assert!(workspace.get::<Package>(("dflat", version)).is_ok_and(|none| none.is_none()));
+            assert!(
+                workspace
+                    .get::<Package>(("dflat", version))
+                    .is_ok_and(|none| none.is_none())
+            );
             found.into_iter().collect::<Vec<_>>()
         })
     })?;
     assert!(matches!(mine[0].source(), Some(SourceRef::Local(_))));
 
     let find = |what: &str, predicate: Predicate<Package>| {
-        timed(what, || workspace.fetch::<Package>().filter(predicate).all())
+        timed(what, || {
+            workspace.fetch::<Package>().filter(predicate).all()
+        })
     };
-    let mit = find("by index: license", Package::LICENSE.eq("MIT OR Apache-2.0"))?;
-    assert!(mit.iter().all(|package| package.license() == Some("MIT OR Apache-2.0")));
+    let mit = find(
+        "by index: license",
+        Package::LICENSE.eq("MIT OR Apache-2.0"),
+    )?;
+    assert!(
+        mit.iter()
+            .all(|package| package.license() == Some("MIT OR Apache-2.0"))
+    );
     let local = find("by index: source", Package::SOURCE.matches::<Local>())?;
     let elsewhere = find("by index: source", Package::SOURCE.matches::<Registry>())?;
     assert_eq!(local.len() + elsewhere.len(), total);
@@ -64,15 +76,24 @@ fn query(workspace: &Workspace, total: usize) -> Result<()> {
     let older = find("by scan: edition", Package::EDITION.lt(2021))?;
     assert_eq!(recent.len() + older.len(), total);
     let unlicensed = find("by scan: no description", Package::DESCRIPTION.is_null())?;
-    assert!(unlicensed.iter().all(|package| package.description().is_none()));
+    assert!(
+        unlicensed
+            .iter()
+            .all(|package| package.description().is_none())
+    );
 
     let largest = timed("ordered, limited", || {
         let query = workspace.fetch::<Package>();
-        query.order_by(Package::DEPENDENCY_COUNT.descending()).limit(5).all()
+        query
+            .order_by(Package::DEPENDENCY_COUNT.descending())
+            .limit(5)
+            .all()
     })?;
     for package in &largest {
         let libraries = package.targets().iter().flatten();
-        let libraries = libraries.filter(|t| matches!(t, TargetRef::Library(_))).count();
+        let libraries = libraries
+            .filter(|t| matches!(t, TargetRef::Library(_)))
+            .count();
         println!(
             "    {} {}: {} dependencies, {} features, {libraries} library",
             package.name(),
@@ -81,23 +102,38 @@ fn query(workspace: &Workspace, total: usize) -> Result<()> {
             package.features().len(),
         );
     }
-    assert!(largest.windows(2).all(|p| p[0].dependency_count() >= p[1].dependency_count()));
+    assert!(
+        largest
+            .windows(2)
+            .all(|p| p[0].dependency_count() >= p[1].dependency_count())
+    );
     let expected = Library { proc_macro: true };
     let macros = timed("by scan: everything", || workspace.fetch::<Package>().all())?;
     let is_macro = |package: &Package| {
-        package.targets().iter().flatten().any(|target| match target {
-            TargetRef::Library(library) => library.proc_macro() == expected.proc_macro,
-            _ => false,
-        })
+        package
+            .targets()
+            .iter()
+            .flatten()
+            .any(|target| match target {
+                TargetRef::Library(library) => library.proc_macro() == expected.proc_macro,
+                _ => false,
+            })
     };
-    println!("    {} of them have procedural macros", macros.iter().filter(|p| is_macro(p)).count());
+    println!(
+        "    {} of them have procedural macros",
+        macros.iter().filter(|p| is_macro(p)).count()
+    );
     Ok(())
 }
 
 fn timed<R: AsRef<[Package]>>(what: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
     let started = Instant::now();
     let found = run()?;
-    println!("{what}: {} rows in {:?}", found.as_ref().len(), started.elapsed());
+    println!(
+        "{what}: {} rows in {:?}",
+        found.as_ref().len(),
+        started.elapsed()
+    );
     Ok(found)
 }
 
@@ -114,7 +150,9 @@ fn watch(workspace: &Workspace) -> Result<()> {
         let _ = send.send(popular);
     })?;
     let next = |expected: &[&str]| -> Result<()> {
-        let Ok(popular) = deliveries.recv() else { unreachable!("the subscription lives") };
+        let Ok(popular) = deliveries.recv() else {
+            unreachable!("the subscription lives")
+        };
         let popular: FetchedResult<Package> = popular?;
         let names: Vec<_> = popular.iter().map(Package::name).collect();
         println!("  most viewed: {names:?}");
@@ -126,7 +164,11 @@ fn watch(workspace: &Workspace) -> Result<()> {
         ("dflat", 2, &["dflat"]),
         ("dflat-engine", 5, &["dflat-engine", "dflat"]),
         ("dflat-model", 1, &["dflat-engine", "dflat", "dflat-model"]),
-        ("dflat-sqlite", 3, &["dflat-engine", "dflat-sqlite", "dflat"]),
+        (
+            "dflat-sqlite",
+            3,
+            &["dflat-engine", "dflat-sqlite", "dflat"],
+        ),
     ];
     for (name, views, expected) in steps {
         println!("{views} views of {name}");

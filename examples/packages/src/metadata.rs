@@ -14,7 +14,10 @@ use crate::schema::cargo::{
 /// The packages of this workspace and all they depend on.
 pub(crate) fn packages() -> Result<Vec<PackageData>> {
     let metadata = metadata().map_err(dflat::Error::user)?;
-    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let packages = metadata["packages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     Ok(packages.iter().map(package).collect())
 }
 
@@ -44,19 +47,31 @@ fn package(json: &Value) -> PackageData {
     PackageData {
         name: text(&json["name"]),
         version: text(&json["version"]),
-        description: json["description"].as_str().map(|text| text.trim().to_owned()),
+        description: json["description"]
+            .as_str()
+            .map(|text| text.trim().to_owned()),
         license: json["license"].as_str().map(str::to_owned),
         edition: text(&json["edition"]).parse().unwrap_or_default(),
         authors: texts(&json["authors"]),
         dependency_count: u32::try_from(dependencies.len()).unwrap_or(u32::MAX),
         dependencies,
         features: features
-            .map(|(name, enables)| Feature { name: Some(name.clone()), enables: texts(enables) })
+            .map(|(name, enables)| Feature {
+                name: Some(name.clone()),
+                enables: texts(enables),
+            })
             .collect(),
-        targets: list(&json["targets"]).iter().map(|json| Some(target(json))).collect(),
+        targets: list(&json["targets"])
+            .iter()
+            .map(|json| Some(target(json)))
+            .collect(),
         source: Some(match json["source"].as_str() {
-            Some(url) => Source::Registry(Registry { url: Some(url.to_owned()) }),
-            None => Source::Local(Local { path: Some(text(&json["manifest_path"])) }),
+            Some(url) => Source::Registry(Registry {
+                url: Some(url.to_owned()),
+            }),
+            None => Source::Local(Local {
+                path: Some(text(&json["manifest_path"])),
+            }),
         }),
         ..PackageData::default()
     }
@@ -81,7 +96,9 @@ fn target(json: &Value) -> Target {
         "proc-macro" => Target::Library(Library { proc_macro: true }),
         "custom-build" => Target::BuildScript(BuildScript { links: None }),
         "lib" | "rlib" | "cdylib" | "staticlib" | "dylib" => Target::Library(Library::default()),
-        kind => Target::Executable(Executable { kind: Some(kind.to_owned()) }),
+        kind => Target::Executable(Executable {
+            kind: Some(kind.to_owned()),
+        }),
     }
 }
 

@@ -15,7 +15,10 @@ fn main() -> Result<()> {
     let directory = tempfile::tempdir().map_err(dflat::Error::user)?;
     let path = directory.path().join("post.db");
     let workspace = Workspace::open(&path)?;
-    println!("opened a workspace; no file is written yet: {}", !path.exists());
+    println!(
+        "opened a workspace; no file is written yet: {}",
+        !path.exists()
+    );
 
     let first = create(&workspace)?;
     read(&workspace)?;
@@ -23,7 +26,12 @@ fn main() -> Result<()> {
 
     workspace.shutdown()?;
     let again = Workspace::open(&path)?;
-    let titles: Vec<_> = again.fetch::<Post>().all()?.iter().map(|p| p.title().to_owned()).collect();
+    let titles: Vec<_> = again
+        .fetch::<Post>()
+        .all()?
+        .iter()
+        .map(|p| p.title().to_owned())
+        .collect();
     println!("after opening the file again: {titles:?}");
     assert_eq!(titles, ["second post", "third post"]);
     Ok(())
@@ -32,7 +40,9 @@ fn main() -> Result<()> {
 /// Creates three posts in one transaction, which runs in the background.
 fn create(workspace: &Workspace) -> Result<Post> {
     let created = workspace.perform_changes([Post::TABLE], |tx| {
-        let text = TextContent { text: Some("This is my very first post!".to_owned()) };
+        let text = TextContent {
+            text: Some("This is my very first post!".to_owned()),
+        };
         let first = tx.submit(PostChangeRequest::creation(PostData {
             title: "first post".to_owned(),
             color: Color::Red,
@@ -57,7 +67,9 @@ fn create(workspace: &Workspace) -> Result<Post> {
 
 /// Reads by key and by queries that the compiler has checked.
 fn read(workspace: &Workspace) -> Result<()> {
-    let Some(post) = workspace.get::<Post>("first post")? else { unreachable!("it was created") };
+    let Some(post) = workspace.get::<Post>("first post")? else {
+        unreachable!("it was created")
+    };
     match post.content() {
         Some(ContentRef::TextContent(text)) => println!("its text is {:?}", text.text()),
         other => println!("its content is {other:?}"),
@@ -67,11 +79,20 @@ fn read(workspace: &Workspace) -> Result<()> {
         .filter(Post::PRIORITY.gt(100) & Post::COLOR.eq(Color::Red))
         .order_by(Post::PRIORITY.descending())
         .all()?;
-    println!("{} red post with a priority above 100: {}", urgent.len(), urgent[0].title());
+    println!(
+        "{} red post with a priority above 100: {}",
+        urgent.len(),
+        urgent[0].title()
+    );
     assert_eq!(urgent.len(), 1);
     let texts = workspace
         .fetch::<Post>()
-        .filter(Post::CONTENT.as_::<TextContent>().text().eq("This is my very first post!"))
+        .filter(
+            Post::CONTENT
+                .as_::<TextContent>()
+                .text()
+                .eq("This is my very first post!"),
+        )
         .all()?;
     assert_eq!(texts[0], post);
     Ok(())
@@ -85,7 +106,9 @@ fn watch(workspace: &Workspace, first: &Post) -> Result<()> {
         .order_by(Post::PRIORITY.descending());
     let mut live = workspace.stream(red)?;
     let mut next_titles = || -> Result<Vec<String>> {
-        let Some(posts) = block_on(live.next()) else { unreachable!("a query's stream goes on") };
+        let Some(posts) = block_on(live.next()) else {
+            unreachable!("a query's stream goes on")
+        };
         let titles = posts?.iter().map(|post| post.title().to_owned()).collect();
         println!("  the live query shows {titles:?}");
         Ok(titles)
@@ -111,7 +134,9 @@ fn watch(workspace: &Workspace, first: &Post) -> Result<()> {
     println!("deleting the first post");
     let post = first.clone();
     let deletion = workspace.perform_changes([Post::TABLE], move |tx| {
-        PostChangeRequest::deletion(tx, &post)?.map(|request| tx.submit(request)).transpose()
+        PostChangeRequest::deletion(tx, &post)?
+            .map(|request| tx.submit(request))
+            .transpose()
     });
     assert!(matches!(deletion.wait()?, Some(UpdatedObject::Deleted(_))));
     assert_eq!(next_titles()?, ["second post", "third post"]);

@@ -1,8 +1,8 @@
 //! What to generate, in terms of the schema: the same for every language.
 //!
-//! A plan resolves what each printer would otherwise decide again: which fields there are and of which
-//! kind, in which order inline values are written, where recursion needs a box, which types are nested
-//! in others, which are compiled elsewhere, what is stored and how.
+//! A plan resolves what each printer would otherwise decide again: which fields there are and of
+//! which kind, in which order inline values are written, where recursion needs a box, which types
+//! are nested in others, which are compiled elsewhere, what is stored and how.
 
 mod external;
 mod recursion;

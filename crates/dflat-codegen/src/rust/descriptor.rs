@@ -1,7 +1,7 @@
 //! A table's descriptor as a static.
 //!
-//! Printed from the value, not from the schema, so that generated code and a schema read at run time
-//! describe the same storage. One line an element and no rustfmt: it is data.
+//! Printed from the value, not from the schema, so that generated code and a schema read at run
+//! time describe the same storage. One line an element and no rustfmt: it is data.
 
 use dflat_model::{
     Element, EnumLayout, Field, FieldKind, FieldLayout, IndexDescriptor, MemberLayout, Scalar,

@@ -1,7 +1,7 @@
 //! Comments of the schema as documentation comments that no lint or doc test stumbles over.
 //!
-//! A schema's author did not write for rustdoc: `[ubyte]` is no link, `<id>` no HTML, and an indented
-//! example no doc test. Real markdown survives: links, lists, code, emphasis.
+//! A schema's author did not write for rustdoc: `[ubyte]` is no link, `<id>` no HTML, and an
+//! indented example no doc test. Real markdown survives: links, lists, code, emphasis.
 
 /// The lines without markers, ready to stand behind `/// `.
 pub(crate) fn lines(written: &[String]) -> Vec<String> {

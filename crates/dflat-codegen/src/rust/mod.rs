@@ -200,9 +200,9 @@ impl<'p> Scope<'p> {
 
     /// An attribute that keeps these lints from types nobody uses yet, and further ones.
     ///
-    /// Text that is included cannot begin with attributes of its module, and in a program, other than in
-    /// a library, the compiler reports public items that are not used. Inside a namespace's module,
-    /// the module's attribute is enough.
+    /// Text that is included cannot begin with attributes of its module, and in a program, other
+    /// than in a library, the compiler reports public items that are not used. Inside a namespace's
+    /// module, the module's attribute is enough.
     fn allow(self, lints: &[&str], text: &mut Text) {
         if self.module.is_empty() {
             text.line("#[allow(dead_code, unreachable_pub)]");

@@ -1,7 +1,7 @@
 //! The emitter: lines at an indentation, and the constructs that break when they get too long.
 //!
-//! What it writes is clean under rustfmt by construction. Where a name is so long that no layout fits the
-//! line, the item gets `#[rustfmt::skip]`, so that rustfmt has no other opinion of it.
+//! What it writes is clean under rustfmt by construction. Where a name is so long that no layout
+//! fits the line, the item gets `#[rustfmt::skip]`, so that rustfmt has no other opinion of it.
 
 use super::docs;
 use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};

@@ -210,7 +210,8 @@ impl<'p> Scope<'p> {
         });
     }
 
-    /// The member in queries: its type, or a type of its own if that does not tell which member it is.
+    /// The member in queries: its type, or a type of its own if that does not tell which member it
+    /// is.
     fn union_member(self, member: &Member, plan: &MemberPlan<'_>, text: &mut Text) {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         let marker = format!("{base}{}", member.variant);

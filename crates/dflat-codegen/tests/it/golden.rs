@@ -1,4 +1,5 @@
-//! Each folder of `tests/data` has the schema that is named like it, what that includes, and the code.
+//! Each folder of `tests/data` has the schema that is named like it, what that includes, and the
+//! code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,7 +5,8 @@ use dflat_schema::{MemoryLoader, compile};
 
 use super::golden::{assert_formatted, rendered};
 
-/// A schema with every kind of item, whose names have about `width` letters, `depth` namespaces deep.
+/// A schema with every kind of item, whose names have about `width` letters, `depth` namespaces
+/// deep.
 fn schema(width: usize, depth: usize) -> String {
     let name = |stem: &str| format!("{stem}{}", "a".repeat(width));
     let namespace: Vec<String> = (0..depth).map(|level| format!("N{level}")).collect();

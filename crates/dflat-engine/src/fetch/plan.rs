@@ -443,8 +443,8 @@ fn bounds(part: &Predicate, field: &Field) -> Option<(Bound<Value>, Bound<Value>
     }
 }
 
-/// Whether a union with this type code holds a member. An index has NULL for an empty one, which is 0
-/// to a query; so it is used only where neither qualifies.
+/// Whether a union with this type code holds a member. An index has NULL for an empty one, which is
+/// 0 to a query; so it is used only where neither qualifies.
 fn is_member(code: &Value) -> bool {
     matches!(code, Value::Int(code) if *code > 0)
 }

@@ -56,7 +56,8 @@ impl<E> Callback<E> {
         } else {
             self.function.try_lock().ok().and_then(|mut f| f.take())
         };
-        // Dropped without the lock: the end of what it holds may wait for a delivery to this callback.
+        // Dropped without the lock: the end of what it holds may wait for a delivery to this
+        // callback.
         drop(ended);
     }
 }

@@ -139,8 +139,8 @@ pub trait WriteTransaction: Snapshot {
         entry: &IndexEntry<'_>,
     ) -> Result<(), WriteError>;
 
-    /// Inserts a row with the row id it had, and its index entries: how a transaction that had to be
-    /// undone is written again. Row ids that `insert` gives later are larger.
+    /// Inserts a row with the row id it had, and its index entries: how a transaction that had to
+    /// be undone is written again. Row ids that `insert` gives later are larger.
     ///
     /// # Errors
     /// A conflict if the row, its key or a unique value exists; else as writing the file can fail.

@@ -56,8 +56,8 @@ pub enum Outcome {
 /// A transaction, on the thread of its handler.
 ///
 /// It writes nothing before its first change: a handler that changes nothing touches no file, and
-/// handlers of disjoint tables run side by side until then. From its first change on it holds the pen
-/// of the engine's open group, until it ends.
+/// handlers of disjoint tables run side by side until then. From its first change on it holds the
+/// pen of the engine's open group, until it ends.
 pub struct Transaction {
     /// Tells its reads from those of other transactions.
     id: u64,

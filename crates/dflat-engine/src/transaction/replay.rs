@@ -13,8 +13,8 @@ use crate::storage::{RowWrite, WriteError, WriteTransaction};
 /// Writes the changes again, with the same row ids.
 ///
 /// # Errors
-/// [`ErrorKind::Busy`] if another process has changed the same objects meanwhile; else as writing can
-/// fail.
+/// [`ErrorKind::Busy`] if another process has changed the same objects meanwhile; else as writing
+/// can fail.
 pub(super) fn replay(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Table>,

@@ -20,8 +20,8 @@ const IDLE: Duration = Duration::from_secs(5);
 /// Work on some tables.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// What is called after each job, on its thread, when its turn has been passed on; it is told whether
-/// another job is about to run.
+/// What is called after each job, on its thread, when its turn has been passed on; it is told
+/// whether another job is about to run.
 pub type AfterJob = Box<dyn Fn(bool) + Send + Sync>;
 
 /// Whether jobs of disjoint tables run at the same time.

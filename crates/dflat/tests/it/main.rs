@@ -5,6 +5,7 @@
     reason = "a failing test panics"
 )]
 
+mod readme;
 mod tour;
 
 #[path = "../../../dflat-codegen/tests/data/post/rust.rs"]

@@ -1,9 +1,9 @@
 //! Expressions laid out as rustfmt lays them out.
 //!
-//! Only what generated code consists of: names, calls, method chains, references and arrays. The rules
-//! are those of rustfmt's default style: a call breaks when its arguments are wider than 60
-//! columns, a chain when it is wider than 60, and the last argument may overflow if it is the only one.
-//! `None` stands for "does not fit"; the printer then keeps rustfmt away from the whole item.
+//! Only what generated code consists of: names, calls, method chains, references and arrays. The
+//! rules are those of rustfmt's default style: a call breaks when its arguments are wider than 60
+//! columns, a chain when it is wider than 60, and the last argument may overflow if it is the only
+//! one. `None` stands for "does not fit"; the printer then keeps rustfmt away from the whole item.
 
 mod chain;
 mod group;
@@ -146,8 +146,8 @@ fn flat_list(items: &[Expr]) -> String {
     items.join(", ")
 }
 
-/// Where text goes: the indentation of its block, the columns between it and the text, and the columns
-/// left for the text.
+/// Where text goes: the indentation of its block, the columns between it and the text, and the
+/// columns left for the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     indent: usize,

@@ -1,9 +1,9 @@
 //! Group commit: transactions that are queued share a durable commit.
 //!
-//! Finished transactions stay in one transaction of the backend until it is committed; each is atomic
-//! on its own, by a savepoint, and is acknowledged only when its group is durable. Later members see
-//! what earlier ones wrote; nobody outside does before the commit. A group is committed when no other
-//! transaction is ready to join, or when it is large or old.
+//! Finished transactions stay in one transaction of the backend until it is committed; each is
+//! atomic on its own, by a savepoint, and is acknowledged only when its group is durable. Later
+//! members see what earlier ones wrote; nobody outside does before the commit. A group is committed
+//! when no other transaction is ready to join, or when it is large or old.
 //!
 //! A finished member never waits for user code: when nothing has finished for a few milliseconds, a
 //! thread of the group's own commits what is finished. What a running member has written by then is
@@ -111,8 +111,8 @@ pub(super) enum Footing {
 }
 
 impl Groups {
-    /// Groups on a backend. `deliver` is called for each transaction that has ended, in the order of
-    /// the commits, on the thread that committed it.
+    /// Groups on a backend. `deliver` is called for each transaction that has ended, in the order
+    /// of the commits, on the thread that committed it.
     #[must_use]
     pub fn new(
         backend: Arc<dyn Backend>,
@@ -141,7 +141,8 @@ impl Groups {
         self.shared.lock()
     }
 
-    /// Takes the pen: what is written from here on is this transaction's, until it puts the pen down.
+    /// Takes the pen: what is written from here on is this transaction's, until it puts the pen
+    /// down.
     pub(super) fn take_pen(&self) -> Result<()> {
         let mut open = self.lock();
         open.waiting += 1;

@@ -1,0 +1,65 @@
+//! The README's code compiles: each of its blocks stands, blanks apart, in a file that does.
+
+use dflat::{Result, Workspace};
+
+use crate::post::{Color, Post, PostChangeRequest, PostData};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The compiled files, with the paths that a user would write.
+const SOURCES: [&str; 3] = [
+    include_str!("readme.rs"),
+    include_str!("../../../../examples/post/src/main.rs"),
+    include_str!("../../../../examples/post/build.rs"),
+];
+
+#[test]
+fn the_program_at_the_top_runs() -> Result<()> {
+    let workspace = Workspace::in_memory();
+
+    workspace
+        .perform_changes([Post::TABLE], |tx| {
+            tx.submit(PostChangeRequest::creation(PostData {
+                title: "first post".into(),
+                color: Color::Red,
+                priority: 150,
+                ..PostData::default()
+            }))
+        })
+        .wait()?;
+
+    let posts = workspace
+        .fetch::<Post>()
+        .filter(Post::PRIORITY.gt(100) & Post::COLOR.eq(Color::Red))
+        .order_by(Post::TITLE.ascending())
+        .limit(10)
+        .all()?;
+
+    let subscription = workspace.subscribe(&posts, |posts| match posts {
+        Ok(posts) => println!("{} urgent red posts", posts.len()),
+        Err(error) => eprintln!("{error}"),
+    })?;
+
+    assert_eq!(posts.len(), 1);
+    subscription.cancel();
+    Ok(())
+}
+
+#[test]
+fn every_block_of_code_stands_in_a_file_that_compiles() {
+    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+    let sources: String = SOURCES.iter().map(|source| squeeze(source)).collect();
+    let sources = sources.replace("../../schemas/", "schemas/");
+    let mut count = 0;
+    for block in README.split("```rust\n").skip(1) {
+        let (code, _) = block.split_once("```").expect("the block should end");
+        // A test must not leave a file behind.
+        let code = squeeze(code).replace("open(\"posts.db\")?", "in_memory()");
+        assert!(
+            sources.contains(&code),
+            "this block is compiled nowhere:\n{block}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}
