@@ -84,6 +84,17 @@ impl Scope<'_> {
                 self.encode_inline(member, field, slot, text);
             }
         }
+        for (member, field) in fields {
+            let absent = matches!(
+                field.value,
+                Value::Struct(_) | Value::Table { .. } | Value::Union(_)
+            );
+            if field.source.required && absent {
+                let present = atom("self").field(&member.field).method("is_some", []);
+                let fault = atom(format!("\"the field {} is required\"", field.source.name));
+                text.statement(&atom("encoder").method("require", [present, fault]));
+            }
+        }
         text.line("encoder.end_table();");
         for ((member, field), (slot, codes)) in fields.iter().zip(&locals) {
             encode_child(member, field.value, slot, codes, text);

@@ -130,6 +130,36 @@ fn unions_of_everything() {
 }
 
 #[test]
+fn an_object_without_a_required_member_is_refused_and_the_transaction_goes_on() {
+    use dflat::{ErrorKind, Workspace};
+    use unions::{Message as Mail, MessageChangeRequest, MessageData, Note, Single};
+
+    let workspace = Workspace::in_memory();
+    let stored = workspace.perform_changes([Mail::TABLE], |tx| {
+        let incomplete = MessageData {
+            id: "a".to_owned(),
+            ..MessageData::default()
+        };
+        let refused = tx
+            .submit(MessageChangeRequest::creation(incomplete.clone()))
+            .unwrap_err();
+        let single = Some(Single::Note(Note::default()));
+        tx.submit(MessageChangeRequest::creation(MessageData {
+            single,
+            ..incomplete
+        }))?;
+        Ok(refused)
+    });
+    let refused = stored.wait().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    assert!(
+        refused.to_string().contains("the field single is required"),
+        "{refused}"
+    );
+    assert_eq!(workspace.fetch::<Mail>().all().unwrap().len(), 1);
+}
+
+#[test]
 fn tables_that_contain_themselves() {
     use recursive::{Any, Document, DocumentData, Even, Leaf, Odd, Tree};
     let leaf = || Tree {

@@ -76,6 +76,11 @@ impl Writer {
         Ok(&self.bytes)
     }
 
+    /// Makes [`Writer::finish`] fail, because of what the values lack.
+    pub fn refuse(&mut self, fault: &'static str) {
+        self.fault.get_or_insert(fault);
+    }
+
     /// Opens a table at `slot`: inline values follow, then [`Writer::end_table`], then its
     /// children, then [`Writer::leave`]. False, and nothing begun, if it would be too deep: the
     /// caller must not go on with this table, and [`Writer::finish`] will fail.

@@ -66,6 +66,14 @@ impl<'w> Encoder<'w> {
         present.then(|| self.0.slot(voffset))
     }
 
+    /// Refuses the payload if a value that it is corrupt without is absent.
+    #[inline]
+    pub fn require(&mut self, present: bool, fault: &'static str) {
+        if !present {
+            self.0.refuse(fault);
+        }
+    }
+
     /// Ends the inline values; the children follow.
     #[inline]
     pub fn end_table(&mut self) {

@@ -848,6 +848,7 @@ impl ::dflat::codegen::Message for MessageData {
         encoder.union_code(8, self.body.as_ref());
         encoder.union_code(16, self.shape.as_ref());
         encoder.union_code(24, self.single.as_ref());
+        encoder.require(self.single.is_some(), "the field single is required");
         encoder.end_table();
         encoder.text(id, ::core::option::Option::Some(self.id.as_str()));
         encoder.union(body, self.body.as_ref());
