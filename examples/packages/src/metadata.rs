@@ -1,6 +1,6 @@
 //! Asks cargo for the workspace's packages.
 
-use std::io::{Error, ErrorKind};
+use std::io::Error;
 use std::process::Command;
 
 use dflat::Result;
@@ -36,7 +36,7 @@ fn metadata() -> Result<Value, Error> {
     }
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Error::new(ErrorKind::Other, message));
+        return Err(Error::other(message));
     }
     serde_json::from_slice(&output.stdout).map_err(Error::other)
 }
