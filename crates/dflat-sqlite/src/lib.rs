@@ -16,6 +16,7 @@ mod backend;
 mod ddl;
 mod ffi;
 mod key_range;
+mod maintain;
 mod open;
 mod options;
 mod pool;

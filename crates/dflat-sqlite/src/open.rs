@@ -131,7 +131,7 @@ fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Resul
         if integer(&mut connection, "PRAGMA auto_vacuum")? == INCREMENTAL {
             connection.execute("PRAGMA incremental_vacuum")?;
         } else {
-            connection.execute("VACUUM")?;
+            vacuum(&mut connection)?;
         }
     }
     // Without this the space given back is still in the file.
@@ -140,6 +140,14 @@ fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Resul
         connection.execute("PRAGMA journal_mode = DELETE")?;
     }
     Ok(busy)
+}
+
+/// Writes the whole file anew, by way of a temporary file: it may not fit into memory.
+pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
+    connection.execute("PRAGMA temp_store = FILE")?;
+    let vacuumed = connection.execute("VACUUM");
+    let restored = connection.execute("PRAGMA temp_store = MEMORY");
+    vacuumed.and(restored)
 }
 
 fn open(path: &Path, access: Access, options: &SqliteOptions) -> Result<Connection, Fault> {
@@ -227,7 +235,7 @@ fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result
 }
 
 /// The first number that a statement gives; 0 if it gives none.
-fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
+pub(crate) fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
     let mut value = None;
     connection.execute_with(sql, |columns| {
         value.get_or_insert_with(|| columns.integer(0));
@@ -236,7 +244,7 @@ fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
     Ok(value.unwrap_or(0))
 }
 
-fn exists(path: &Path) -> Result<bool> {
+pub(crate) fn exists(path: &Path) -> Result<bool> {
     path.try_exists()
         .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
 }

@@ -86,6 +86,52 @@ impl Workspace {
         &self.owner.engine
     }
 
+    /// Gives up to `pages` unused pages of the file back to the file system; how many are left.
+    /// Call it in a loop: transactions go on between the steps, and readers all the time. In memory
+    /// there is nothing to do.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file was made without
+    ///   incremental vacuum, as those of Dflat for Swift are: [`compact`](Self::compact) changes
+    ///   that.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - Else as writing can fail.
+    #[cfg(feature = "sqlite")]
+    pub fn reclaim(&self, pages: u32) -> Result<u64> {
+        callback::forbid_blocking("reclaim space")?;
+        let sqlite = self.owner.sqlite.as_ref();
+        sqlite.map_or(Ok(0), |sqlite| sqlite.reclaim(pages))
+    }
+
+    /// Removes the last traces of deleted objects: afterwards none of their bytes is in the file or
+    /// beside it. In memory there is nothing to do.
+    ///
+    /// # Errors
+    /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
+    /// - Else as [`reclaim`](Self::reclaim).
+    ///
+    /// # Cost
+    /// The whole file is written anew.
+    #[cfg(feature = "sqlite")]
+    pub fn purge(&self) -> Result<()> {
+        callback::forbid_blocking("purge")?;
+        let sqlite = self.owner.sqlite.as_ref();
+        sqlite.map_or(Ok(()), |sqlite| sqlite.purge())
+    }
+
+    /// Writes the whole file anew, without unused space and without a trace of deleted objects;
+    /// from then on it can be [reclaimed](Self::reclaim) and [purged](Self::purge). In memory there
+    /// is nothing to do.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge), on any file.
+    #[cfg(feature = "sqlite")]
+    pub fn compact(&self) -> Result<()> {
+        callback::forbid_blocking("compact")?;
+        let sqlite = self.owner.sqlite.as_ref();
+        sqlite.map_or(Ok(()), |sqlite| sqlite.compact())
+    }
+
     /// Runs `handler` in a transaction over these types, in the background, and returns at once.
     ///
     /// The handler reads and changes objects through its [`TransactionContext`]. If it returns

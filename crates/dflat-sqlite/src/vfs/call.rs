@@ -51,10 +51,10 @@ pub enum Operation {
     Write,
     /// Cut a file to a length.
     Truncate,
-    /// Wait until a file's content is on the device.
-    Sync,
+    /// Wait until a file's content is on the device: a sync.
+    Flush,
     /// Wait until the names in a directory are on the device.
-    SyncDirectory,
+    FlushDirectory,
     /// Remove a file.
     Delete,
     /// Take a lock.
@@ -74,8 +74,8 @@ impl Operation {
         Self::Read,
         Self::Write,
         Self::Truncate,
-        Self::Sync,
-        Self::SyncDirectory,
+        Self::Flush,
+        Self::FlushDirectory,
         Self::Delete,
         Self::Lock,
         Self::Map,
@@ -91,8 +91,8 @@ impl fmt::Display for Operation {
             Self::Read => "read",
             Self::Write => "write",
             Self::Truncate => "truncate",
-            Self::Sync => "sync",
-            Self::SyncDirectory => "directory sync",
+            Self::Flush => "sync",
+            Self::FlushDirectory => "directory sync",
             Self::Delete => "delete",
             Self::Lock => "lock",
             Self::Map => "map",

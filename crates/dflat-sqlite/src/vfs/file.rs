@@ -263,10 +263,10 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     let parts = unsafe { parts(file) };
     let kind = parts.state.kind;
     let directory = parts.state.syncs_directory.get();
-    let event = move |_: usize| Event::Sync { kind, directory };
+    let event = move |_: usize| Event::Flush { kind, directory };
     let code = parts
         .state
-        .run(Operation::Sync, 1, Some(&event), |done| match done {
+        .run(Operation::Flush, 1, Some(&event), |done| match done {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xSync, flags),
         });
@@ -275,7 +275,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         parts.state.syncs_directory.set(false);
         parts
             .state
-            .run(Operation::SyncDirectory, 1, None, |_| sqlite::SQLITE_OK);
+            .run(Operation::FlushDirectory, 1, None, |_| sqlite::SQLITE_OK);
     }
     code
 }

@@ -54,7 +54,7 @@ pub enum Action {
     /// It does some sectors, and reports success: the device lies.
     Tear,
     /// It does nothing, and reports success: the device lies. A read finds zeros.
-    Drop,
+    Pretend,
     /// It takes this much longer.
     Delay(Duration),
 }
@@ -94,8 +94,8 @@ fn io_code(operation: Operation, kind: FileKind) -> c_int {
         Operation::Read => sqlite::SQLITE_IOERR_READ,
         Operation::Write => sqlite::SQLITE_IOERR_WRITE,
         Operation::Truncate => sqlite::SQLITE_IOERR_TRUNCATE,
-        Operation::Sync => sqlite::SQLITE_IOERR_FSYNC,
-        Operation::SyncDirectory => sqlite::SQLITE_IOERR_DIR_FSYNC,
+        Operation::Flush => sqlite::SQLITE_IOERR_FSYNC,
+        Operation::FlushDirectory => sqlite::SQLITE_IOERR_DIR_FSYNC,
         Operation::Delete => sqlite::SQLITE_IOERR_DELETE,
         Operation::Lock if kind == FileKind::LogIndex => sqlite::SQLITE_IOERR_SHMLOCK,
         Operation::Lock => sqlite::SQLITE_IOERR_LOCK,

@@ -129,9 +129,9 @@ impl Monitor {
             Some(Action::Fail(failure)) => (0, Some(failure)),
             Some(Action::Shorten(failure)) => (call.length / 2, Some(failure)),
             Some(Action::Tear) => (torn(call.length), None),
-            Some(Action::Drop) => (0, None),
+            Some(Action::Pretend) => (0, None),
         };
-        let skips = action.is_none() && call.operation == Operation::Sync && script.skips_syncs;
+        let skips = action.is_none() && call.operation == Operation::Flush && script.skips_syncs;
         // Others wait only while a call is made that is recorded: the order must be the true one.
         let recorded = call.event.filter(|_| script.events.is_some());
         let mut script = recorded.is_some().then_some(script);

@@ -46,7 +46,7 @@ pub enum Event {
         length: u64,
     },
     /// It was synced.
-    Sync {
+    Flush {
         /// Which.
         kind: FileKind,
         /// Whether its directory was too.
@@ -125,7 +125,7 @@ impl Recording {
         let syncs = self.events.iter().enumerate().filter(|(_, event)| {
             matches!(
                 event,
-                Event::Sync { .. }
+                Event::Flush { .. }
                     | Event::Delete {
                         directory: true,
                         ..
@@ -208,7 +208,7 @@ impl Device {
             Event::Truncate { kind, length } => {
                 self.change(at, *kind, Change::Truncate { length: *length });
             }
-            Event::Sync { kind, directory } => {
+            Event::Flush { kind, directory } => {
                 if let Some(inode) = self.names[*kind as usize] {
                     self.inodes[inode].settle();
                 }

@@ -208,7 +208,7 @@ unsafe extern "C" fn delete(
     let code = run(watched.as_ref(), Operation::Delete, Some(&event), perform);
     if directory && code == sqlite::SQLITE_OK {
         // The real VFS did it inside its deletion: counted, and no call of its own.
-        run(watched.as_ref(), Operation::SyncDirectory, None, || {
+        run(watched.as_ref(), Operation::FlushDirectory, None, || {
             sqlite::SQLITE_OK
         });
     }

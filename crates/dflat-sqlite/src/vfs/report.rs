@@ -93,7 +93,7 @@ impl IoReport {
     /// How often the device was waited for: syncs of files and of directories.
     #[must_use]
     pub fn syncs(&self) -> u64 {
-        self.count(Operation::Sync) + self.count(Operation::SyncDirectory)
+        self.count(Operation::Flush) + self.count(Operation::FlushDirectory)
     }
 
     fn sum(&self, operation: Operation, part: impl Fn(&CallReport) -> u64) -> u64 {

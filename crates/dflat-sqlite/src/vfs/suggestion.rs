@@ -45,7 +45,7 @@ fn failed_calls(report: &IoReport) -> Option<String> {
 }
 
 fn synced_commits(report: &IoReport) -> Option<String> {
-    let syncs = report.count_of(FileKind::Log, Operation::Sync);
+    let syncs = report.count_of(FileKind::Log, Operation::Flush);
     let is_each = syncs >= COUNT_MIN && syncs * 2 > report.commits;
     let is_small = report.changes < report.commits * 4;
     (is_each && is_small).then(|| {

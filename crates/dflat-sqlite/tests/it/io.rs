@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, Source, View};
 use dflat_model::{RowId, Table, ValueRef};
-use dflat_sqlite::inject::{self, FaultPlan};
+use dflat_sqlite::inject::{self, Action, Failure, Fault, FaultPlan};
 use dflat_sqlite::{Durability, FileKind, IoReport, Operation, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;
@@ -168,4 +168,68 @@ fn changes_in_one_transaction_share_their_pages() {
     });
     let (writes, syncs, bytes) = writing(&report);
     assert!(writes <= 20 && syncs == 0 && bytes <= 40 << 10, "{report}");
+}
+
+fn suggestions(report: &IoReport) -> Vec<String> {
+    let suggestions = report.suggestions();
+    suggestions.iter().map(ToString::to_string).collect()
+}
+
+/// Figure C8: each suggestion has a workload that brings it about, and one that has mended it.
+#[test]
+fn small_transactions_bring_a_suggestion() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 1);
+    let small = suggestions(&spent(&backend, || insert(&backend, 100, 30, 1)));
+    assert_eq!(small.len(), 1);
+    assert!(small[0].contains("30 commits of 30 changes") && small[0].contains("one transaction"));
+    assert!(suggestions(&spent(&backend, || insert(&backend, 200, 1, 30))).is_empty());
+}
+
+#[test]
+fn synced_commits_bring_a_suggestion() {
+    for (durability, count) in [(Durability::Full, 1), (Durability::Normal, 0)] {
+        let directory = tempfile::tempdir().unwrap();
+        let backend = open_counted(&directory.path().join("a.db"), durability);
+        insert(&backend, 0, 1, 1);
+        let texts = suggestions(&spent(&backend, || insert(&backend, 100, 20, 1)));
+        let synced = texts.iter().filter(|text| text.contains("20 syncs"));
+        assert_eq!(synced.count(), count, "{texts:?}");
+    }
+}
+
+#[test]
+fn failed_calls_bring_a_suggestion() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open_counted(&path, Durability::Normal);
+    insert(&backend, 0, 1, 1);
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.add(Fault {
+        kind: Some(FileKind::Log),
+        operation: Operation::Write,
+        at: 1,
+        lasting: false,
+        action: Action::Fail(Failure::NoSpace),
+    });
+    let commit = || {
+        let mut tx = begin(&backend);
+        tx.create(&plain()).unwrap();
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(9)]),
+            payload: &[1; 50],
+            entries: &[],
+        };
+        tx.insert(&plain(), &row).unwrap();
+        tx.commit()
+    };
+    let failed = spent(&backend, || assert!(commit().is_err()));
+    let texts = suggestions(&failed);
+    assert!(
+        texts[0].starts_with("1 of ") && texts[0].contains("on the wal file"),
+        "{texts:?}"
+    );
+    let went_well = spent(&backend, || commit().unwrap());
+    assert!(suggestions(&went_well).is_empty());
 }

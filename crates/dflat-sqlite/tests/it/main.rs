@@ -10,6 +10,7 @@ mod io;
 mod key_scan;
 mod law;
 mod layout;
+mod maintain;
 mod raw;
 mod sample;
 

@@ -76,7 +76,7 @@ fn each_write_is_cut_short() {
 
 #[test]
 fn each_sync_truncation_and_deletion_fails() {
-    let operations = [Operation::Sync, Operation::Truncate, Operation::Delete];
+    let operations = [Operation::Flush, Operation::Truncate, Operation::Delete];
     fault::each(&operations, &FAILURES, workload);
 }
 
@@ -96,7 +96,7 @@ fn each_open_and_lock_fails() {
 
 #[test]
 fn the_device_fails_for_good() {
-    let operations = [Operation::Write, Operation::Sync];
+    let operations = [Operation::Write, Operation::Flush];
     fault::each_lasting(&operations, &IO, workload_to_the_end);
     let operations = [
         Operation::Truncate,
@@ -118,7 +118,7 @@ fn an_error_says_what_happened() {
         (Failure::Io, ErrorKind::Io),
         (Failure::NoSpace, ErrorKind::StorageFull),
     ] {
-        for operation in [Operation::Write, Operation::Sync] {
+        for operation in [Operation::Write, Operation::Flush] {
             let device = Device::new(Durability::Full);
             device.add(Fault {
                 kind: Some(FileKind::Log),
@@ -160,7 +160,7 @@ fn a_forgotten_write_is_noticed() {
         operation: Operation::Write,
         at: 100,
         lasting: true,
-        action: Action::Drop,
+        action: Action::Pretend,
     });
     assert!(workload(&device).is_err());
 }

@@ -48,10 +48,10 @@ fn a_loss_of_power_leaves_all_that_full_durability_acknowledged() {
 fn a_lost_commit_is_noticed() {
     let lie = Fault {
         kind: Some(FileKind::Log),
-        operation: Operation::Sync,
+        operation: Operation::Flush,
         at: 3,
         lasting: true,
-        action: Action::Drop,
+        action: Action::Pretend,
     };
     let lost = cut_power(Durability::Full, Some(lie)).unwrap_err();
     assert!(lost.contains("was acknowledged"), "{lost}");

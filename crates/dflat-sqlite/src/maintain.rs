@@ -1,0 +1,153 @@
+//! Giving space back, and forgetting what was deleted.
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::backend::SqliteBackend;
+use crate::ffi::Fault;
+use crate::open::{self, integer};
+use crate::session::{Control, Session};
+
+/// The value of `PRAGMA auto_vacuum` for a file that can give back its free pages.
+const INCREMENTAL: i64 = 2;
+
+impl SqliteBackend {
+    /// Gives up to `pages` unused pages back to the file system; how many are left. Call it in a
+    /// loop: other writers go on between the steps, and readers all the time.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the file was made without incremental vacuum, as those of Dflat for
+    /// Swift are: [`Self::compact`] changes that. Else as writing can fail.
+    pub fn reclaim(&self, pages: u32) -> Result<u64> {
+        self.maintain("reclaim space in", |session| {
+            if integer(&mut session.connection, "PRAGMA auto_vacuum")? != INCREMENTAL {
+                return Ok(Step::NeedsCompact);
+            }
+            if pages > 0 {
+                let sql = format!("PRAGMA incremental_vacuum({pages})");
+                session.connection.execute(&sql)?;
+            }
+            Ok(Step::Done(free_pages(session)?))
+        })
+    }
+
+    /// Removes the last traces of what was deleted: afterwards none of its bytes is in the file or
+    /// beside it.
+    ///
+    /// # Cost
+    /// The whole file is written anew. Giving back the unused pages would not do: SQLite leaves
+    /// copies in the unused parts of used pages when it moves rows between them.
+    ///
+    /// # Errors
+    /// - `Busy` if a reader still sees an older state, which the log must keep.
+    /// - `InvalidArgument` if the file was made without incremental vacuum, as those of Dflat for
+    ///   Swift are: [`Self::compact`] changes that, and purges.
+    /// - Else as writing can fail.
+    pub fn purge(&self) -> Result<()> {
+        self.maintain("purge", |session| {
+            if integer(&mut session.connection, "PRAGMA auto_vacuum")? != INCREMENTAL {
+                return Ok(Step::NeedsCompact);
+            }
+            forget_samples(session)?;
+            open::vacuum(&mut session.connection)?;
+            empty_log(session)
+        })
+        .map(drop)
+    }
+
+    /// Writes the whole file anew, without unused space and without a trace of what was deleted;
+    /// from then on it can be reclaimed and purged in steps.
+    ///
+    /// # Errors
+    /// `Busy` if a reader still sees an older state; else as writing can fail.
+    pub fn compact(&self) -> Result<()> {
+        self.maintain("compact", |session| {
+            forget_samples(session)?;
+            session
+                .connection
+                .execute("PRAGMA auto_vacuum = INCREMENTAL")?;
+            open::vacuum(&mut session.connection)?;
+            empty_log(session)
+        })
+        .map(drop)
+    }
+
+    /// Does work on the file, as the one who writes; none if there is no file.
+    fn maintain(
+        &self,
+        verb: &str,
+        work: impl FnOnce(&mut Session) -> Result<Step, Fault>,
+    ) -> Result<u64> {
+        let what = || format!("cannot {verb} {}", self.path().display());
+        if !open::exists(self.path())? {
+            return Ok(0);
+        }
+        let mut session = self.take_writer()?;
+        match work(&mut session) {
+            Ok(step) => {
+                self.return_writer(Some(session));
+                step.outcome(what)
+            }
+            Err(fault) => {
+                // Returned without a connection: the next writer opens another.
+                drop(session);
+                self.return_writer(None);
+                Err(fault.error(what()))
+            }
+        }
+    }
+}
+
+/// How far work on the file came.
+enum Step {
+    /// To its end; so many pages are unused.
+    Done(u64),
+    /// The log could not be emptied.
+    Busy,
+    /// The file can't give back pages.
+    NeedsCompact,
+}
+
+impl Step {
+    fn outcome(self, what: impl FnOnce() -> String) -> Result<u64> {
+        match self {
+            Self::Done(free) => Ok(free),
+            Self::Busy => {
+                let message = format!("{}: a reader still sees an older state", what());
+                Err(Error::new(ErrorKind::Busy, message))
+            }
+            Self::NeedsCompact => {
+                let message = format!(
+                    "{}: the file was made without incremental vacuum; it needs compact()",
+                    what()
+                );
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+fn free_pages(session: &mut Session) -> Result<u64, Fault> {
+    let free = integer(&mut session.connection, "PRAGMA freelist_count")?;
+    Ok(u64::try_from(free).unwrap_or(0))
+}
+
+/// Deletes the samples of values that `ANALYZE` has taken.
+fn forget_samples(session: &mut Session) -> Result<(), Fault> {
+    for table in ["sqlite_stat3", "sqlite_stat4"] {
+        if session.exists(Control::FindTable, table)? {
+            session
+                .connection
+                .execute(&format!("DELETE FROM {table}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the log into the file and cuts it to nothing.
+fn empty_log(session: &mut Session) -> Result<Step, Fault> {
+    let busy = integer(&mut session.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+    match busy {
+        0 => Ok(Step::Done(free_pages(session)?)),
+        _ => Ok(Step::Busy),
+    }
+}
