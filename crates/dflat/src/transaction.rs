@@ -13,7 +13,26 @@ use crate::{ChangeRequest, Fetch, Object, Result};
 
 /// A transaction, inside its handler: what changes and reads go through.
 ///
-/// It stays on the handler's thread and ends with the handler.
+/// It stays on the handler's thread and ends with the handler: neither of these compiles.
+///
+/// ```compile_fail,E0277
+/// fn leaves_its_thread(tx: &dflat::TransactionContext) {
+///     std::thread::scope(|scope| {
+///         scope.spawn(|| tx.abort());
+///     });
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn outlives_its_handler(workspace: &dflat::Workspace, table: dflat::Table) {
+///     let mut kept = None;
+///     let handle = workspace.perform_changes([table], |tx| {
+///         kept = Some(tx);
+///         Ok(())
+///     });
+///     handle.detach();
+/// }
+/// ```
 pub struct TransactionContext {
     /// One shared pointer, which makes the type stay on its thread with one short compiler message.
     inner: Rc<Inner>,
