@@ -42,19 +42,21 @@ pub struct CallReport {
     pub failed: u64,
     /// The bytes that were asked for.
     pub bytes: u64,
-    /// The time of all calls together.
+    /// The calls that were timed: all syncs and the like, some of the reads, writes and locks.
+    pub timed: u64,
+    /// The time of these together.
     pub total: Duration,
-    /// The time of the fastest.
+    /// The time of the fastest of these.
     pub min: Duration,
-    /// The time of the slowest.
+    /// The time of the slowest of these.
     pub max: Duration,
 }
 
 impl CallReport {
-    /// The mean time of a call.
+    /// The mean time of a call that was timed.
     #[must_use]
     pub fn mean(&self) -> Duration {
-        let nanos = self.total.as_nanos().checked_div(u128::from(self.count));
+        let nanos = self.total.as_nanos().checked_div(u128::from(self.timed));
         Duration::from_nanos(nanos.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
     }
 }
@@ -115,6 +117,7 @@ impl IoReport {
                 calls.count -= before.count.min(calls.count);
                 calls.failed -= before.failed.min(calls.failed);
                 calls.bytes -= before.bytes.min(calls.bytes);
+                calls.timed -= before.timed.min(calls.timed);
                 calls.total = calls.total.saturating_sub(before.total);
             }
         }

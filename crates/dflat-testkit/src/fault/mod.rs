@@ -17,8 +17,12 @@
 //! the commits, never a part of one. Indexes agree with their objects. The file can be opened and
 //! written.
 //!
+//! *Both*: a call that fails, and a loss of power later. A sync that failed is taken to have done
+//! nothing, and to be worth repeating.
+//!
 //! *Not survived*: a device that reports a sync or a write it did not do, or bytes that change by
-//! themselves. With those the harness tests itself: it must notice.
+//! themselves. With those the harness tests itself: it must notice. Neither is a system that drops
+//! what a failed sync should have written and reports the next one as done, as some do.
 //!
 //! # How a test uses it
 //!
@@ -50,4 +54,4 @@ pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
 pub use dflat_sqlite::{Durability, FileKind, Operation};
 pub use ledger::{Ledger, check, run_workload};
 pub use passes::{Outcome, count, each, each_lasting, each_sampled};
-pub use power::{Image, cut_power};
+pub use power::{Image, cut_power, cut_power_briefly};

@@ -35,29 +35,53 @@ struct Case {
 /// # Errors
 /// The first case that fails, as a line for that file, and why.
 pub fn cut_power(name: &str, recording: &Recording, check: impl Fn(&Image) -> Outcome) -> Outcome {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("image.db");
-    let points = recording.sync_points();
-    let end = recording.events().len();
-    let kept = kept(name).into_iter().filter(|case| case.point <= end);
-    let around_syncs = points.iter().flat_map(|&point| {
-        [PowerCut::Nothing, PowerCut::Everything]
-            .map(|cut| Case {
-                point,
-                cut,
-                seed: 0,
-            })
-            .into_iter()
-            .chain((1..=SEEDS).flat_map(move |seed| {
-                [PowerCut::Prefix, PowerCut::Random].map(|cut| Case { point, cut, seed })
-            }))
-    });
-    let between = (0..=end).map(|point| Case {
+    let between = (0..=recording.events().len()).map(|point| Case {
         point,
         cut: PowerCut::Random,
         seed: point as u64,
     });
-    for case in kept.chain(around_syncs).chain(between) {
+    let cases = kept(name).into_iter().chain(around_syncs(recording, SEEDS));
+    run(name, recording, cases.chain(between), check)
+}
+
+/// As [`cut_power`], around syncs only and with one seed: for many recordings.
+///
+/// # Errors
+/// As [`cut_power`].
+pub fn cut_power_briefly(
+    name: &str,
+    recording: &Recording,
+    check: impl Fn(&Image) -> Outcome,
+) -> Outcome {
+    let cases = kept(name).into_iter().chain(around_syncs(recording, 1));
+    run(name, recording, cases, check)
+}
+
+fn around_syncs(recording: &Recording, seeds: u64) -> impl Iterator<Item = Case> {
+    recording.sync_points().into_iter().flat_map(move |point| {
+        let certain = [PowerCut::Nothing, PowerCut::Everything];
+        let certain = certain.map(|cut| Case {
+            point,
+            cut,
+            seed: 0,
+        });
+        let random = (1..=seeds).flat_map(move |seed| {
+            [PowerCut::Prefix, PowerCut::Random].map(|cut| Case { point, cut, seed })
+        });
+        certain.into_iter().chain(random)
+    })
+}
+
+fn run(
+    name: &str,
+    recording: &Recording,
+    cases: impl Iterator<Item = Case>,
+    check: impl Fn(&Image) -> Outcome,
+) -> Outcome {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image.db");
+    let end = recording.events().len();
+    for case in cases.filter(|case| case.point <= end) {
         recording
             .restore(case.point, case.cut, case.seed, &path)
             .unwrap();

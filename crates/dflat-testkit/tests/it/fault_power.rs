@@ -1,8 +1,8 @@
 //! The power fails at every sync, and between.
 
 use dflat_testkit::fault::{
-    self, Action, Device, Durability, Fault, FileKind, Image, Ledger, Operation, Outcome, PowerCut,
-    check, run_workload,
+    self, Action, Device, Durability, Failure, Fault, FileKind, Image, Ledger, Operation, Outcome,
+    PowerCut, check, run_workload,
 };
 
 /// Runs the workload with a device that may lie, then cuts the power everywhere.
@@ -41,6 +41,56 @@ fn a_loss_of_power_leaves_a_prefix_of_the_commits() {
 #[test]
 fn a_loss_of_power_leaves_all_that_full_durability_acknowledged() {
     assert_eq!(cut_power(Durability::Full, None), Ok(()));
+}
+
+/// The log is taken into the file and starts again while the workspace is in use.
+#[test]
+fn a_loss_of_power_around_a_checkpoint_leaves_a_prefix_of_the_commits() {
+    for durability in [Durability::Normal, Durability::Full] {
+        let device = Device::new(durability);
+        device.record();
+        let mut ledger = Ledger::default();
+        ledger.large = true;
+        assert_eq!(run_workload(&device, &mut ledger), Ok(()));
+        let checkpoints = device.report().count_of(FileKind::Main, Operation::Flush);
+        assert!(checkpoints > 3, "{checkpoints}");
+        let name = format!("large-{durability:?}");
+        let outcome = fault::cut_power_briefly(&name, &device.take_recording(), |image| {
+            survives(durability, image, &ledger)
+        });
+        assert_eq!(outcome, Ok(()));
+    }
+}
+
+/// A sync of the log fails, for each of them, and later the power.
+#[test]
+fn a_loss_of_power_after_a_failed_sync_leaves_what_was_acknowledged() {
+    let mut failed = 0;
+    for (durability, kind, at) in [Durability::Full, Durability::Normal]
+        .into_iter()
+        .flat_map(|durability| (1..=10).map(move |at| (durability, FileKind::Log, at)))
+        .chain((1..=4).map(|at| (Durability::Full, FileKind::Main, at)))
+    {
+        let device = Device::new(durability);
+        device.record();
+        device.add(Fault {
+            kind: Some(kind),
+            operation: Operation::Flush,
+            at,
+            lasting: false,
+            action: Action::Fail(Failure::Io),
+        });
+        let mut ledger = Ledger::default();
+        assert_eq!(run_workload(&device, &mut ledger), Ok(()));
+        failed += ledger.errors.len();
+        let name = format!("{durability:?}-{kind}-sync-{at}");
+        let recording = device.take_recording();
+        let outcome = fault::cut_power_briefly(&name, &recording, |image| {
+            survives(durability, image, &ledger)
+        });
+        assert_eq!(outcome, Ok(()));
+    }
+    assert!(failed > 5);
 }
 
 /// The canary: a device that forgets to sync loses commits, and the harness must say so.
