@@ -13,12 +13,14 @@ const RESERVED_METHODS: &[&str] = &[
     "as_ref",
     "borrow",
     "clone",
+    "clone_into",
     "cmp",
     "deref",
     "detach",
     "eq",
     "fmt",
     "hash",
+    "into",
     "into_iter",
     "ne",
     "neg",
@@ -27,10 +29,15 @@ const RESERVED_METHODS: &[&str] = &[
     "partial_cmp",
     "row_id",
     "to_data",
+    "to_owned",
+    "try_into",
 ];
 
 /// Associated constants of our own.
 const RESERVED_CONSTANTS: &[&str] = &["ALL", "TABLE"];
+
+/// More errors than anyone reads.
+const ERRORS_MAX: usize = 200;
 
 /// The names of a plan.
 pub(crate) struct Names {
@@ -164,7 +171,10 @@ impl Names {
             let (name, span) = (&ty.definition.name, &ty.definition.span);
             for suffix in suffixes(plan, ty) {
                 let item = format!("{}{suffix}", names.base);
-                items.claim(&names.module, &item, name, span, errors);
+                // One word about a type is enough: its companions clash as it does.
+                if !items.claim(&names.module, &item, name, span, errors) {
+                    break;
+                }
             }
             let mut within = Claims::default();
             for ((name, span), member) in members(ty).iter().zip(&names.members) {
@@ -177,7 +187,7 @@ impl Names {
                 if free && matches!(ty.kind, Kind::Struct(_) | Kind::Table(_)) {
                     within.claim(&[], &member.constant, name, span, errors);
                 }
-                if has_marker(plan, ty, name) {
+                if free && has_marker(plan, ty, name) {
                     let marker = format!("{}{}", names.base, member.variant);
                     items.claim(&names.module, &marker, name, span, errors);
                 }
@@ -245,14 +255,12 @@ fn members<'p>(ty: &'p Type<'_>) -> Vec<(&'p str, &'p Span)> {
 }
 
 fn require_name(name: &str, span: &Span, errors: &mut Vec<Diagnostic>) {
-    if snake(name).is_empty() {
+    if snake(name).is_empty() && errors.len() < ERRORS_MAX {
         let message = format!("`{name}` has no form in generated code");
-        errors.push(error_at(
-            &NO_NAME,
-            message,
-            span,
-            "no letter, no digit".to_owned(),
-        ));
+        let label = "no letter, no digit".to_owned();
+        let mut error = error_at(&NO_NAME, message, span, label);
+        error.help = Some("rename it".to_owned());
+        errors.push(error);
     }
 }
 
@@ -277,6 +285,9 @@ impl Claims {
         };
         if first_span == span {
             return true;
+        }
+        if errors.len() >= ERRORS_MAX {
+            return false;
         }
         let message = format!("`{first}` and `{name}` both become `{generated}` in generated code");
         let mut clash = error_at(&NAME_CLASH, message, span, "the second".to_owned());

@@ -1,90 +1,73 @@
-//! What can be wrong only when code is generated.
+//! What can be wrong only when code is generated: each schema of `tests/err` and its diagnostics.
 
-use dflat_codegen::{External, Options, generate};
-use dflat_schema::{MemoryLoader, compile};
-use expect_test::{Expect, expect};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dflat_codegen::{CODES, External, Options, generate};
+use dflat_schema::{Diagnostic, MemoryLoader, Sources, compile};
+use expect_test::expect_file;
 
 use super::golden::rendered;
 
-fn check(schema: &str, options: &Options, expected: &Expect) {
-    let loader = MemoryLoader::new().with_file("a.fbs", schema);
-    let compilation = compile(&["a.fbs".to_owned()], &loader, &Default::default());
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/err")
+}
+
+/// The names of the files that end so.
+fn names(extension: &str) -> BTreeSet<String> {
+    let files = fs::read_dir(folder()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let stems = names.filter_map(|name| Some(name.strip_suffix(extension)?.to_owned()));
+    stems.collect()
+}
+
+/// The options a schema asks for in its first line.
+fn options(text: &str) -> Options {
+    let mut options = Options::default();
+    let wish = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("// options: "));
+    if let Some(("external", external)) = wish.and_then(|wish| wish.split_once(' ')) {
+        let (file, path) = external.split_once('=').unwrap();
+        options.external.push(External {
+            file: file.to_owned(),
+            path: path.to_owned(),
+        });
+    } else if let Some(("crate", path)) = wish.and_then(|wish| wish.split_once(' ')) {
+        options.crate_path = Some(path.to_owned());
+    }
+    options
+}
+
+fn errors(name: &str) -> (Vec<Diagnostic>, Sources) {
+    let file = format!("{name}.fbs");
+    let text = fs::read_to_string(folder().join(&file)).unwrap();
+    let loader = MemoryLoader::new()
+        .with_file(&file, &text)
+        .with_file("included.fbs", "table Included { x: int; }");
+    let compilation = compile(&[file], &loader, &Default::default());
     let found = rendered(&compilation.diagnostics, &compilation.sources);
     let schema = compilation.schema.unwrap_or_else(|| panic!("{found}"));
-    let errors = generate(&schema, options).unwrap_err();
-    expected.assert_eq(&rendered(&errors, &compilation.sources));
+    let errors = generate(&schema, &options(&text)).unwrap_err();
+    (errors, compilation.sources)
 }
 
 #[test]
-fn fields_that_become_one() {
-    check(
-        "table A { hpOld: int; hp_old: int; }",
-        &Options::default(),
-        &expect![[r#"
-            error[E0200]: `hpOld` and `hp_old` both become `hp_old` in generated code
-             --> a.fbs:1:23
-              |
-            1 | table A { hpOld: int; hp_old: int; }
-              |           -----       ^^^^^^ the second
-              |           |
-              |           the first
-              |
-              = help: rename one of the two"#]],
-    );
+fn faulty_schemas_get_their_diagnostics() {
+    for name in names(".fbs") {
+        let (errors, sources) = errors(&name);
+        let path = folder().join(format!("{name}.stderr"));
+        expect_file![path].assert_eq(&(rendered(&errors, &sources) + "\n"));
+    }
+    assert_eq!(names(".stderr"), names(".fbs"));
 }
 
 #[test]
-fn types_that_become_one_with_their_companions() {
-    let schema = "table PostRef { x: int; } table Post { id: int (primary); } root_type Post;";
-    check(
-        schema,
-        &Options::default(),
-        &expect![[r#"
-        error[E0200]: `PostRef` and `Post` both become `PostRef` in generated code
-         --> a.fbs:1:33
-          |
-        1 | table PostRef { x: int; } table Post { id: int (primary); } root_type Post;
-          |       ------- the first         ^^^^ the second
-          |
-          = help: rename one of the two"#]],
-    );
-}
-
-#[test]
-fn names_without_letters() {
-    check(
-        "table A { __: int; }",
-        &Options::default(),
-        &expect![[r#"
-        error[E0201]: `__` has no form in generated code
-         --> a.fbs:1:11
-          |
-        1 | table A { __: int; }
-          |           ^^ no letter, no digit"#]],
-    );
-}
-
-#[test]
-fn options_that_do_not_fit() {
-    let external = |path: &str| Options {
-        external: vec![External {
-            file: "b.fbs".to_owned(),
-            path: path.to_owned(),
-        }],
-        ..Options::default()
-    };
-    check(
-        "table A { x: int; }",
-        &external("::b"),
-        &expect!["error[E0202]: no included file is `b.fbs`, which is said to be external"],
-    );
-    let options = Options {
-        crate_path: Some("my-crate".to_owned()),
-        ..Options::default()
-    };
-    check(
-        "table A { x: int; }",
-        &options,
-        &expect!["error[E0203]: `my-crate` is no Rust path"],
-    );
+fn every_code_has_a_faulty_schema() {
+    let errors = names(".fbs").into_iter().flat_map(|name| errors(&name).0);
+    let seen: BTreeSet<&str> = errors.map(|error| error.code.name).collect();
+    let known: BTreeSet<&str> = CODES.iter().map(|code| code.name).collect();
+    assert_eq!(seen, known);
 }

@@ -145,7 +145,7 @@ fn check_bytes(
         return;
     };
     let namespace = &draft.declarations[id.0 as usize].namespace;
-    let found = draft.scope.find(namespace, path);
+    let found = draft.scope.find(field.name.span.file, namespace, path);
     if found.is_none_or(|found| draft.scope.kind(found) != Kind::Table) {
         let value = attribute::find(&field.attributes, "nested_flatbuffer");
         let Some(value) = value.and_then(|attribute| attribute.value.as_ref()) else {

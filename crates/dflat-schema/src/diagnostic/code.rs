@@ -175,4 +175,7 @@ codes! {
     STORAGE_NAME_RESERVED "E0096" "a storage name that belongs to SQLite or Dflat"
         "Names that begin with `sqlite_` are SQLite's own, names that begin with `dflat__` are Dflat's. Rename \
          the table or its namespace."
+    SERVICE_IGNORED "N0001" "a service, which is ignored"
+        "Dflat stores objects and calls no remote procedures. An `rpc_service` is parsed, so that a schema can be \
+         shared with programs that use it, and nothing is generated for it."
 }

@@ -20,6 +20,8 @@ pub enum Severity {
     Error,
     /// The schema is usable; something in it is probably not what was meant.
     Warning,
+    /// The schema is as it should be; something in it has no effect.
+    Note,
 }
 
 impl Severity {
@@ -29,6 +31,7 @@ impl Severity {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
+            Self::Note => "note",
         }
     }
 }
@@ -71,6 +74,13 @@ impl Diagnostic {
             secondary: Vec::new(),
             help: None,
             notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn note(code: &'static Code, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Note,
+            ..Self::error(code, message)
         }
     }
 

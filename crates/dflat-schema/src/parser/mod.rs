@@ -190,7 +190,7 @@ impl Parser {
     /// Parses a service only as far as needed to find its end: Dflat has no use for it.
     fn service(&mut self) -> Parsed<()> {
         self.position += 1;
-        self.name("the name of a service")?;
+        let name = self.name("the name of a service")?;
         let open = self.span();
         self.expect('{')?;
         while !self.eat('}') {
@@ -206,6 +206,10 @@ impl Parser {
             self.attributes()?;
             self.expect(';')?;
         }
+        let message = format!("service `{}` is ignored", name.text);
+        self.diagnostics.push(
+            Diagnostic::note(code::SERVICE_IGNORED, message).at(&name.span, "nothing is generated"),
+        );
         Ok(())
     }
 

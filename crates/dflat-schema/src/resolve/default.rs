@@ -159,7 +159,8 @@ impl Draft<'_> {
     fn dotted(&self, owner: DefinitionId, name: &str) -> Option<i128> {
         let (path, value) = name.rsplit_once('.')?;
         let namespace = &self.declarations[owner.0 as usize].namespace;
-        let found = self.enumeration(self.scope.find(namespace, path)?)?;
+        let file = self.definitions[owner.0 as usize].span.file;
+        let found = self.enumeration(self.scope.find(file, namespace, path)?)?;
         number(found, value)
     }
 

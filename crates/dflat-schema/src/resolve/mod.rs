@@ -13,11 +13,13 @@ mod include;
 mod scope;
 pub(crate) mod suggest;
 mod union;
+mod visibility;
 
 use std::collections::HashSet;
 
 pub(crate) use include::{Units, read};
 pub(crate) use scope::{Kind, Scope};
+use visibility::Visibility;
 
 use crate::ast::{Declaration, DeclarationKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
@@ -82,7 +84,7 @@ pub(crate) fn resolve<'a>(units: &'a Units, sink: &mut Sink) -> Draft<'a> {
         sink.push(Diagnostic::error(code::LIMIT, message).at(&beyond.name.span, ""));
         declarations.truncate(DEFINITIONS_MAX);
     }
-    let mut scope = Scope::new(&declarations, sink);
+    let mut scope = Scope::new(&declarations, Visibility::of(units), sink);
     scope.attributes = files
         .flat_map(|unit| &unit.ast.attributes)
         .map(|name| name.text.clone())

@@ -7,7 +7,8 @@ use dflat_model::Scalar;
 use crate::ast::{Declaration, DeclarationKind, Name};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::suggest::closest;
-use crate::schema::{DefinitionId, Element};
+use crate::resolve::visibility::Visibility;
+use crate::schema::{DefinitionId, Element, FileId, Span};
 
 /// The type a built-in name means.
 pub(crate) fn builtin(name: &str) -> Option<Element> {
@@ -66,14 +67,24 @@ pub(crate) struct Scope {
     kinds: Vec<Kind>,
     /// By [`DefinitionId`].
     full_names: Vec<String>,
+    /// By [`DefinitionId`], where the name stands.
+    spans: Vec<Span>,
+    visibility: Visibility,
     /// The names of `attribute` lines.
     pub(crate) attributes: BTreeSet<String>,
 }
 
 impl Scope {
     /// Enters the declarations; of two with one name, the first counts.
-    pub(crate) fn new(declarations: &[&Declaration], sink: &mut Sink) -> Self {
-        let mut scope = Self::default();
+    pub(crate) fn new(
+        declarations: &[&Declaration],
+        visibility: Visibility,
+        sink: &mut Sink,
+    ) -> Self {
+        let mut scope = Self {
+            visibility,
+            ..Self::default()
+        };
         for (id, declaration) in (0u32..).zip(declarations) {
             let name = &declaration.name;
             let mut full_name = declaration.namespace.join(".");
@@ -102,6 +113,7 @@ impl Scope {
                 scope.types.insert(full_name.clone(), DefinitionId(id));
             }
             scope.full_names.push(full_name);
+            scope.spans.push(name.span.clone());
             scope.kinds.push(match declaration.kind {
                 DeclarationKind::Enum { .. } => Kind::Enum,
                 DeclarationKind::Union { .. } => Kind::Union,
@@ -139,15 +151,32 @@ impl Scope {
         }
     }
 
-    /// Finds a type by its dotted name, in a namespace and those around it.
-    pub(crate) fn find(&self, namespace: &[String], path: &str) -> Option<DefinitionId> {
+    /// Finds a type that `from` sees by its dotted name, in a namespace and those around it.
+    pub(crate) fn find(
+        &self,
+        from: FileId,
+        namespace: &[String],
+        path: &str,
+    ) -> Option<DefinitionId> {
+        self.find_where(namespace, path, |id| {
+            self.visibility.sees(from, self.spans[id.0 as usize].file)
+        })
+    }
+
+    fn find_where(
+        &self,
+        namespace: &[String],
+        path: &str,
+        accept: impl Fn(DefinitionId) -> bool,
+    ) -> Option<DefinitionId> {
         (0..=namespace.len()).rev().find_map(|depth| {
-            if depth == 0 {
-                return self.types.get(path).copied();
-            }
-            self.types
-                .get(&format!("{}.{path}", namespace[..depth].join(".")))
-                .copied()
+            let found = match depth {
+                0 => self.types.get(path),
+                _ => self
+                    .types
+                    .get(&format!("{}.{path}", namespace[..depth].join("."))),
+            };
+            found.copied().filter(|id| accept(*id))
         })
     }
 
@@ -158,14 +187,23 @@ impl Scope {
         path: &Name,
         sink: &mut Sink,
     ) -> Option<Element> {
-        let found = builtin(&path.text)
-            .or_else(|| self.find(namespace, &path.text).map(Element::Definition));
+        let found = builtin(&path.text).or_else(|| {
+            self.find(path.span.file, namespace, &path.text)
+                .map(Element::Definition)
+        });
         if found.is_none() {
             let message = format!("type `{}` is not defined", path.text);
             let mut diagnostic = Diagnostic::error(code::UNKNOWN_TYPE, message).at(&path.span, "");
             // The search is slow, and nobody would see what it finds.
             if !sink.is_full()
-                && let Some(help) = self.similar(namespace, &path.text)
+                && let Some(hidden) = self.find_where(namespace, &path.text, |_| true)
+            {
+                // Requested, or included elsewhere: this file would not compile alone.
+                diagnostic = diagnostic
+                    .and(&self.spans[hidden.0 as usize], "defined here")
+                    .help("include the file that defines it");
+            } else if !sink.is_full()
+                && let Some(help) = self.similar(namespace, path)
             {
                 diagnostic = diagnostic.help(help);
             }
@@ -175,7 +213,8 @@ impl Scope {
     }
 
     /// What an unknown name may have been meant to be.
-    fn similar(&self, namespace: &[String], path: &str) -> Option<String> {
+    fn similar(&self, namespace: &[String], path: &Name) -> Option<String> {
+        let (from, path) = (path.span.file, path.text.as_str());
         let last = path.rsplit('.').next().unwrap_or(path);
         let ends_so = |name: &&String, end: &str| name.rsplit('.').next() == Some(end);
         // The right name in another namespace is the most frequent mistake.
@@ -189,7 +228,7 @@ impl Scope {
         if let Some(similar) = closest(last, near.take(CANDIDATES_MAX).chain(BUILTINS)) {
             // The short name if it would do, else the full one.
             let shown = match self.full_names.iter().find(|name| ends_so(name, similar)) {
-                Some(full) if self.find(namespace, similar).is_none() => full,
+                Some(full) if self.find(from, namespace, similar).is_none() => full,
                 _ => similar,
             };
             return Some(format!("did you mean `{shown}`?"));

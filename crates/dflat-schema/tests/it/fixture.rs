@@ -29,7 +29,7 @@ pub(crate) struct FixtureLoader(MemoryLoader);
 impl FixtureLoader {
     pub(crate) fn new() -> Self {
         let mut loader = MemoryLoader::new().with_include_directory("include");
-        for directory in ["ok", "err", "include"] {
+        for directory in ["ok", "err", "note", "include"] {
             for name in names(directory, ".fbs") {
                 let path = format!("{directory}/{name}.fbs");
                 loader = loader.with_file(&path, &text(&path));

@@ -45,10 +45,29 @@ fn faulty_schemas_get_their_diagnostics() {
 }
 
 #[test]
+fn notes_do_not_stop_the_compiler() {
+    for name in names("note", ".fbs") {
+        let compilation = compile_file(&format!("note/{name}.fbs"));
+        assert!(compilation.schema.is_some(), "{name} does not compile");
+        let rendered = compilation
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.render(&compilation.sources, Style::Plain) + "\n\n");
+        let path = data().join(format!("note/{name}.stderr"));
+        expect_file![path].assert_eq(&rendered.collect::<String>());
+    }
+    assert_eq!(names("note", ".stderr"), names("note", ".fbs"));
+}
+
+#[test]
 fn every_code_has_a_faulty_schema() {
     let mut seen = BTreeSet::new();
-    for name in names("err", ".fbs") {
-        let compilation = compile_file(&format!("err/{name}.fbs"));
+    let paths = ["err", "note"].map(|folder| {
+        let names = names(folder, ".fbs").into_iter();
+        names.map(move |name| format!("{folder}/{name}.fbs"))
+    });
+    for path in paths.into_iter().flatten() {
+        let compilation = compile_file(&path);
         seen.extend(
             compilation
                 .diagnostics

@@ -1,6 +1,6 @@
 //! Finding and joining the files of a schema.
 
-use dflat_schema::{DefinitionKind, MemoryLoader, Options, compile};
+use dflat_schema::{Compilation, DefinitionKind, Element, MemoryLoader, Options, compile};
 
 use crate::fixture::compile_text;
 
@@ -91,4 +91,116 @@ fn storage_rules_hold_unless_only_payloads_are_wanted() {
         .schema
         .unwrap();
     assert!(matches!(&schema.definitions[1].kind, DefinitionKind::Table(table) if table.root));
+}
+
+fn compile_files(files: &[(&str, &str)], requested: &[&str]) -> Compilation {
+    let loader = files
+        .iter()
+        .fold(MemoryLoader::new(), |loader, (path, text)| {
+            loader.with_file(path, text)
+        });
+    let requested: Vec<String> = requested.iter().map(|path| (*path).to_owned()).collect();
+    compile(&requested, &loader, &Options::default())
+}
+
+fn codes(compilation: &Compilation) -> Vec<&'static str> {
+    let codes = compilation.diagnostics.iter().map(|found| found.code.name);
+    codes.collect()
+}
+
+#[test]
+fn a_type_of_many_requested_files_is_defined_once() {
+    let files = [
+        (
+            "a.fbs",
+            "include \"c.fbs\"; table A { id: int (primary); c: C; } root_type A;",
+        ),
+        (
+            "b.fbs",
+            "include \"c.fbs\"; table B { id: int (primary); c: C; } root_type B;",
+        ),
+        ("c.fbs", "table C { x: int; }"),
+    ];
+    let schema = compile_files(&files, &["a.fbs", "./b.fbs", "c.fbs", "b.fbs"])
+        .schema
+        .unwrap();
+    let names = schema.definitions.iter().map(|found| found.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["C", "A", "B"]);
+    assert_eq!(
+        schema
+            .files
+            .iter()
+            .filter(|file| file.root.is_some())
+            .count(),
+        2
+    );
+    assert!(schema.files.iter().all(|file| file.requested));
+}
+
+#[test]
+fn a_requested_file_does_not_see_another_that_it_does_not_include() {
+    let files = [
+        ("a.fbs", "table A { x: int; }"),
+        ("b.fbs", "table B { a: A; }"),
+    ];
+    let compilation = compile_files(&files, &["a.fbs", "b.fbs"]);
+    assert_eq!(codes(&compilation), ["E0035"]);
+    let found = &compilation.diagnostics[0];
+    assert_eq!(
+        found.help.as_deref(),
+        Some("include the file that defines it")
+    );
+    assert_eq!(found.secondary[0].span.file.0, 0);
+    let mended = [files[0], ("b.fbs", "include \"a.fbs\"; table B { a: A; }")];
+    assert!(compile_files(&mended, &["a.fbs", "b.fbs"]).schema.is_some());
+}
+
+/// The meaning of a name must not depend on which other files a run is given.
+#[test]
+fn another_requested_file_captures_no_name() {
+    let files = [
+        (
+            "a.fbs",
+            "table T { x: int; } namespace N; table A { t: T; }",
+        ),
+        ("b.fbs", "namespace N; table T { y: string; }"),
+    ];
+    let schema = compile_files(&files, &["a.fbs", "b.fbs"]).schema.unwrap();
+    let DefinitionKind::Table(table) = &schema.definitions[1].kind else {
+        panic!("A is no table")
+    };
+    let Element::Definition(id) = table.fields[0].ty.element() else {
+        panic!("t is built in")
+    };
+    assert_eq!(schema.definition(id).full_name(), "T");
+}
+
+/// As with `flatc`, which reads all files that one requested file leads to as if they were one.
+#[test]
+fn an_included_file_sees_its_includer_and_what_that_includes() {
+    let files = [
+        (
+            "a.fbs",
+            "include \"b.fbs\"; include \"c.fbs\"; table A { b: B; }",
+        ),
+        ("b.fbs", "table B { a: A; c: C; }"),
+        ("c.fbs", "table C { x: int; }"),
+    ];
+    assert!(compile_files(&files, &["a.fbs"]).schema.is_some());
+    assert_eq!(
+        codes(&compile_files(&files, &["a.fbs", "b.fbs"])),
+        ["E0035", "E0035"]
+    );
+}
+
+#[test]
+fn one_name_in_two_requested_files_is_an_error() {
+    let files = [
+        ("a.fbs", "table T { x: int; }"),
+        ("b.fbs", "table T { x: int; }"),
+    ];
+    assert_eq!(
+        codes(&compile_files(&files, &["a.fbs", "b.fbs"])),
+        ["E0030"]
+    );
 }
