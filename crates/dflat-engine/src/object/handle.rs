@@ -6,9 +6,9 @@
 //! bytes, and an object that outlives its result keeps at most its chunk alive.
 
 use std::fmt;
-use std::sync::Arc;
 
 use dflat_model::{CommitSeq, RowId, Table};
+use triomphe::ThinArc;
 
 use super::{Malformed, ScalarType, TableView, verify};
 
@@ -24,53 +24,36 @@ pub struct Origin {
     pub transaction: u64,
 }
 
-/// The largest chunk that needs no allocation of its own for its bytes.
-const INLINE_MAX_BYTES: usize = 184;
-
 /// A stored object: immutable, verified, cheaply cloned.
 #[derive(Clone)]
 pub struct Object {
-    chunk: Arc<Chunk>,
+    chunk: Chunk,
+    /// Where the payload stands in the chunk: behind its row id, or at 0 if it stands alone.
     start: u32,
     len: u32,
 }
 
-struct Chunk {
+/// One allocation: reference count, header and bytes.
+type Chunk = ThinArc<Header, u8>;
+
+struct Header {
     origin: Origin,
     /// The first payload's row id.
     base: i64,
-    bytes: Bytes,
 }
 
-/// The bytes of a chunk. Those of a single small object stand beside the reference counts: one
-/// allocation less for each object that a transaction looks up or changes.
-enum Bytes {
-    Inline([u8; INLINE_MAX_BYTES]),
-    Heap(Box<[u8]>),
-}
-
-impl Chunk {
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Inline(bytes) => bytes,
-            Bytes::Heap(bytes) => bytes,
-        }
-    }
-}
+/// The bytes that tell a payload's row id.
+const ROW_ID_BYTES: usize = 4;
 
 impl Object {
     /// The object's identity.
     #[must_use]
     pub fn row_id(&self) -> RowId {
-        let start = self.start as usize;
-        let delta = self
-            .chunk
-            .bytes()
-            .get(start - 4..)
-            .and_then(i32::read)
-            .unwrap_or_default();
-        RowId(self.chunk.base + i64::from(delta))
+        let before = (self.start as usize).checked_sub(ROW_ID_BYTES);
+        let delta = before
+            .and_then(|at| self.chunk.slice.get(at..))
+            .and_then(i32::read);
+        RowId(self.chunk.header.header.base + i64::from(delta.unwrap_or_default()))
     }
 
     /// The verified payload.
@@ -78,7 +61,7 @@ impl Object {
     pub fn payload(&self) -> &[u8] {
         let start = self.start as usize;
         self.chunk
-            .bytes()
+            .slice
             .get(start..start + self.len as usize)
             .unwrap_or_default()
     }
@@ -86,7 +69,7 @@ impl Object {
     /// When it was read.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        self.chunk.origin
+        self.chunk.header.header.origin
     }
 
     /// The root table; always there, because the payload is verified.
@@ -120,22 +103,14 @@ impl Object {
 
     /// An object on its own, of a payload that is known to be right.
     pub(crate) fn from_verified(row_id: RowId, origin: Origin, payload: &[u8]) -> Self {
-        let mut inline = [0; INLINE_MAX_BYTES];
-        let bytes = match inline.get_mut(4..4 + payload.len()) {
-            Some(place) => {
-                place.copy_from_slice(payload);
-                Bytes::Inline(inline)
-            }
-            None => Bytes::Heap([&[0; 4], payload].concat().into_boxed_slice()),
-        };
-        let chunk = Arc::new(Chunk {
+        let header = Header {
             origin,
             base: row_id.0,
-            bytes,
-        });
+        };
+        let chunk = ThinArc::from_header_and_slice(header, payload);
         Self {
             chunk,
-            start: 4,
+            start: 0,
             len: payload.len() as u32,
         }
     }
@@ -178,7 +153,7 @@ impl<'t> ObjectBatch<'t> {
     /// If the payload is malformed; the batch is as before.
     pub fn push(&mut self, row_id: RowId, payload: &[u8]) -> Result<(), Malformed> {
         verify(&self.table.types, payload)?;
-        let size = 4 + payload.len();
+        let size = ROW_ID_BYTES + payload.len();
         let mut delta = self.delta(row_id);
         if delta.is_none() || self.bytes.len() + size > CHUNK_MAX_BYTES {
             self.seal();
@@ -209,16 +184,15 @@ impl<'t> ObjectBatch<'t> {
             return;
         }
         // Copied to its exact size; the collecting buffer is used again.
-        let bytes = Bytes::Heap(self.bytes.as_slice().into());
-        self.bytes.clear();
-        let chunk = Arc::new(Chunk {
+        let header = Header {
             origin: self.origin,
             base: self.base,
-            bytes,
-        });
+        };
+        let chunk = ThinArc::from_header_and_slice(header, &self.bytes);
+        self.bytes.clear();
         let objects = self.places.drain(..);
         self.objects.extend(objects.map(|(start, len)| Object {
-            chunk: Arc::clone(&chunk),
+            chunk: chunk.clone(),
             start,
             len,
         }));

@@ -54,7 +54,7 @@ fn scalar_at<T: ScalarType>(buffer: &[u8], position: usize) -> Read<T> {
 
 /// The position that the unsigned offset at `position` leads to.
 #[inline]
-fn follow(buffer: &[u8], position: usize) -> Read<usize> {
+pub(super) fn follow(buffer: &[u8], position: usize) -> Read<usize> {
     let offset = scalar_at::<u32>(buffer, position)?;
     if offset == 0 {
         return Err(Malformed);
@@ -63,7 +63,7 @@ fn follow(buffer: &[u8], position: usize) -> Read<usize> {
 }
 
 #[inline]
-fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
+pub(super) fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
     std::str::from_utf8(text_bytes_at(buffer, position)?).map_err(|_| Malformed)
 }
 
@@ -88,7 +88,7 @@ impl<'a> TableView<'a> {
     }
 
     #[inline]
-    fn at(buffer: &'a [u8], position: usize) -> Read<Self> {
+    pub(super) fn at(buffer: &'a [u8], position: usize) -> Read<Self> {
         let offset = scalar_at::<i32>(buffer, position)?;
         let vtable = usize::try_from(position as i64 - i64::from(offset)).map_err(|_| Malformed)?;
         let len = scalar_at::<u16>(buffer, vtable)? as usize;
@@ -102,7 +102,7 @@ impl<'a> TableView<'a> {
 
     /// Where the field's inline value stands, or `None` if the field is absent.
     #[inline]
-    fn field(&self, voffset: u16) -> Option<usize> {
+    pub(super) fn field(&self, voffset: u16) -> Option<usize> {
         match self.vtable.get(voffset as usize..).and_then(u16::read) {
             None | Some(0) => None,
             Some(offset) => Some(self.position + offset as usize),

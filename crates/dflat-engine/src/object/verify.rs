@@ -7,6 +7,7 @@
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId, UnionLayout};
 
+use super::reader::{follow, text_at};
 use super::{Malformed, TableView, UnionView, VectorView};
 
 /// How deep tables may nest.
@@ -31,6 +32,16 @@ pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed>
         depth: 0,
     };
     verifier.table(ROOT_TYPE, TableView::root(payload)?)
+}
+
+/// Checks that an inline value lies in the buffer.
+#[inline]
+fn within(buffer: &[u8], position: usize, size: usize) -> Result<(), Malformed> {
+    if position + size <= buffer.len() {
+        Ok(())
+    } else {
+        Err(Malformed)
+    }
 }
 
 struct Verifier<'t> {
@@ -65,16 +76,32 @@ impl<'t> Verifier<'t> {
         Ok(())
     }
 
+    #[inline]
     fn field(&mut self, field: &FieldLayout, table: TableView<'_>) -> Result<(), Malformed> {
-        if !table.has(field.voffset) {
+        let Some(position) = table.field(field.voffset) else {
             return if field.required {
                 Err(Malformed)
             } else {
                 Ok(())
             };
-        }
+        };
+        let buffer = table.buffer();
         match field.shape {
-            Shape::Single(element) => self.single(element, table, field.voffset),
+            Shape::Single(Element::Scalar(scalar)) => within(buffer, position, scalar.size_bytes()),
+            Shape::Single(element @ (Element::Enum(_) | Element::Struct(_))) => {
+                within(buffer, position, self.inline_size(element)?)
+            }
+            Shape::Single(Element::Text) => {
+                let text = text_at(buffer, follow(buffer, position)?)?;
+                self.spend(text.len())
+            }
+            Shape::Single(Element::Table(id)) => {
+                self.table(id, TableView::at(buffer, follow(buffer, position)?)?)
+            }
+            Shape::Single(Element::Union(id)) => match table.union(field.voffset)? {
+                Some(union) => self.union(self.union_layout(id)?, union),
+                None => Ok(()),
+            },
             Shape::Vector(Element::Union(id)) => self.unions(id, table, field.voffset),
             Shape::Vector(element) => {
                 let size = self.inline_size(element)?;
@@ -83,31 +110,6 @@ impl<'t> Verifier<'t> {
                     None => Ok(()),
                 }
             }
-        }
-    }
-
-    fn single(
-        &mut self,
-        element: Element,
-        table: TableView<'_>,
-        voffset: u16,
-    ) -> Result<(), Malformed> {
-        match element {
-            Element::Scalar(_) | Element::Enum(_) | Element::Struct(_) => table
-                .structure(voffset, self.inline_size(element)?)
-                .map(|_| ()),
-            Element::Text => {
-                let text = table.text(voffset)?;
-                self.spend(text.map_or(0, str::len))
-            }
-            Element::Table(id) => match table.table(voffset)? {
-                Some(inner) => self.table(id, inner),
-                None => Ok(()),
-            },
-            Element::Union(id) => match table.union(voffset)? {
-                Some(union) => self.union(self.union_layout(id)?, union),
-                None => Ok(()),
-            },
         }
     }
 
