@@ -52,14 +52,24 @@ impl<'t> Comparer<'t> {
         let TypeDescriptor::Table(layout) = self.descriptor(id)? else {
             return Err(Malformed);
         };
-        for field in layout.fields.as_ref() {
-            let same = match field.shape {
-                Shape::Single(element) => self.singles(field, element, a, b)?,
-                Shape::Vector(Element::Union(id)) => self.union_vectors(id, field.voffset, a, b)?,
-                Shape::Vector(element) => self.vectors(element, field.voffset, a, b)?,
-            };
-            if !same {
-                return Ok(false);
+        // Inline values first: where they differ, as they mostly do, nothing else need be read.
+        let (inline, children) = (true, false);
+        for pass in [inline, children] {
+            for field in layout
+                .fields
+                .iter()
+                .filter(|field| is_inline(field.shape) == pass)
+            {
+                let same = match field.shape {
+                    Shape::Single(element) => self.singles(field, element, a, b)?,
+                    Shape::Vector(Element::Union(id)) => {
+                        self.union_vectors(id, field.voffset, a, b)?
+                    }
+                    Shape::Vector(element) => self.vectors(element, field.voffset, a, b)?,
+                };
+                if !same {
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
@@ -227,6 +237,14 @@ impl<'t> Comparer<'t> {
         }
         Ok(true)
     }
+}
+
+/// Whether a field's value stands in its table.
+fn is_inline(shape: Shape) -> bool {
+    matches!(
+        shape,
+        Shape::Single(Element::Scalar(_) | Element::Enum(_) | Element::Struct(_))
+    )
 }
 
 /// Compares two inline scalars by their bytes, the default's standing in for an absent one.
