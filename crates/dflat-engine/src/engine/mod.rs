@@ -38,6 +38,13 @@ struct Inner {
     snapshots: Mutex<Vec<std::sync::Weak<SnapshotCell>>>,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Without a shutdown, too, the threads end. All jobs have: they hold the engine.
+        self.groups.abandon();
+    }
+}
+
 /// How an engine runs transactions.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
@@ -187,13 +194,20 @@ fn deliverer(
                   outcome,
                   completion,
               }| {
-            let outcome = outcome.map(|changes| {
-                if let Some(changes) = changes {
-                    registry.publish(&changes, |table, query| reader.fetch(table, query));
-                }
+            let (outcome, changes) = match outcome {
+            Ok(changes) => (Ok(()), changes),
+            Err(error) => (Err(error), None),
+        };
+        if let Some(changes) = &changes {
+            // Whatever happens there, the completion is called.
+            let _ = callback::run("a publication", || {
+                registry.publish(changes, |table, query| reader.fetch(table, query));
             });
-            // A panic in a completion has nobody to go to; the transaction is done all the same.
-            let _ = callback::run("a completion", || completion(outcome));
+        }
+        // A panic in a completion has nobody to go to; the transaction is done all the same.
+        let _ = callback::run("a completion", || completion(outcome));
+        // Order: what changed is let go last, so that nobody waits while many objects are.
+        drop(changes);
         },
     )
 }

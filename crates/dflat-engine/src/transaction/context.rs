@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
-use super::group::{Completion, Footing, Groups};
+use super::group::{Completion, Fate, Footing, Groups, Open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Object, Origin};
@@ -62,11 +62,11 @@ pub struct Transaction {
     /// Tells its reads from those of other transactions.
     id: u64,
     groups: Groups,
-    tables: Vec<Table>,
+    tables: Arc<[Table]>,
     seq: CommitSeq,
     stage: RefCell<Stage>,
-    /// The generation of uncommitted work that it may have seen.
-    based_on: Cell<Option<u64>>,
+    /// What becomes of the uncommitted work that it may have seen.
+    seen: RefCell<Option<Fate>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
 }
@@ -105,10 +105,10 @@ impl Transaction {
         Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             groups,
-            tables,
+            tables: tables.into(),
             seq,
             stage: RefCell::new(Stage::Fresh),
-            based_on: Cell::new(None),
+            seen: RefCell::default(),
             failure: RefCell::default(),
             aborted: Cell::new(false),
         }
@@ -181,16 +181,21 @@ impl Transaction {
         let uncommitted = Origin { seq, transaction };
         let mut stage = self.stage.borrow_mut();
         if matches!(*stage, Stage::Fresh)
-            && let Footing::Group(generation) = self.groups.lock().footing(&self.tables)
+            && let Footing::Group(generation, fate) = self.groups.lock().footing(&self.tables)
         {
-            self.based_on.set(Some(generation));
+            self.seen.replace(Some(fate));
             *stage = Stage::Group(generation);
         }
         match &mut *stage {
-            Stage::Writing => return read(self.groups.lock().pen()?.writer, uncommitted),
+            Stage::Writing => return self.read_written(|snapshot| read(snapshot, uncommitted)),
             Stage::Group(generation) => {
-                if let Some(reader) = self.groups.lock().reader(*generation) {
-                    return read(reader, uncommitted);
+                let mut open = self.groups.lock();
+                if let Some(reader) = open.reader(*generation) {
+                    return read(reader, uncommitted).inspect_err(|error| {
+                        if may_lose(error) {
+                            self.groups.restart(&mut open);
+                        }
+                    });
                 }
                 // What it has read is committed now, or this transaction will fail.
                 *stage = Stage::Fresh;
@@ -216,20 +221,30 @@ impl Transaction {
         }
     }
 
+    /// Reads what this transaction has written. An error that may have lost it loses it for good.
+    fn read_written<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
+        let mut open = self.groups.resume();
+        let outcome = open.pen().and_then(|grip| read(grip.writer));
+        outcome.inspect_err(|error| {
+            if may_lose(error) {
+                self.lose_with(&mut open, error);
+            }
+        })
+    }
+
     /// Takes the pen, unless it has it.
-    pub(super) fn start_writing(&self) -> Result<()> {
+    pub(super) fn start_writing(&self) {
         let mut stage = self.stage.borrow_mut();
         if matches!(*stage, Stage::Writing) {
-            return Ok(());
+            return;
         }
         // Order: the reader is given back first, so that waiting for the pen holds nothing.
         *stage = Stage::Fresh;
-        self.groups.take_pen()?;
-        if let Footing::Group(generation) = self.groups.lock().footing(&self.tables) {
-            self.based_on.set(Some(generation));
+        self.groups.take_pen(&self.tables);
+        if let Footing::Group(_, fate) = self.groups.lock().footing(&self.tables) {
+            self.seen.replace(Some(fate));
         }
         *stage = Stage::Writing;
-        Ok(())
     }
 
     pub(super) fn is_writing(&self) -> bool {
@@ -280,12 +295,22 @@ impl Transaction {
 
     /// Notes an error after which nothing of the transaction can be kept.
     pub(super) fn lose(&self, error: &Error) {
+        if self.is_writing() {
+            self.lose_with(&mut self.groups.lock(), error);
+        } else {
+            self.failure
+                .borrow_mut()
+                .get_or_insert_with(|| error.clone());
+        }
+    }
+
+    /// The same, while the open group is locked: nobody else may read from it before it is whole
+    /// again.
+    pub(super) fn lose_with(&self, open: &mut Open, error: &Error) {
         self.failure
             .borrow_mut()
             .get_or_insert_with(|| error.clone());
-        if self.is_writing() {
-            self.groups.lose(error);
-        }
+        self.groups.lose(open, error);
     }
 
     /// Ends the transaction: if the handler succeeded and nothing went wrong, what it changed is
@@ -294,13 +319,15 @@ impl Transaction {
         let stage = self.stage.replace(Stage::Fresh);
         let writing = matches!(stage, Stage::Writing);
         drop(stage);
+        let seen = self.seen.take();
         match (self.outcome(handler), writing) {
-            (Ok(()), true) => self.groups.finish(completion),
+            (Ok(()), true) => self.groups.finish(seen.as_ref(), completion),
             (outcome, writing) => {
                 if writing {
                     self.groups.undo();
                 }
-                self.groups.acknowledge(&self.tables, outcome, completion);
+                self.groups
+                    .acknowledge(&self.tables, outcome, seen.as_ref(), completion);
             }
         }
     }
@@ -314,11 +341,14 @@ impl Transaction {
             let message = "the transaction was aborted by its handler";
             return Err(Error::new(ErrorKind::Aborted, message));
         }
-        handler?;
-        let seen = self
-            .based_on
-            .get()
-            .and_then(|seen| self.groups.lock().failure(seen));
-        seen.map_or(Ok(()), Err)
+        handler
     }
+}
+
+/// Whether an error of reading may have ended the backend's transaction.
+fn may_lose(error: &Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Corrupt | ErrorKind::InvalidArgument
+    )
 }

@@ -8,6 +8,7 @@
 //! This file does no I/O and calls no user code but the jobs.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -155,6 +156,14 @@ impl Scheduler {
     }
 }
 
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        // The threads end by themselves when all is done.
+        self.shared.lock().closed = true;
+        self.shared.ready.notify_all();
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Jobs run without the lock, so that no panic can leave the state half changed.
@@ -219,7 +228,8 @@ impl Shared {
             };
             state.running += 1;
             drop(state);
-            job();
+            // User code is caught where it runs; nothing else may take the turn along either.
+            let _ = catch_unwind(AssertUnwindSafe(job));
             state = self.lock();
             let readied = state.leave(id, &tables);
             // This thread takes one; others are needed for the rest.
@@ -229,7 +239,7 @@ impl Shared {
             }
             let more = !state.ready.is_empty();
             drop(state);
-            (self.after_job)(more);
+            let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
             state = self.lock();
             state.running -= 1;
             if state.closed && state.running == 0 && state.waiting.is_empty() {

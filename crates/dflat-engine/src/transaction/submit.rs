@@ -35,7 +35,7 @@ impl Transaction {
             Change::Delete { base } => self.delete(table, base),
         };
         outcome.inspect_err(|error| {
-            if !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) {
+            if loses(error) {
                 self.lose(error);
             }
         })
@@ -124,12 +124,9 @@ impl Transaction {
         if !self.is_writing() {
             return Ok(None);
         }
-        let mut open = self.groups().lock();
-        Ok(open
-            .pen()?
-            .changes
-            .latest(table, row_id)
-            .map(|latest| latest.cloned()))
+        let open = self.groups().lock();
+        let latest = open.changes()?.latest(table, row_id);
+        Ok(latest.map(|latest| latest.cloned()))
     }
 
     /// Runs a write with the pen, which is taken at the first.
@@ -138,14 +135,27 @@ impl Transaction {
         table: &Table,
         write: impl FnOnce(&mut PenGrip<'_>) -> Result<R>,
     ) -> Result<R> {
-        self.start_writing()
-            .map_err(|error| named("write", table, error))?;
-        let mut open = self.groups().lock();
-        let mut grip = open.pen().map_err(|error| named("write", table, error))?;
-        prepare(grip.writer, grip.prepared, table)
-            .map_err(|error| named("prepare", table, error))?;
-        write(&mut grip)
+        self.start_writing();
+        let mut open = self.groups().resume();
+        let written = open
+            .pen()
+            .map_err(|error| named("write", table, error))
+            .and_then(|mut grip| {
+                prepare(grip.writer, grip.prepared, table)
+                    .map_err(|error| named("prepare", table, error))?;
+                write(&mut grip)
+            });
+        written.inspect_err(|error| {
+            if loses(error) {
+                self.lose_with(&mut open, error);
+            }
+        })
     }
+}
+
+/// Whether a transaction is over after this error.
+fn loses(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
 }
 
 fn named(operation: &str, table: &Table, error: Error) -> Error {

@@ -1,7 +1,9 @@
 //! Acknowledgements, delivered one after the other in the order of the commits.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use crate::change_set::ChangeSet;
 use crate::error::Result;
@@ -24,8 +26,11 @@ pub struct Acknowledgement {
 pub(super) struct Deliveries {
     deliver: Box<Deliver>,
     queue: Mutex<Queue>,
-    /// Signalled when the queue is empty and its last item delivered.
+    /// Signalled when the queue is empty and its last item delivered, and after each item while
+    /// somebody waits.
     done: Condvar,
+    /// Signalled when the queue's own thread is needed.
+    needed: Condvar,
 }
 
 #[derive(Default)]
@@ -35,6 +40,12 @@ struct Queue {
     active: bool,
     pushed: u64,
     delivered: u64,
+    /// The threads that wait for a delivery.
+    waiters: usize,
+    /// The queue's own thread is asked to empty it.
+    handed_over: bool,
+    stopped: bool,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Deliveries {
@@ -43,6 +54,7 @@ impl Deliveries {
             deliver,
             queue: Mutex::default(),
             done: Condvar::new(),
+            needed: Condvar::new(),
         }
     }
 
@@ -69,13 +81,74 @@ impl Deliveries {
         queue.active = true;
         while let Some(acknowledgement) = queue.waiting.pop_front() {
             drop(queue);
-            (self.deliver)(acknowledgement);
+            // What is delivered to is the user's; a panic is caught there, and would end here.
+            let _ = catch_unwind(AssertUnwindSafe(|| (self.deliver)(acknowledgement)));
             queue = self.lock();
             queue.delivered += 1;
+            if queue.waiters > 0 {
+                self.done.notify_all();
+            }
         }
         queue.active = false;
         drop(queue);
         self.done.notify_all();
+    }
+
+    /// Has what waits delivered by a thread of the queue's own, so that this one need not wait for
+    /// user code.
+    pub(super) fn hand_over(self: &Arc<Self>) {
+        let mut queue = self.lock();
+        if queue.active || queue.handed_over || queue.waiting.is_empty() {
+            return;
+        }
+        if queue.thread.is_some() {
+            queue.handed_over = true;
+            drop(queue);
+            self.needed.notify_one();
+            return;
+        }
+        let deliveries = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("dflat-deliver".to_owned());
+        if !queue.stopped
+            && let Ok(thread) = thread.spawn(move || deliveries.serve())
+        {
+            (queue.thread, queue.handed_over) = (Some(thread), true);
+            return;
+        }
+        drop(queue);
+        self.drain();
+    }
+
+    /// The thread of the queue's own.
+    fn serve(&self) {
+        loop {
+            let idle = |queue: &mut Queue| !queue.handed_over && !queue.stopped;
+            let waited = self.needed.wait_while(self.lock(), idle);
+            let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+            let stopped = queue.stopped;
+            queue.handed_over = false;
+            drop(queue);
+            self.drain();
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    /// Ends the queue's own thread when it has nothing to do; with `wait`, it has ended then.
+    pub(super) fn stop(&self, wait: bool) {
+        let mut queue = self.lock();
+        queue.stopped = true;
+        let thread = queue.thread.take();
+        drop(queue);
+        self.needed.notify_all();
+        if let Some(thread) = thread
+            && wait
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // Its work does not panic.
+            let _ = thread.join();
+        }
     }
 
     /// Waits until everything pushed so far is delivered.
@@ -83,16 +156,14 @@ impl Deliveries {
         let target = self.lock().pushed;
         loop {
             self.drain();
-            let queue = self.lock();
+            let mut queue = self.lock();
             if queue.delivered >= target {
                 return;
             }
+            queue.waiters += 1;
             let busy = |queue: &mut Queue| queue.active && queue.delivered < target;
-            drop(
-                self.done
-                    .wait_while(queue, busy)
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
+            let waited = self.done.wait_while(queue, busy);
+            waited.unwrap_or_else(PoisonError::into_inner).waiters -= 1;
         }
     }
 }

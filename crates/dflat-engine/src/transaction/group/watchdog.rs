@@ -3,7 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
-use super::{AGE_MAX, PATIENCE, Shared};
+use super::commit::Shared;
+use super::{AGE_MAX, PATIENCE};
 
 /// Watches open groups; its thread starts with the first.
 #[derive(Default)]
@@ -41,16 +42,18 @@ impl Watchdog {
         let thread = std::thread::Builder::new().name("dflat-commit".to_owned());
         // Without the thread, groups are committed when their last member ends.
         state.thread = thread.spawn(move || run(&shared)).ok();
+        state.watching = state.thread.is_some();
     }
 
-    /// Ends the thread.
-    pub(super) fn stop(&self) {
+    /// Ends the thread; with `wait`, it has ended then.
+    pub(super) fn stop(&self, wait: bool) {
         let mut state = self.lock();
         state.stopped = true;
         let thread = state.thread.take();
         drop(state);
         self.changed.notify_all();
         if let Some(thread) = thread
+            && wait
             && thread.thread().id() != std::thread::current().id()
         {
             // Its work does not panic: user code is caught where it runs.
@@ -93,6 +96,7 @@ fn run(shared: &Weak<Shared>) {
             shared.watchdog.lock().watching = false;
         }
         drop(open);
-        shared.deliveries.drain();
+        // Not here: user code must not keep the next group waiting.
+        shared.deliveries.hand_over();
     }
 }

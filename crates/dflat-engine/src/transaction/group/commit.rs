@@ -1,0 +1,158 @@
+//! Ends groups: with a commit, or by writing their members again.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use dflat_model::CommitSeq;
+
+use super::super::replay::replay;
+use super::super::write_set::WriteSet;
+use super::deliveries::Deliveries;
+use super::open::{Member, Open};
+use super::watchdog::Watchdog;
+use crate::error::{Error, Result};
+use crate::storage::{Backend, WriteTransaction};
+
+/// What the threads of an engine share of its groups.
+pub(super) struct Shared {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) state: Mutex<Open>,
+    /// Signalled when the pen is put down.
+    pub(super) pen_down: Condvar,
+    pub(super) deliveries: Arc<Deliveries>,
+    pub(super) watchdog: Watchdog,
+    /// The number given to the latest transaction that went to commit.
+    pub(super) assigned: AtomicU64,
+    /// The latest commit that is done.
+    pub(super) committed: Arc<AtomicU64>,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Open> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn committed(&self) -> CommitSeq {
+        CommitSeq(self.committed.load(Ordering::Acquire))
+    }
+
+    /// Commits the members, while nobody has written anything with the pen since.
+    pub(super) fn commit(&self, open: &mut Open) {
+        let (writer, members, fate) = open.end();
+        let outcome = writer.map_or(Ok(()), WriteTransaction::commit);
+        if let Err(error) = &outcome {
+            for member in &members {
+                fate.fail(member.changes.tables(), error);
+            }
+        }
+        for member in members {
+            self.push(member, outcome.clone());
+        }
+    }
+
+    /// Queues a member for delivery, when its commit is done or has failed.
+    fn push(&self, member: Member, committed: Result<()>) {
+        let (changes, completion) = (member.changes, member.completion);
+        let outcome = member.failed.map_or(committed, Err).map(|()| {
+            (!changes.is_empty()).then(|| {
+                let seq = CommitSeq(self.assigned.fetch_add(1, Ordering::AcqRel) + 1);
+                self.committed.fetch_max(seq.0, Ordering::AcqRel);
+                changes.into_change_set(seq)
+            })
+        });
+        self.deliveries.push(outcome, completion);
+    }
+
+    /// Commits the members without the transaction that writes, whose changes are written again
+    /// when it goes on.
+    pub(super) fn commit_finished(&self, open: &mut Open) {
+        if open.members.is_empty() {
+            return;
+        }
+        let writing = open.pen.as_ref().is_some_and(|pen| pen.lost.is_none());
+        // A member that writes behind others has a savepoint.
+        let undone = match &mut open.writer {
+            Some(writer) if writing => writer.rollback_to_savepoint(),
+            _ => Ok(()),
+        };
+        match undone {
+            Ok(()) => self.park(open, Self::commit),
+            Err(_) => self.park(open, Self::recover),
+        }
+    }
+
+    /// Ends the backend's transaction under the transaction that writes.
+    fn park(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
+        let fate = open.fate();
+        end(self, open);
+        let Some(pen) = &mut open.pen else { return };
+        (pen.savepoint, pen.prepared, pen.parked) = (false, 0, true);
+        if pen.lost.is_none() {
+            pen.lost = fate.failure(&pen.tables);
+        }
+    }
+
+    /// What was read of the group failed, and may have lost the backend's transaction: all that is
+    /// in it is written again.
+    pub(super) fn restart(&self, open: &mut Open) {
+        self.park(open, Self::recover);
+    }
+
+    /// Undoes what was written with the pen. If the backend's transaction is lost, the members are
+    /// written again.
+    pub(super) fn undo_pen(&self, open: &mut Open) {
+        let Some(pen) = &mut open.pen else { return };
+        if pen.lost.is_some() {
+            return;
+        }
+        pen.changes = WriteSet::default();
+        let (savepoint, prepared) = (std::mem::take(&mut pen.savepoint), pen.prepared);
+        match &mut open.writer {
+            Some(writer) if savepoint => match writer.rollback_to_savepoint() {
+                Ok(()) => open.prepared.truncate(prepared),
+                Err(_) => self.recover(open),
+            },
+            // Without a savepoint there are no members before it.
+            Some(_) => self.recover(open),
+            None => {}
+        }
+    }
+
+    /// Undoes what was written with the pen, for good.
+    pub(super) fn lose(&self, open: &mut Open, error: &Error) {
+        self.undo_pen(open);
+        if let Some(pen) = &mut open.pen {
+            pen.lost.get_or_insert_with(|| error.clone());
+        }
+    }
+
+    /// Ends the backend's transaction without a commit, and writes the members again, each on its
+    /// own: their handlers have run, and run only once. Those that may have read what can't be
+    /// written fail with it.
+    pub(super) fn recover(&self, open: &mut Open) {
+        let (writer, members, fate) = open.end();
+        if let Some(writer) = writer {
+            writer.rollback();
+        }
+        for member in members {
+            let outcome = match fate.failure(&member.tables) {
+                Some(error) => Err(error),
+                None => self.commit_alone(&member.changes),
+            };
+            if let Err(error) = &outcome {
+                fate.fail(member.changes.tables(), error);
+            }
+            self.push(member, outcome);
+        }
+    }
+
+    fn commit_alone(&self, changes: &WriteSet) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut writer = Arc::clone(&self.backend).begin()?;
+        replay(writer.as_mut(), &mut Vec::new(), changes)?;
+        writer.commit()
+    }
+}

@@ -1,0 +1,205 @@
+//! The open group: its members, who writes, and what became of the groups before.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use dflat_model::Table;
+
+use super::super::replay::replay;
+use super::super::write_set::WriteSet;
+use super::Completion;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::WriteTransaction;
+
+/// The open group.
+#[derive(Default)]
+pub(in super::super) struct Open {
+    pub(super) writer: Option<Box<dyn WriteTransaction>>,
+    /// Tables that `writer` has prepared for writing.
+    pub(super) prepared: Vec<Table>,
+    pub(super) members: Vec<Member>,
+    /// The tables that members have changed.
+    dirty: Vec<String>,
+    /// The member that writes.
+    pub(super) pen: Option<Pen>,
+    /// Transactions that wait for the pen.
+    pub(super) waiting: usize,
+    /// Counts the backend's transactions, so that a reader notices when one has ended.
+    generation: u64,
+    fate: Fate,
+    /// When the first member finished, and the latest.
+    pub(super) first: Option<Instant>,
+    pub(super) latest: Option<Instant>,
+}
+
+/// What was not committed of a group: what was read of it never happened. Who reads from an open
+/// group keeps its fate.
+#[derive(Clone, Default)]
+pub(in super::super) struct Fate {
+    failed: Arc<Mutex<Vec<(String, Error)>>>,
+}
+
+impl Fate {
+    /// Notes that changes to these tables were not committed.
+    pub(super) fn fail<'t>(&self, tables: impl Iterator<Item = &'t Table>, error: &Error) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.extend(tables.map(|table| (table.name.to_string(), error.clone())));
+    }
+
+    /// Why changes to one of these tables were not committed.
+    pub(super) fn failure(&self, tables: &[Table]) -> Option<Error> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = failed
+            .iter()
+            .find(|(name, _)| tables.iter().any(|table| table.name == *name));
+        found.map(|(_, error)| error.clone())
+    }
+}
+
+/// A finished transaction that waits for its commit.
+pub(super) struct Member {
+    /// What it may have read, and what it has changed.
+    pub(super) tables: Arc<[Table]>,
+    pub(super) changes: WriteSet,
+    /// Its own error, told when what it may have seen is committed.
+    pub(super) failed: Option<Error>,
+    pub(super) completion: Completion,
+}
+
+/// What the member that writes has done so far.
+pub(super) struct Pen {
+    pub(super) tables: Arc<[Table]>,
+    pub(super) changes: WriteSet,
+    /// A savepoint stands before its first write. The first member needs none.
+    pub(super) savepoint: bool,
+    /// How many tables were prepared before it.
+    pub(super) prepared: usize,
+    /// What it wrote was undone, and is to be written again before it goes on. No transaction of
+    /// the backend is open then.
+    pub(super) parked: bool,
+    /// What it wrote is lost, for this reason.
+    pub(super) lost: Option<Error>,
+}
+
+/// Where a transaction's reads come from.
+pub(in super::super) enum Footing {
+    /// What is committed: no member has changed its tables.
+    Committed,
+    /// The open group of this generation, which may fail.
+    Group(u64, Fate),
+}
+
+impl Open {
+    /// Takes the group out, to be committed or written again.
+    pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, Fate) {
+        self.dirty.clear();
+        self.prepared.clear();
+        self.generation += 1;
+        (self.first, self.latest) = (None, None);
+        let members = std::mem::take(&mut self.members);
+        (self.writer.take(), members, std::mem::take(&mut self.fate))
+    }
+
+    pub(super) fn join(&mut self, member: Member) {
+        for table in member.changes.tables() {
+            if !self.dirty.iter().any(|dirty| *dirty == table.name) {
+                self.dirty.push(table.name.to_string());
+            }
+        }
+        let now = Instant::now();
+        self.first.get_or_insert(now);
+        self.latest = Some(now);
+        self.members.push(member);
+    }
+
+    pub(super) fn fate(&self) -> Fate {
+        self.fate.clone()
+    }
+
+    /// Whether a member has changed one of these tables.
+    pub(super) fn is_dirty(&self, tables: &[Table]) -> bool {
+        tables
+            .iter()
+            .any(|table| self.dirty.iter().any(|dirty| *dirty == table.name))
+    }
+
+    /// Where a transaction over these tables has to read.
+    pub(in super::super) fn footing(&self, tables: &[Table]) -> Footing {
+        if self.is_dirty(tables) {
+            Footing::Group(self.generation, self.fate.clone())
+        } else {
+            Footing::Committed
+        }
+    }
+
+    /// The backend's transaction of a generation, if it is still open.
+    pub(in super::super) fn reader(
+        &mut self,
+        generation: u64,
+    ) -> Option<&mut dyn WriteTransaction> {
+        let current = self.generation == generation;
+        self.writer
+            .as_mut()
+            .filter(|_| current)
+            .map(|writer| writer.as_mut() as _)
+    }
+
+    /// Whether what the pen's holder wrote has to be written again before it goes on.
+    pub(super) fn is_parked(&self) -> bool {
+        let pen = self.pen.as_ref();
+        pen.is_some_and(|pen| pen.parked && pen.lost.is_none())
+    }
+
+    /// Writes again what the pen's holder had written, in the backend's next transaction.
+    pub(super) fn unpark(&mut self, begun: Result<Box<dyn WriteTransaction>>) {
+        let Some(pen) = &mut self.pen else { return };
+        pen.parked = false;
+        let written = begun.and_then(|mut writer| {
+            self.prepared.clear();
+            // A failure drops the writer, and so what it has written by then.
+            replay(writer.as_mut(), &mut self.prepared, &pen.changes).map(|()| writer)
+        });
+        match written {
+            Ok(writer) => {
+                self.writer = Some(writer);
+                self.generation += 1;
+            }
+            Err(error) => {
+                self.prepared.clear();
+                pen.lost = Some(error);
+            }
+        }
+    }
+
+    /// What the pen's holder has changed so far.
+    pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
+        match &self.pen {
+            Some(pen) => pen.lost.clone().map_or(Ok(&pen.changes), Err),
+            None => Err(no_transaction()),
+        }
+    }
+
+    /// What the holder of the pen writes with.
+    pub(in super::super) fn pen(&mut self) -> Result<PenGrip<'_>> {
+        match (&mut self.pen, &mut self.writer) {
+            (Some(Pen { lost: Some(e), .. }), _) => Err(e.clone()),
+            (Some(pen), Some(writer)) => Ok(PenGrip {
+                writer: writer.as_mut(),
+                prepared: &mut self.prepared,
+                changes: &mut pen.changes,
+            }),
+            _ => Err(no_transaction()),
+        }
+    }
+}
+
+fn no_transaction() -> Error {
+    Error::new(ErrorKind::Backend, "cannot write: no transaction is open")
+}
+
+/// What the holder of the pen writes with.
+pub(in super::super) struct PenGrip<'o> {
+    pub(in super::super) writer: &'o mut dyn WriteTransaction,
+    pub(in super::super) prepared: &'o mut Vec<Table>,
+    pub(in super::super) changes: &'o mut WriteSet,
+}
