@@ -52,6 +52,6 @@ mod power;
 pub use device::Device;
 pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
 pub use dflat_sqlite::{Durability, FileKind, Operation};
-pub use ledger::{Ledger, check, run_workload};
+pub use ledger::{Ledger, check, run_maintenance, run_workload};
 pub use passes::{Outcome, count, each, each_lasting, each_sampled};
 pub use power::{Image, cut_power, cut_power_briefly};

@@ -1,9 +1,11 @@
 //! Every call fails once, and from some moment on.
 
+use std::time::Duration;
+
 use dflat::ErrorKind;
 use dflat_testkit::fault::{
     self, Action, Device, Durability, Failure, Fault, FileKind, Ledger, Operation, Outcome, check,
-    run_workload,
+    run_maintenance, run_workload,
 };
 
 const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
@@ -63,8 +65,20 @@ fn each_write_fails() {
 #[test]
 fn a_write_in_the_midst_of_a_transaction_fails() {
     let operations = [Operation::Write, Operation::Read];
-    fault::each_sampled(&operations, &FAILURES, 12, |device| {
+    fault::each_sampled(&operations, &FAILURES, 6, |device| {
         workload_of(device, true)
+    });
+}
+
+#[test]
+fn a_call_of_maintenance_fails() {
+    let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
+    fault::each_sampled(&operations, &FAILURES, 60, |device| {
+        let mut ledger = Ledger::default();
+        run_workload(device, &mut ledger)?;
+        run_maintenance(device, &ledger)?;
+        device.heal();
+        compare(device, check(&device.path(), &ledger)?)
     });
 }
 
@@ -151,16 +165,31 @@ fn an_acknowledgement_without_a_commit_is_noticed() {
     assert!(lost.contains("10 was the last acknowledged"), "{lost}");
 }
 
-/// The canary: a write that the device reports and forgets must be noticed.
+/// The canary: a write that the device reports, and does not do or does in part, must be noticed.
 #[test]
 fn a_forgotten_write_is_noticed() {
-    let device = Device::new(Durability::Normal);
-    device.add(Fault {
-        kind: Some(FileKind::Log),
-        operation: Operation::Write,
-        at: 100,
-        lasting: true,
-        action: Action::Pretend,
+    for action in [Action::Pretend, Action::Tear] {
+        let device = Device::new(Durability::Normal);
+        device.add(Fault {
+            kind: Some(FileKind::Log),
+            operation: Operation::Write,
+            at: 100,
+            lasting: true,
+            action,
+        });
+        assert!(workload(&device).is_err(), "{action:?}");
+    }
+}
+
+#[test]
+fn a_slow_device_changes_nothing() {
+    let actions = [Action::Delay(Duration::from_millis(3))];
+    let operations = [Operation::Write, Operation::Flush, Operation::Lock];
+    fault::each_sampled(&operations, &actions, 8, |device| {
+        workload(device)?;
+        match device.acknowledged() {
+            9 => Ok(()),
+            last => Err(format!("only {last} commits were made")),
+        }
     });
-    assert!(workload(&device).is_err());
 }

@@ -6,6 +6,7 @@
 )]
 
 mod fault_calls;
+mod fault_free;
 mod fault_power;
 mod fixtures;
 mod hostile;
