@@ -16,6 +16,35 @@ use crate::{Object, Result, TransactionContext};
 ///
 /// A request belongs to the transaction it was made for: [`change`](Self::change) and
 /// [`deletion`](Self::deletion) look their object up there.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::{ErrorKind, UpdatedObject, Workspace};
+/// use post::{Post, PostChangeRequest, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let done = workspace.perform_changes([Post::TABLE], |tx| {
+///     let data = PostData { title: "a".into(), ..PostData::default() };
+///     tx.submit(PostChangeRequest::creation(data.clone()))?;
+///     // The key is taken now. That is no reason to give up: the transaction goes on.
+///     let again = tx.submit(PostChangeRequest::creation(data.clone())).unwrap_err();
+///     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+///     let same = tx.submit(PostChangeRequest::upsert(data.clone()))?;
+///     assert!(matches!(same, UpdatedObject::Identity(_)));
+///     let other = tx.submit(PostChangeRequest::upsert(PostData { priority: 1, ..data }))?;
+///     let Some(post) = other.into_object() else { return Ok(None) };
+///     PostChangeRequest::deletion(tx, &post)?.map(|request| tx.submit(request)).transpose()
+/// });
+/// assert!(matches!(done.wait()?, Some(UpdatedObject::Deleted(_))));
+/// # Ok(())
+/// # }
+/// ```
 pub struct ChangeRequest<T: Object> {
     data: T::Data,
     kind: Kind,

@@ -14,6 +14,33 @@ use crate::{FetchedResult, Object, Order, Predicate, Result};
 ///
 /// Objects come in the order asked for; those that compare equal, and all if no order is asked for,
 /// by row id, which is the order of insertion.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::Workspace;
+/// use post::{Color, Post, TextContent};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let red = workspace
+///     .fetch::<Post>()
+///     .filter(Post::PRIORITY.ge(10) & !Post::COLOR.eq(Color::Blue))
+///     .filter(Post::CONTENT.matches::<TextContent>() | Post::TAG.is_null())
+///     .order_by(Post::PRIORITY.descending())
+///     .order_by(Post::TITLE.ascending())
+///     .limit(20)
+///     .all()?;
+/// assert!(red.is_empty());
+/// let one_of = workspace.fetch::<Post>().filter(Post::TITLE.in_(["a", "b"])).first()?;
+/// assert!(one_of.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a query does nothing until it is run"]
 pub struct Fetch<'w, T> {
     source: Source<'w>,

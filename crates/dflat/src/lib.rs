@@ -1,4 +1,50 @@
 //! An embedded object database: FlatBuffers schemas, SQLite storage, typed queries, live results.
+//!
+//! A schema is compiled to typed objects by `dflat_build` in a build script, or by `dflatc`. A
+//! [`Workspace`] stores them in an SQLite file, or in memory with the same behaviour.
+//!
+//! - **Change** objects in [`Workspace::perform_changes`]: transactions run in the background, on
+//!   the types they name, and give a [`TransactionHandle`]. Inside, [`TransactionContext::submit`]
+//!   takes a [`ChangeRequest`] and tells what it did.
+//! - **Read** them on any thread: [`Workspace::get`] by primary key, [`Workspace::fetch`] by a
+//!   [`Predicate`] on typed [`Field`]s, in any [`Order`]. A [`FetchedResult`] is a slice of
+//!   immutable objects. A [`Snapshot`] makes several reads agree.
+//! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an object, a result
+//!   or a query.
+//! - **Errors** are one type, [`Error`], whose [`ErrorKind`] says what you can do. Reading never
+//!   hides one.
+//!
+//! # Examples
+//!
+//! ```
+//! # mod post {
+//! #     include!(concat!(
+//! #         env!("CARGO_MANIFEST_DIR"),
+//! #         "/../dflat-codegen/tests/data/post/rust.rs"
+//! #     ));
+//! # }
+//! use dflat::Workspace;
+//! use post::{Post, PostChangeRequest, PostData};
+//!
+//! # fn main() -> dflat::Result<()> {
+//! let workspace = Workspace::in_memory(); // or Workspace::open("posts.db")?
+//! let created = workspace.perform_changes([Post::TABLE], |tx| {
+//!     let data = PostData { title: "first post".into(), priority: 7, ..PostData::default() };
+//!     tx.submit(PostChangeRequest::creation(data))
+//! });
+//! created.wait()?;
+//!
+//! let posts = workspace.fetch::<Post>().filter(Post::PRIORITY.gt(5)).all()?;
+//! assert_eq!(posts[0].title(), "first post");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! - `bundled` (default): the SQLite backend, with SQLite compiled in.
+//! - `system-sqlite`: the SQLite backend, linked to the system's library.
+//! - Neither: the memory backend alone, without C code.
 
 #[doc(hidden)]
 pub mod codegen;

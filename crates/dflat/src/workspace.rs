@@ -138,6 +138,41 @@ impl Workspace {
     /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
     /// The value it returns comes back through the handle.
     ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{UpdatedObject, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData {
+    ///         title: "first post".into(),
+    ///         ..PostData::default()
+    ///     }))
+    /// });
+    /// let UpdatedObject::Inserted(post) = created.wait()? else { panic!("not inserted") };
+    /// assert_eq!(post.title(), "first post");
+    ///
+    /// // An update starts from the latest values; a handle can be awaited or detached, too.
+    /// let update = workspace.perform_changes([Post::TABLE], move |tx| {
+    ///     if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
+    ///         request.priority = 7;
+    ///         tx.submit(request)?;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// update.wait()?;
+    /// assert_eq!(workspace.get::<Post>("first post")?.map(|post| post.priority()), Some(7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Concurrency
     /// Transactions that share a type run one after the other, in the order of the calls. Others
     /// run at the same time until they make their first change. The handler runs on a thread of the
@@ -203,6 +238,28 @@ impl Workspace {
     ///
     /// # Errors
     /// As [`Fetch::all`], and those of `read`.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let (all, urgent) = workspace.fetch_within_a_snapshot(|snapshot| {
+    ///     let all = snapshot.fetch::<Post>().all()?;
+    ///     let urgent = snapshot.fetch::<Post>().filter(Post::PRIORITY.gt(100)).all()?;
+    ///     Ok((all, urgent))
+    /// })?;
+    /// assert!(urgent.len() <= all.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fetch_within_a_snapshot<R>(
         &self,
         read: impl FnOnce(&Snapshot) -> Result<R>,
@@ -219,6 +276,37 @@ impl Workspace {
     /// - A query (`workspace.fetch::<Post>()..`) is told its result first, and then each new one.
     ///
     /// A result that can't be fetched is told as an error; the subscription goes on.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// use std::sync::mpsc;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let (send, counts) = mpsc::channel();
+    /// let urgent = workspace.fetch::<Post>().filter(Post::PRIORITY.gt(100));
+    /// let subscription = workspace.subscribe(urgent, move |posts| {
+    ///     let _ = send.send(posts.map(|posts| posts.len()));
+    /// })?;
+    /// assert_eq!(counts.recv().expect("the first delivery")?, 0);
+    ///
+    /// let data = PostData { title: "urgent".into(), priority: 150, ..PostData::default() };
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(data))
+    /// });
+    /// created.wait()?;
+    /// assert_eq!(counts.recv().expect("delivered before the transaction ended")?, 1);
+    /// subscription.cancel();
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Concurrency
     /// The subscription takes its turn like a transaction on the type: changes performed after this
@@ -244,6 +332,28 @@ impl Workspace {
     ///
     /// # Errors
     /// As [`subscribe`](Self::subscribe).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use futures::{StreamExt, executor::block_on};
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let mut posts = workspace.stream(workspace.fetch::<Post>())?;
+    /// let first = block_on(posts.next()).expect("the result as it is")?;
+    /// assert!(first.is_empty());
+    /// workspace.shutdown()?;
+    /// assert!(block_on(posts.next()).is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream<O: Observable>(&self, observable: O) -> Result<Deliveries<O::Delivery>> {
         Deliveries::new(observable, self.engine())
     }
