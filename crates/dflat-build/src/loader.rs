@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use dflat_schema::{Loaded, Loader};
@@ -19,7 +19,12 @@ pub struct FileLoader {
     include_dirs: Vec<PathBuf>,
     /// By path, whether a file is there.
     visited: RefCell<BTreeMap<PathBuf, bool>>,
+    /// By the place of a file, the path it was first found by: its identity.
+    paths: RefCell<BTreeMap<PathBuf, String>>,
 }
+
+/// No more of a file is read: a little more than the compiler takes, so that it says so.
+const FILE_BYTES_MAX: u64 = (1 << 20) + 1;
 
 impl FileLoader {
     /// A loader of paths relative to `base`; an empty one is the working directory.
@@ -29,6 +34,7 @@ impl FileLoader {
             base: base.into(),
             include_dirs,
             visited: RefCell::default(),
+            paths: RefCell::default(),
         }
     }
 
@@ -50,6 +56,16 @@ impl FileLoader {
         chosen.map(|(path, _)| path.clone()).collect()
     }
 
+    /// The path that a file goes by, however it was reached: absolute, relative or by a link.
+    fn identity(&self, candidate: &Path, place: &Path) -> String {
+        let path = candidate.to_string_lossy().replace('\\', "/");
+        match fs::canonicalize(place) {
+            Ok(place) => self.paths.borrow_mut().entry(place).or_insert(path).clone(),
+            // The file was there a moment ago; if it is gone, the path is as good.
+            Err(_) => path,
+        }
+    }
+
     fn candidates(&self, path: &str, includer: Option<&str>) -> Vec<PathBuf> {
         let Some(includer) = includer else {
             return vec![PathBuf::from(path)];
@@ -68,12 +84,12 @@ impl Loader for FileLoader {
         for candidate in self.candidates(path, includer) {
             let candidate = normalized(&candidate);
             let place = self.base.join(&candidate);
-            let text = fs::read_to_string(&place);
+            let text = read(&place);
             let absent = text.as_ref().is_err_and(is_absent);
-            self.visited.borrow_mut().insert(place, !absent);
+            self.visited.borrow_mut().insert(place.clone(), !absent);
             match text {
                 Ok(text) => {
-                    let path = candidate.to_string_lossy().replace('\\', "/");
+                    let path = self.identity(&candidate, &place);
                     return Ok(Some(Loaded { path, text }));
                 }
                 Err(_) if absent => {}
@@ -81,6 +97,26 @@ impl Loader for FileLoader {
             }
         }
         Ok(None)
+    }
+}
+
+fn read(place: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    fs::File::open(place)?
+        .take(FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)?;
+    // The end of what was read may be in the middle of a character.
+    let cut = bytes.len() as u64 == FILE_BYTES_MAX;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) if cut && error.utf8_error().error_len().is_none() => {
+            Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+        }
+        Err(error) => {
+            let position = error.utf8_error().valid_up_to();
+            let message = format!("it is not UTF-8 at byte {position}");
+            Err(io::Error::new(io::ErrorKind::InvalidData, message))
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dflat_build::{Error, Request, run, write_if_changed};
+use dflat_build::{Builder, Error, Request, run, write_if_changed};
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -117,4 +117,86 @@ fn an_output_that_cannot_be_written_is_named() {
             .to_string()
             .starts_with(&format!("cannot write {}: ", path.display()))
     );
+}
+
+#[test]
+fn a_file_is_one_however_it_is_reached() {
+    let base = tempfile::tempdir().unwrap();
+    let text = "include \"part.fbs\"; table A { part: Part; }";
+    write(&base.path().join("a.fbs"), text);
+    write(&base.path().join("part.fbs"), "table Part { x: int; }");
+    let absolute = base.path().join("part.fbs");
+    #[allow(unused_mut, reason = "a file system without links")]
+    let mut files = vec!["a.fbs", "./x/../part.fbs", absolute.to_str().unwrap()];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&absolute, base.path().join("link.fbs")).unwrap();
+        files.push("link.fbs");
+    }
+    let outcome = run(&request(base.path(), &files));
+    assert!(outcome.diagnostics.is_empty(), "{:?}", outcome.diagnostics);
+}
+
+#[test]
+fn files_that_are_no_schemas_are_refused() {
+    let base = tempfile::tempdir().unwrap();
+    fs::create_dir(base.path().join("folder.fbs")).unwrap();
+    fs::write(base.path().join("bytes.fbs"), b"table A { \xFF: int; }").unwrap();
+    // A character of two bytes across the end of what is read.
+    write(&base.path().join("large.fbs"), &"\u{e4}".repeat(1 << 20));
+    for (file, code, part) in [
+        ("folder.fbs", "E0021", "cannot read"),
+        ("bytes.fbs", "E0021", "not UTF-8 at byte 10"),
+        ("large.fbs", "E0012", "larger than 1048576 bytes"),
+        ("absent.fbs", "E0020", "not found"),
+        #[cfg(unix)]
+        ("/dev/zero", "E0012", "larger than 1048576 bytes"),
+    ] {
+        let found = run(&request(base.path(), &[file])).diagnostics;
+        assert_eq!((found.len(), found[0].code.name), (1, code), "{file}");
+        assert!(found[0].message.contains(part), "{}", found[0].message);
+    }
+}
+
+#[test]
+fn try_compile_returns_the_path_or_why_not() {
+    let base = tempfile::tempdir().unwrap();
+    let (good, wrong) = (base.path().join("a.fbs"), base.path().join("b.fbs"));
+    write(&good, "table A { x: int; }");
+    write(&wrong, "table B { x: strnig; }");
+    let out = base.path().join("out");
+    let compile = |file: &Path| {
+        let builder = Builder::new()
+            .out_dir(&out)
+            .name("types")
+            .payload_only(true);
+        builder.try_compile([file.to_str().unwrap()])
+    };
+    let path = compile(&good).unwrap();
+    assert_eq!(path, out.join("types.rs"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("pub struct A"), "{text}");
+
+    let Err(error @ Error::Schema(_)) = compile(&wrong) else {
+        panic!("compiled")
+    };
+    let message = error.to_string();
+    assert!(message.starts_with("error[E0035]: type `strnig` is not defined"));
+    assert!(
+        message.ends_with("help: did you mean `string`?"),
+        "{message}"
+    );
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        text,
+        "the last output is kept"
+    );
+
+    write(&base.path().join("file"), "");
+    let nowhere = Builder::new().out_dir(base.path().join("file"));
+    let error = nowhere.try_compile([good.to_str().unwrap()]).unwrap_err();
+    assert!(matches!(error, Error::Output { .. }), "{error}");
+    // This is no build script, so cargo sets no `OUT_DIR`.
+    let error = dflat_build::try_compile([good.to_str().unwrap()]).unwrap_err();
+    assert!(matches!(error, Error::Environment("OUT_DIR")), "{error}");
 }

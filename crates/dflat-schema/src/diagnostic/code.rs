@@ -54,7 +54,8 @@ codes! {
         "All `include` lines stand before the first namespace, type or other declaration of a file, as \
          `flatc` demands."
     LIMIT "E0012" "larger than any sensible schema"
-        "A schema file may have 1 MiB, a compilation 16 MiB in 1,000 files with 65,535 types, a name 1,024 bytes."
+        "A schema file may have 1 MiB, a compilation 16 MiB in 1,000 files \
+         with 10,000 `include` lines and 65,535 types, a name 1,024 bytes."
     FILE_NOT_FOUND "E0020" "a schema file that does not exist"
         "A requested file is looked up as given. An included file is looked up beside the file that \
          includes it, then in the include directories, in their order."

@@ -10,6 +10,8 @@ use crate::source::{Loaded, Sources};
 const FILE_BYTES_MAX: usize = 1 << 20;
 const TOTAL_BYTES_MAX: usize = 16 << 20;
 const FILES_MAX: usize = 1_000;
+/// Every `include` is looked up, and what it names is read, even if it was before.
+const INCLUDES_MAX: usize = 10_000;
 
 /// A parsed file.
 #[derive(Debug)]
@@ -41,6 +43,7 @@ pub(crate) fn read(
         sink,
         units: Units::default(),
         bytes: 0,
+        includes: 0,
     };
     for path in requested {
         if let Some((file, fresh)) = reader.open(path, None) {
@@ -59,6 +62,8 @@ struct Reader<'a> {
     sink: &'a mut Sink,
     units: Units,
     bytes: usize,
+    /// How many `include` lines were followed.
+    includes: usize,
 }
 
 impl Reader<'_> {
@@ -78,6 +83,12 @@ impl Reader<'_> {
                 continue;
             };
             *next += 1;
+            self.includes += 1;
+            if self.includes > INCLUDES_MAX {
+                let message = format!("the schema has more than {INCLUDES_MAX} `include` lines");
+                let diagnostic = Diagnostic::error(code::LIMIT, message).at(&include.span, "");
+                return self.sink.push(diagnostic);
+            }
             if let Some((included, fresh)) = self.open(&include.text, Some((file, &include))) {
                 let includes = &mut self.units.units[file.0 as usize].includes;
                 if !includes.contains(&included) {

@@ -258,3 +258,10 @@ fn endless_includes_are_refused() {
     let compilation = compile(&["a".to_owned()], &Endless, &Options::default());
     assert_eq!(compilation.diagnostics[0].code.name, "E0012");
 }
+
+#[test]
+fn floods_of_includes_are_refused_in_time() {
+    let text = "include \"test.fbs\";".repeat(50_000);
+    let compilation = survives("includes of itself", &text);
+    assert_eq!(compilation.diagnostics[0].code.name, "E0012");
+}

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod docs;
+mod order;
+mod terminal;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -167,7 +171,7 @@ fn options_reach_the_code() {
 #[test]
 fn every_code_is_explained() {
     let folder = folder(&[]);
-    for code in ["E0090", "e0200"] {
+    for code in ["E0090", "e0200", "n0001"] {
         let output = dflatc(folder.path(), &["explain", code]);
         assert!(output.status.success());
         assert!(text(&output.stdout).starts_with(&code.to_uppercase()));
@@ -190,4 +194,50 @@ fn completions_are_printed() {
     let output = dflatc(&std::env::temp_dir(), &["completions", "bash"]);
     assert!(output.status.success());
     assert!(text(&output.stdout).contains("_dflatc"));
+}
+
+#[test]
+fn a_note_is_shown_and_stops_nothing() {
+    let service = format!("{SCHEMA} rpc_service Posts {{ Get(Post): Post; }}");
+    let folder = folder(&[("post.fbs", &service)]);
+    let output = dflatc(folder.path(), &["compile", "post.fbs"]);
+    assert!(output.status.success());
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.starts_with("note[N0001]: service `Posts` is ignored"),
+        "{stderr}"
+    );
+    assert!(folder.path().join("post.rs").exists());
+}
+
+#[test]
+fn many_files_make_one_text_with_each_type_once() {
+    let root = |name: &str| {
+        format!(
+            "include \"part.fbs\"; table {name} {{ id: int (primary); part: Part; }} \
+             root_type {name};"
+        )
+    };
+    let folder = folder(&[
+        ("one.fbs", &root("One")),
+        ("two.fbs", &root("Two")),
+        ("part.fbs", "table Part { x: int; }"),
+    ]);
+    let absolute = folder.path().join("part.fbs");
+    let files = [
+        "compile",
+        "one.fbs",
+        "./two.fbs",
+        absolute.to_str().unwrap(),
+    ];
+    let output = dflatc(folder.path(), &files);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let code = fs::read_to_string(folder.path().join("one.rs")).unwrap();
+    for item in [
+        "pub struct Part {",
+        "pub struct OneData {",
+        "pub struct TwoData {",
+    ] {
+        assert_eq!(code.matches(item).count(), 1, "{item}");
+    }
 }
