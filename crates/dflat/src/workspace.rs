@@ -53,7 +53,11 @@ impl Workspace {
         Self::on_backend(MemoryBackend::new(), EngineOptions::default())
     }
 
-    pub(crate) fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
+    /// A workspace on a backend that is not one of ours: for tests of how it behaves on one that
+    /// fails.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
         Self {
             owner: Arc::new(Owner {
                 engine: Engine::new(backend, options),

@@ -9,9 +9,11 @@ mod fault_calls;
 mod fault_free;
 mod fault_power;
 mod fixtures;
+mod groups;
 mod hostile;
 mod index_states;
 mod original;
+mod scripted;
 mod workload;
 
 dflat_testkit::conformance!(memory, dflat_testkit::fixture::Fixture::memory);

@@ -1,0 +1,225 @@
+//! A backend that does what another does, and fails when told to.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dflat::{Error, ErrorKind, Result, RowId, Table};
+use dflat_engine::storage::{
+    Backend, CloseOptions, IndexEntry, IndexState, Row, RowWrite, ScanPlan, Snapshot, View,
+    WriteError, WriteTransaction,
+};
+
+/// A call that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// The start of a write transaction.
+    Begin,
+    /// A change of a row; its failure loses the transaction, as a full disk does in SQLite.
+    Write,
+    /// A scan in a write transaction, which loses the transaction, too.
+    Scan,
+    /// A commit.
+    Commit,
+}
+
+/// What is to fail, and what has happened.
+#[derive(Default)]
+pub(crate) struct Script {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The calls to fail, with how many of their kind come before.
+    failures: Vec<(Call, usize)>,
+    commits: usize,
+    dropped: Option<Sender<()>>,
+}
+
+impl Script {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Lets a call fail after `before` others of its kind.
+    pub(crate) fn fail(&self, call: Call, before: usize) {
+        self.lock().failures.push((call, before));
+    }
+
+    /// The commits that succeeded.
+    pub(crate) fn commits(&self) -> usize {
+        self.lock().commits
+    }
+
+    /// Tells when the backend is dropped.
+    pub(crate) fn on_drop(&self, dropped: Sender<()>) {
+        self.lock().dropped = Some(dropped);
+    }
+
+    fn meets(&self, call: Call) -> Result<()> {
+        let mut state = self.lock();
+        let mut fails = false;
+        state.failures.retain_mut(|(failing, before)| {
+            let (met, now) = (*failing == call, *before == 0);
+            *before -= usize::from(met && !now);
+            fails |= met && now;
+            !(met && now)
+        });
+        if fails {
+            let message = format!("no space is left for {call:?}");
+            return Err(Error::new(ErrorKind::StorageFull, message));
+        }
+        state.commits += usize::from(call == Call::Commit);
+        Ok(())
+    }
+}
+
+/// The backend.
+pub(crate) struct Scripted {
+    inner: Arc<dyn Backend>,
+    script: Arc<Script>,
+}
+
+impl Scripted {
+    pub(crate) fn new(inner: Arc<dyn Backend>) -> (Arc<Self>, Arc<Script>) {
+        let script: Arc<Script> = Arc::default();
+        let backend = Self {
+            inner,
+            script: Arc::clone(&script),
+        };
+        (Arc::new(backend), script)
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        if let Some(dropped) = self.script.lock().dropped.take() {
+            let _ = dropped.send(());
+        }
+    }
+}
+
+impl Backend for Scripted {
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
+        Arc::clone(&self.inner).snapshot(view)
+    }
+
+    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
+        self.script.meets(Call::Begin)?;
+        let inner = Arc::clone(&self.inner).begin()?;
+        Ok(Box::new(ScriptedTransaction {
+            inner: Some(inner),
+            lost: None,
+            script: Arc::clone(&self.script),
+        }))
+    }
+
+    fn close(&self, options: CloseOptions) -> Result<()> {
+        self.inner.close(options)
+    }
+}
+
+struct ScriptedTransaction {
+    inner: Option<Box<dyn WriteTransaction>>,
+    /// Why every further call fails.
+    lost: Option<Error>,
+    script: Arc<Script>,
+}
+
+impl ScriptedTransaction {
+    fn inner(&mut self) -> Result<&mut dyn WriteTransaction> {
+        match (&mut self.inner, &self.lost) {
+            (Some(inner), None) => Ok(inner.as_mut()),
+            (_, lost) => Err(lost.clone().unwrap()),
+        }
+    }
+
+    /// The same, unless this is the call that fails.
+    fn meet(&mut self, call: Call) -> Result<&mut dyn WriteTransaction> {
+        if self.lost.is_none()
+            && let Err(error) = self.script.meets(call)
+        {
+            // What SQLite does on a full disk: nothing is left of the transaction.
+            self.inner.take().unwrap().rollback();
+            self.lost = Some(error);
+        }
+        self.inner()
+    }
+}
+
+impl Snapshot for ScriptedTransaction {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.meet(Call::Scan)?.scan(plan, visit)
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        self.inner()?.index_states(table)
+    }
+}
+
+impl WriteTransaction for ScriptedTransaction {
+    fn create(&mut self, table: &Table) -> Result<()> {
+        self.inner()?.create(table)
+    }
+
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        self.meet(Call::Write)?.insert(table, row)
+    }
+
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        self.meet(Call::Write)?.update(table, row_id, row)
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        self.meet(Call::Write)?.delete(table, row_id)
+    }
+
+    fn put_index_entry(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        entry: &IndexEntry<'_>,
+    ) -> Result<(), WriteError> {
+        self.inner()?.put_index_entry(table, row_id, entry)
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        self.meet(Call::Write)?.restore(table, row_id, row)
+    }
+
+    fn set_savepoint(&mut self) -> Result<()> {
+        self.inner()?.set_savepoint()
+    }
+
+    fn release_savepoint(&mut self) -> Result<()> {
+        self.inner()?.release_savepoint()
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<()> {
+        self.inner()?.rollback_to_savepoint()
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.meet(Call::Commit)?;
+        self.inner.take().unwrap().commit()
+    }
+
+    fn rollback(self: Box<Self>) {
+        drop(self);
+    }
+}
