@@ -1,0 +1,309 @@
+//! The memory backend: persistent maps, so that a snapshot is a copy of a pointer.
+//!
+//! It is a user's in-memory mode and the second implementation of the seam. A transaction works on
+//! its own copy of the state, which shares what it does not change, and puts it in place when it
+//! commits.
+
+mod state;
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use dflat_model::{RowId, Table};
+
+use super::{
+    Backend, CloseOptions, Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan,
+    Snapshot, View, WriteError, WriteTransaction,
+};
+use crate::error::{Error, ErrorKind, Result};
+use state::{IndexStore, State, TableState};
+
+/// Stores objects in memory.
+#[derive(Debug, Default)]
+pub struct MemoryBackend {
+    shared: Mutex<Shared>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: State,
+    /// A write transaction is open.
+    writing: bool,
+    /// Snapshots and transactions that are open.
+    open: usize,
+    closed: bool,
+}
+
+impl MemoryBackend {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // No code that can panic runs under the lock.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_while(&self, condition: impl Fn(&Shared) -> bool) -> MutexGuard<'_, Shared> {
+        let guard = self.lock();
+        let waited = self.changed.wait_while(guard, |shared| condition(shared));
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, writing: bool) {
+        let mut shared = self.lock();
+        shared.open -= 1;
+        if writing {
+            shared.writing = false;
+        }
+        drop(shared);
+        self.changed.notify_all();
+    }
+}
+
+fn shut_down() -> Error {
+    Error::new(
+        ErrorKind::ShutDown,
+        "cannot use the database: it is shut down",
+    )
+}
+
+impl Backend for MemoryBackend {
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
+        let mut shared = self.lock();
+        if shared.closed {
+            return Err(shut_down());
+        }
+        shared.open += 1;
+        drop(shared);
+        Ok(Box::new(MemorySnapshot {
+            backend: self,
+            view,
+            state: None,
+        }))
+    }
+
+    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
+        let mut shared = self.wait_while(|shared| shared.writing && !shared.closed);
+        if shared.closed {
+            return Err(shut_down());
+        }
+        shared.writing = true;
+        shared.open += 1;
+        let state = shared.state.clone();
+        drop(shared);
+        Ok(Box::new(MemoryTransaction {
+            backend: self,
+            state,
+            savepoint: None,
+        }))
+    }
+
+    fn close(&self, _options: CloseOptions) -> Result<()> {
+        self.lock().closed = true;
+        self.changed.notify_all();
+        let mut shared = self.wait_while(|shared| shared.open > 0);
+        shared.state = State::default();
+        Ok(())
+    }
+}
+
+struct MemorySnapshot {
+    backend: Arc<MemoryBackend>,
+    view: View,
+    state: Option<State>,
+}
+
+impl MemorySnapshot {
+    fn state(&mut self) -> State {
+        let current = self
+            .state
+            .clone()
+            .unwrap_or_else(|| self.backend.lock().state.clone());
+        if self.view == View::Pinned {
+            self.state = Some(current.clone());
+        }
+        current
+    }
+}
+
+impl Drop for MemorySnapshot {
+    fn drop(&mut self) {
+        self.backend.ended(false);
+    }
+}
+
+impl Snapshot for MemorySnapshot {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.state().scan(plan, visit);
+        Ok(())
+    }
+
+    fn pin(&mut self) -> Result<()> {
+        self.state();
+        Ok(())
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        Ok(self.state().index_states(table))
+    }
+}
+
+struct MemoryTransaction {
+    backend: Arc<MemoryBackend>,
+    state: State,
+    savepoint: Option<State>,
+}
+
+impl Drop for MemoryTransaction {
+    fn drop(&mut self) {
+        self.backend.ended(true);
+    }
+}
+
+impl Snapshot for MemoryTransaction {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.state.scan(plan, visit);
+        Ok(())
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        Ok(self.state.index_states(table))
+    }
+}
+
+impl WriteTransaction for MemoryTransaction {
+    fn create(&mut self, table: &Table) -> Result<()> {
+        let mut stored = self
+            .state
+            .tables
+            .get(table.name.as_ref())
+            .cloned()
+            .unwrap_or_default();
+        for index in table.indexes.iter() {
+            let key = index.field.storage_key();
+            if !stored.indexes.contains_key(&key) {
+                stored.indexes.insert_mut(key, IndexStore::default());
+            }
+        }
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        let mut stored = self.table(table)?;
+        let row_id = RowId(stored.last_row_id + 1);
+        stored.last_row_id = row_id.0;
+        stored.put_row(row_id, row)?;
+        stored.put_entries(table, row_id, row.entries)?;
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(row_id)
+    }
+
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let mut stored = self.table(table)?;
+        stored.put_row(row_id, row)?;
+        stored.put_entries(table, row_id, row.entries)?;
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        let Some(mut stored) = self.state.tables.get(table.name.as_ref()).cloned() else {
+            return Ok(false);
+        };
+        let existed = stored.remove_row(row_id);
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(existed)
+    }
+
+    fn put_index_entry(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        entry: &IndexEntry<'_>,
+    ) -> Result<(), WriteError> {
+        let mut stored = self.table(table)?;
+        stored.put_entries(table, row_id, std::slice::from_ref(entry))?;
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let mut stored = self.table(table)?;
+        if stored.rows.contains_key(&row_id) {
+            return Err(WriteError::Conflict(Conflict { key: Key::Primary }));
+        }
+        stored.last_row_id = stored.last_row_id.max(row_id.0);
+        stored.put_row(row_id, row)?;
+        stored.put_entries(table, row_id, row.entries)?;
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn set_savepoint(&mut self) -> Result<()> {
+        self.savepoint = Some(self.state.clone());
+        Ok(())
+    }
+
+    fn release_savepoint(&mut self) -> Result<()> {
+        self.savepoint = None;
+        Ok(())
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<()> {
+        let savepoint = self.savepoint.take();
+        self.state = savepoint.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Backend,
+                "cannot roll back: there is no savepoint",
+            )
+        })?;
+        Ok(())
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.backend.lock().state = self.state.clone();
+        Ok(())
+    }
+
+    fn rollback(self: Box<Self>) {}
+}
+
+impl MemoryTransaction {
+    /// A copy of a table's state, to change and put back if nothing conflicts.
+    fn table(&self, table: &Table) -> Result<TableState> {
+        self.state
+            .tables
+            .get(table.name.as_ref())
+            .cloned()
+            .ok_or_else(|| {
+                let message = format!(
+                    "cannot write {}: its table was not created",
+                    table.type_name
+                );
+                Error::new(ErrorKind::Backend, message)
+            })
+    }
+}

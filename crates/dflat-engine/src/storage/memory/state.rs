@@ -1,0 +1,271 @@
+//! What is stored: maps that share what a change leaves alone.
+
+use std::cmp::Ordering;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use dflat_model::{Direction, RowId, Table, Value};
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
+
+use crate::error::{Error, ErrorKind};
+use crate::storage::{
+    Conflict, IndexEntry, IndexState, Key, KeyScan, Row, RowWrite, ScanPlan, Source, WriteError,
+};
+
+/// Everything that is stored: cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) tables: HashTrieMapSync<String, TableState>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct TableState {
+    pub(super) rows: RedBlackTreeMapSync<RowId, StoredRow>,
+    keys: RedBlackTreeMapSync<KeyValues, RowId>,
+    /// Indexes by storage key.
+    pub(super) indexes: HashTrieMapSync<String, IndexStore>,
+    pub(super) last_row_id: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct StoredRow {
+    key: KeyValues,
+    payload: Arc<[u8]>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct IndexStore {
+    entries: RedBlackTreeMapSync<(KeyValues, RowId), ()>,
+    values: RedBlackTreeMapSync<RowId, KeyValues>,
+}
+
+/// Values of a key's parts, with the total order of values.
+#[derive(Clone, Debug)]
+pub(super) struct KeyValues(Arc<[Value]>);
+
+impl Ord for KeyValues {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let pairs = self.0.iter().zip(other.0.iter());
+        let unequal = pairs
+            .map(|(a, b)| a.as_ref().order(b.as_ref()))
+            .find(|o| o.is_ne());
+        unequal.unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+}
+
+impl PartialOrd for KeyValues {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for KeyValues {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for KeyValues {}
+
+impl State {
+    pub(super) fn scan(
+        &self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) {
+        let Some(table) = self.tables.get(plan.table.name.as_ref()) else {
+            return;
+        };
+        let mut lend = |row_id: RowId, stored: &StoredRow| {
+            visit(Row {
+                row_id,
+                payload: &stored.payload,
+            })
+        };
+        let _ = match &plan.source {
+            Source::Rows => table
+                .rows
+                .iter()
+                .try_for_each(|(id, stored)| lend(*id, stored)),
+            Source::RowIds(ids) => ids.iter().try_for_each(|id| {
+                table
+                    .rows
+                    .get(id)
+                    .map_or(ControlFlow::Continue(()), |stored| lend(*id, stored))
+            }),
+            Source::Key(scan) => table
+                .range(plan.table, scan)
+                .into_iter()
+                .try_for_each(|id| {
+                    table
+                        .rows
+                        .get(&id)
+                        .map_or(ControlFlow::Continue(()), |stored| lend(id, stored))
+                }),
+        };
+    }
+
+    pub(super) fn index_states(&self, table: &Table) -> Vec<IndexState> {
+        let stored = self.tables.get(table.name.as_ref());
+        let state = |key: String| match stored {
+            None => IndexState::Ready,
+            Some(stored) => match stored.indexes.get(&key) {
+                None => IndexState::Missing,
+                Some(index) if index.values.size() == stored.rows.size() => IndexState::Ready,
+                Some(_) => IndexState::Incomplete,
+            },
+        };
+        table
+            .indexes
+            .iter()
+            .map(|index| state(index.field.storage_key()))
+            .collect()
+    }
+}
+
+impl TableState {
+    pub(super) fn put_row(&mut self, row_id: RowId, row: &RowWrite<'_>) -> Result<(), WriteError> {
+        let before = self.rows.get(&row_id).map(|row| row.key.clone());
+        let key = match (row.key, before.clone()) {
+            (Some(parts), _) => KeyValues(parts.iter().map(|part| part.to_value()).collect()),
+            (None, Some(key)) => key,
+            (None, None) => {
+                let message = format!("cannot update row {row_id}: it does not exist");
+                return Err(Error::new(ErrorKind::NotFound, message).into());
+            }
+        };
+        if self.keys.get(&key).is_some_and(|owner| *owner != row_id) {
+            return Err(WriteError::Conflict(Conflict { key: Key::Primary }));
+        }
+        if let Some(before) = before {
+            self.keys.remove_mut(&before);
+        }
+        self.keys.insert_mut(key.clone(), row_id);
+        self.rows.insert_mut(
+            row_id,
+            StoredRow {
+                key,
+                payload: row.payload.into(),
+            },
+        );
+        Ok(())
+    }
+
+    pub(super) fn put_entries(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        for entry in entries {
+            let Some(index) = table.indexes.get(entry.index) else {
+                continue;
+            };
+            let key = index.field.storage_key();
+            let mut store = self.indexes.get(&key).cloned().unwrap_or_default();
+            let value = KeyValues([entry.value.to_value()].into());
+            let conflict = index.unique && !entry.value.is_null() && {
+                let same = (value.clone(), RowId(i64::MIN))..=(value.clone(), RowId(i64::MAX));
+                store
+                    .entries
+                    .range(same)
+                    .any(|((_, owner), ())| *owner != row_id)
+            };
+            if conflict {
+                return Err(WriteError::Conflict(Conflict {
+                    key: Key::Index(entry.index),
+                }));
+            }
+            store.remove(row_id);
+            store.entries.insert_mut((value.clone(), row_id), ());
+            store.values.insert_mut(row_id, value);
+            self.indexes.insert_mut(key, store);
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_row(&mut self, row_id: RowId) -> bool {
+        let Some(key) = self.rows.get(&row_id).map(|row| row.key.clone()) else {
+            return false;
+        };
+        self.rows.remove_mut(&row_id);
+        self.keys.remove_mut(&key);
+        let indexes: Vec<String> = self.indexes.keys().cloned().collect();
+        for name in indexes {
+            if let Some(mut store) = self.indexes.get(&name).cloned() {
+                store.remove(row_id);
+                self.indexes.insert_mut(name, store);
+            }
+        }
+        true
+    }
+
+    /// The row ids of a key's range, in the scan's order.
+    fn range(&self, table: &Table, scan: &KeyScan<'_>) -> Vec<RowId> {
+        let mut found: Vec<(KeyValues, RowId)> = match scan.key {
+            Key::Primary => {
+                let from = KeyValues(scan.prefix.into());
+                let range = (Bound::Included(from), Bound::Unbounded);
+                let entries = self.keys.range(range).map(|(key, id)| (key.clone(), *id));
+                within(entries, scan)
+            }
+            Key::Index(position) => {
+                let index = table.indexes.get(position);
+                let store = index.and_then(|i| self.indexes.get(&i.field.storage_key()));
+                let Some(store) = store else {
+                    return Vec::new();
+                };
+                let from = (KeyValues(scan.prefix.into()), RowId(i64::MIN));
+                let range = (Bound::Included(from), Bound::Unbounded);
+                within(
+                    store.entries.range(range).map(|(entry, ())| entry.clone()),
+                    scan,
+                )
+            }
+        };
+        if scan.direction == Direction::Descending {
+            found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        found.into_iter().map(|(_, row_id)| row_id).collect()
+    }
+}
+
+impl IndexStore {
+    fn remove(&mut self, row_id: RowId) {
+        if let Some(value) = self.values.get(&row_id).cloned() {
+            self.entries.remove_mut(&(value, row_id));
+            self.values.remove_mut(&row_id);
+        }
+    }
+}
+
+/// The entries of a range, given those from its prefix on, in ascending order.
+fn within(
+    entries: impl Iterator<Item = (KeyValues, RowId)>,
+    scan: &KeyScan<'_>,
+) -> Vec<(KeyValues, RowId)> {
+    let depth = scan.prefix.len();
+    let prefixed = entries.take_while(|(key, _)| {
+        key.0
+            .iter()
+            .zip(scan.prefix)
+            .all(|(a, b)| a.as_ref().order(b.as_ref()).is_eq())
+    });
+    let in_range = |(key, _): &(KeyValues, RowId)| {
+        let Some(value) = key.0.get(depth) else {
+            return true;
+        };
+        let above = match scan.lower {
+            Bound::Unbounded => true,
+            Bound::Included(bound) => value.as_ref().order(bound.as_ref()).is_ge(),
+            Bound::Excluded(bound) => value.as_ref().order(bound.as_ref()).is_gt(),
+        };
+        let below = match scan.upper {
+            Bound::Unbounded => true,
+            Bound::Included(bound) => value.as_ref().order(bound.as_ref()).is_le(),
+            Bound::Excluded(bound) => value.as_ref().order(bound.as_ref()).is_lt(),
+        };
+        above && below
+    };
+    prefixed.filter(in_range).collect()
+}
