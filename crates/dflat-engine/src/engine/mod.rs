@@ -195,19 +195,19 @@ fn deliverer(
                   completion,
               }| {
             let (outcome, changes) = match outcome {
-            Ok(changes) => (Ok(()), changes),
-            Err(error) => (Err(error), None),
-        };
-        if let Some(changes) = &changes {
-            // Whatever happens there, the completion is called.
-            let _ = callback::run("a publication", || {
-                registry.publish(changes, |table, query| reader.fetch(table, query));
-            });
-        }
-        // A panic in a completion has nobody to go to; the transaction is done all the same.
-        let _ = callback::run("a completion", || completion(outcome));
-        // Order: what changed is let go last, so that nobody waits while many objects are.
-        drop(changes);
+                Ok(changes) => (Ok(()), changes),
+                Err(error) => (Err(error), None),
+            };
+            if let Some(changes) = &changes {
+                // Whatever happens there, the completion is called.
+                let _ = callback::run("a publication", || {
+                    registry.publish(changes, |table, query| reader.fetch(table, query));
+                });
+            }
+            // A panic in a completion has nobody to go to; the transaction is done all the same.
+            let _ = callback::run("a completion", || completion(outcome));
+            // Order: what changed is let go last, so that nobody waits while many objects are.
+            drop(changes);
         },
     )
 }
