@@ -217,4 +217,18 @@ laws! { ($)
         failing_transactions_in_a_queue_take_no_neighbour_along
         acknowledged_changes_are_seen_by_every_reader_at_once
     }
+    groups {
+        member_may_wait_for_its_predecessors_completion
+        member_that_has_written_may_wait_for_its_predecessors_completion
+        waiting_for_a_predecessor_takes_only_milliseconds
+        finished_member_does_not_wait_for_a_slow_successor
+        keys_that_changed_places_survive_being_written_again
+        table_that_an_undone_member_created_is_created_again
+        conflict_in_a_member_leaves_it_and_its_neighbours_usable
+        each_member_is_visible_to_all_when_its_completion_is_called
+        commits_of_all_types_are_told_in_one_order
+        lone_transaction_is_committed_at_once
+        slow_completion_does_not_hold_up_the_next_transaction
+        subscription_in_a_queue_takes_its_place_between_two_members
+    }
 }
