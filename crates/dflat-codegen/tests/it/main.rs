@@ -6,4 +6,5 @@ mod compiled;
 mod errors;
 mod golden;
 mod layout;
+mod robustness;
 mod roundtrip;
