@@ -4,6 +4,7 @@
 //!   backend can miss one.
 //! - [`model`] is the oracle: a vector of plain structs, which knows nothing of plans, payloads or
 //!   SQL.
+//! - [`history`] records concurrent transactions and checks that some order explains them.
 //! - [`workload`] does random things to a workspace and to the model, and compares the two.
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +16,7 @@
 pub mod conformance;
 pub mod fault;
 pub mod fixture;
+pub mod history;
 pub mod lower;
 pub mod model;
 pub mod random;

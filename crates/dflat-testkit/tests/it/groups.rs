@@ -1,11 +1,15 @@
 //! What becomes of the members of a group when the backend fails under them.
 
+use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
+use dflat::codegen::Encoder;
 use dflat::{ErrorKind, FetchedResult, Result, TransactionContext, TransactionHandle, Workspace};
 use dflat_engine::engine::EngineOptions;
+use dflat_engine::object::Writer;
 use dflat_engine::storage::{Backend, MemoryBackend};
+use dflat_engine::transaction::{Change, Transaction};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::schema::{
@@ -375,10 +379,23 @@ fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
     script.on_drop(dropped);
     let engine = dflat_engine::engine::Engine::new(backend, EngineOptions::default());
     let (end, ended) = mpsc::channel();
-    for _ in 0..100 {
+    for n in 0..100 {
         let end = end.clone();
         let completion = Box::new(move |outcome: Result<()>| end.send(outcome).unwrap());
-        engine.perform(vec![Item::TABLE], Box::new(|_| Ok(())), completion);
+        let insert = Box::new(move |transaction: &Rc<Transaction>| {
+            let id = n.to_string();
+            let data = ItemData {
+                id,
+                ..ItemData::default()
+            };
+            let mut writer = Writer::new();
+            Encoder::encode_root(&mut writer, &data);
+            let payload = writer.finish()?;
+            transaction
+                .submit(&Item::TABLE, &Change::Create { payload })
+                .map(drop)
+        });
+        engine.perform(vec![Item::TABLE], insert, completion);
     }
     for _ in 0..100 {
         next(&ended).unwrap();

@@ -10,6 +10,7 @@ mod fault_free;
 mod fault_power;
 mod fixtures;
 mod groups;
+mod history;
 mod hostile;
 mod index_states;
 mod original;

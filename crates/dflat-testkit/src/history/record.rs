@@ -1,0 +1,371 @@
+//! Runs random transactions on several threads and records what they saw.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use dflat::{
+    ErrorKind, Result, SubscribedObject, Subscription, Table, TransactionContext, Workspace,
+};
+
+use super::{Delivery, Event, History, Reading, Register};
+use crate::fixture::next;
+use crate::random::Random;
+use crate::schema::{
+    Item, ItemChangeRequest, ItemData, Keyed, KeyedChangeRequest, KeyedData, Other,
+    OtherChangeRequest, OtherData,
+};
+
+const THREADS: u64 = 4;
+const ROUNDS: u64 = 60;
+
+/// Longer than a group waits for a handler.
+const SLOW: Duration = Duration::from_millis(4);
+
+const KINDS: usize = 3;
+const KEYS: usize = 3;
+
+/// Numbers moments, so that they can be compared across threads.
+#[derive(Clone, Default)]
+struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    fn now(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+}
+
+/// Runs the transactions of a seed in an empty workspace, and records them.
+pub fn record(workspace: &Workspace, seed: u64) -> History {
+    let clock = Clock::default();
+    fill(workspace);
+    let deliveries: Arc<Mutex<Vec<Delivery>>> = Arc::default();
+    let subscriptions = subscribe(workspace, &clock, &deliveries);
+    let events: Mutex<Vec<Event>> = Mutex::default();
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (clock, events) = (&clock, &events);
+            scope.spawn(move || {
+                let random = Random::new(seed * THREADS + thread);
+                let done = run(workspace, clock, random, thread);
+                events.lock().unwrap().extend(done);
+            });
+        }
+    });
+    let last = workspace
+        .perform_changes(tables(0..KINDS), |tx| {
+            registers().map(|at| read(tx, at)).collect()
+        })
+        .wait()
+        .unwrap();
+    for subscription in &subscriptions {
+        subscription.cancel();
+    }
+    let deliveries = std::mem::take(&mut *deliveries.lock().unwrap());
+    let events = events.into_inner().unwrap();
+    History {
+        events,
+        deliveries,
+        last,
+    }
+}
+
+/// A thread's transactions: up to four are under way at a time.
+fn run(workspace: &Workspace, clock: &Clock, mut random: Random, thread: u64) -> Vec<Event> {
+    let mut pending: Vec<Receiver<Event>> = Vec::new();
+    let mut done = Vec::new();
+    for round in 0..ROUNDS {
+        let id = 1 + thread * ROUNDS + round;
+        if random.one_in(6) {
+            done.push(look(workspace, clock, &mut random, id));
+            continue;
+        }
+        pending.push(start(workspace, clock, &mut random, id));
+        if pending.len() > random.below(4) {
+            done.extend(pending.drain(..).map(|event| next(&event)));
+        }
+    }
+    done.extend(pending.into_iter().map(|event| next(&event)));
+    done
+}
+
+/// What a transaction is to do.
+struct Work {
+    id: u64,
+    steps: Vec<(Register, bool)>,
+    ending: usize,
+}
+
+/// Performs a random transaction; its event comes with its completion.
+fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Receiver<Event> {
+    let mut kinds: Vec<usize> = (0..=random.below(KINDS))
+        .map(|_| random.below(KINDS))
+        .collect();
+    let steps = (0..=random.below(4)).map(|_| {
+        let register = Register {
+            kind: *random.pick(&kinds),
+            key: random.below(KEYS),
+        };
+        (register, random.one_in(2))
+    });
+    let work = Work {
+        id,
+        steps: steps.collect(),
+        ending: random.below(8),
+    };
+    // A type may be named twice.
+    kinds.rotate_left(1);
+    let (tell, told) = mpsc::channel();
+    let seen: Arc<Mutex<Event>> = Arc::default();
+    let sees = Arc::clone(&seen);
+    let clock = clock.clone();
+    let caller = thread::current().id();
+    let called = clock.now();
+    let handler = move |tx: &TransactionContext| work.run(tx, &mut sees.lock().unwrap());
+    workspace
+        .perform_changes(tables(kinds), handler)
+        .on_completion(move |outcome| {
+            let mut event = std::mem::take(&mut *seen.lock().unwrap());
+            (event.id, event.called, event.told) = (id, called, clock.now());
+            event.committed = outcome.is_ok();
+            event.ordered = thread::current().id() != caller;
+            let _ = tell.send(event);
+        });
+    told
+}
+
+impl Work {
+    fn run(&self, tx: &TransactionContext, event: &mut Event) -> Result<()> {
+        let mut changed = HashSet::new();
+        for (register, write) in &self.steps {
+            let reading = read(tx, *register)?;
+            if changed.contains(register) {
+                // What is read of one's own is what one has written.
+                assert_eq!(reading.list.last(), Some(&self.id));
+                continue;
+            }
+            event.reads.push(reading.clone());
+            if *write {
+                append(tx, &reading, self.id)?;
+                changed.insert(*register);
+                event.appends.push(*register);
+            }
+        }
+        match (self.ending, self.steps.first()) {
+            (0, _) => Err(dflat::Error::user(std::fmt::Error)),
+            (1, _) => {
+                tx.abort();
+                Ok(())
+            }
+            (3, _) if self.id.is_multiple_of(4) => {
+                // A handler that keeps its group waiting, and is written again if it has written.
+                thread::park_timeout(SLOW);
+                Ok(())
+            }
+            (2, Some((register, _))) => {
+                // A conflict leaves the transaction usable.
+                let kind = create(tx, *register).unwrap_err().kind();
+                assert_eq!(kind, ErrorKind::AlreadyExists);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads everything in a snapshot, or in a transaction's order but outside of one.
+fn look(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Event {
+    let called = clock.now();
+    let snapshot = workspace.snapshot().unwrap();
+    let mut registers: Vec<Register> = registers().collect();
+    registers.rotate_left(random.below(KINDS * KEYS));
+    let reads = registers.into_iter().map(|register| {
+        let text = match register.kind {
+            0 => text_of(snapshot.get::<Item>(&name(register)).unwrap()),
+            1 => text_of(snapshot.get::<Other>(number(register)).unwrap()),
+            _ => text_of(snapshot.get::<Keyed>(keyed(register)).unwrap()),
+        };
+        reading(register, &text)
+    });
+    Event {
+        id,
+        called,
+        reads: reads.collect(),
+        told: clock.now(),
+        committed: true,
+        ..Event::default()
+    }
+}
+
+fn registers() -> impl Iterator<Item = Register> {
+    (0..KINDS).flat_map(|kind| (0..KEYS).map(move |key| Register { kind, key }))
+}
+
+fn tables(kinds: impl IntoIterator<Item = usize>) -> Vec<Table> {
+    let all = [Item::TABLE, Other::TABLE, Keyed::TABLE];
+    kinds.into_iter().map(|kind| all[kind].clone()).collect()
+}
+
+fn name(register: Register) -> String {
+    register.key.to_string()
+}
+
+fn number(register: Register) -> i32 {
+    i32::try_from(register.key).unwrap()
+}
+
+fn keyed(register: Register) -> (&'static str, u64, bool) {
+    ("zone", register.key as u64, false)
+}
+
+/// An object that holds a list, as text.
+trait Holder {
+    fn text(&self) -> Option<&str>;
+}
+
+impl Holder for Item {
+    fn text(&self) -> Option<&str> {
+        self.name()
+    }
+}
+
+impl Holder for Other {
+    fn text(&self) -> Option<&str> {
+        self.note()
+    }
+}
+
+impl Holder for Keyed {
+    fn text(&self) -> Option<&str> {
+        Self::text(self)
+    }
+}
+
+fn text_of(holder: Option<impl Holder>) -> String {
+    holder.unwrap().text().unwrap_or_default().to_owned()
+}
+
+fn reading(register: Register, text: &str) -> Reading {
+    let numbers = text.split_whitespace();
+    let list = numbers.map(|number| number.parse().unwrap()).collect();
+    Reading { register, list }
+}
+
+fn read(tx: &TransactionContext, register: Register) -> Result<Reading> {
+    let text = match register.kind {
+        0 => text_of(tx.get::<Item>(&name(register))?),
+        1 => text_of(tx.get::<Other>(number(register))?),
+        _ => text_of(tx.get::<Keyed>(keyed(register))?),
+    };
+    Ok(reading(register, &text))
+}
+
+fn append(tx: &TransactionContext, reading: &Reading, id: u64) -> Result<()> {
+    let mut numbers: Vec<String> = reading.list.iter().map(u64::to_string).collect();
+    numbers.push(id.to_string());
+    let text = Some(numbers.join(" "));
+    let register = reading.register;
+    match register.kind {
+        0 => {
+            let object = tx.get::<Item>(&name(register))?.unwrap();
+            let mut change = ItemChangeRequest::change(tx, &object)?.unwrap();
+            change.name = text;
+            tx.submit(change).map(drop)
+        }
+        1 => {
+            let object = tx.get::<Other>(number(register))?.unwrap();
+            let mut change = OtherChangeRequest::change(tx, &object)?.unwrap();
+            change.note = text;
+            tx.submit(change).map(drop)
+        }
+        _ => {
+            let object = tx.get::<Keyed>(keyed(register))?.unwrap();
+            let mut change = KeyedChangeRequest::change(tx, &object)?.unwrap();
+            change.text = text;
+            tx.submit(change).map(drop)
+        }
+    }
+}
+
+fn create(tx: &TransactionContext, register: Register) -> Result<()> {
+    match register.kind {
+        0 => {
+            let id = name(register);
+            let data = ItemData {
+                id,
+                ..ItemData::default()
+            };
+            tx.submit(ItemChangeRequest::creation(data)).map(drop)
+        }
+        1 => {
+            let (id, note) = (number(register), None);
+            tx.submit(OtherChangeRequest::creation(OtherData { id, note }))
+                .map(drop)
+        }
+        _ => {
+            let (zone, number, open) = keyed(register);
+            let (zone, text) = (zone.to_owned(), None);
+            let data = KeyedData {
+                zone,
+                number,
+                open,
+                text,
+            };
+            tx.submit(KeyedChangeRequest::creation(data)).map(drop)
+        }
+    }
+}
+
+fn fill(workspace: &Workspace) {
+    let filled = workspace.perform_changes(tables(0..KINDS), |tx| {
+        registers().try_for_each(|register| create(tx, register))
+    });
+    filled.wait().unwrap();
+}
+
+/// Subscribes to every register.
+fn subscribe(
+    workspace: &Workspace,
+    clock: &Clock,
+    deliveries: &Arc<Mutex<Vec<Delivery>>>,
+) -> Vec<Subscription> {
+    let subscriptions = registers().map(|register| {
+        let (clock, deliveries) = (clock.clone(), Arc::clone(deliveries));
+        let tell = move |text: Option<&str>| {
+            let reading = reading(register, text.unwrap_or_default());
+            let mut deliveries = deliveries.lock().unwrap();
+            let moment = clock.now();
+            deliveries.push(Delivery { moment, reading });
+        };
+        match register.kind {
+            0 => observe(workspace, workspace.get::<Item>(&name(register)), tell),
+            1 => observe(workspace, workspace.get::<Other>(number(register)), tell),
+            _ => observe(workspace, workspace.get::<Keyed>(keyed(register)), tell),
+        }
+    });
+    let subscriptions = subscriptions.collect();
+    // A subscription takes its turn: it is there when an empty transaction behind it has ended.
+    let turn = workspace.perform_changes(tables(0..KINDS), |_| Ok(()));
+    turn.wait().unwrap();
+    subscriptions
+}
+
+fn observe<T: dflat::Object + Holder>(
+    workspace: &Workspace,
+    found: Result<Option<T>>,
+    tell: impl Fn(Option<&str>) + Send + 'static,
+) -> Subscription
+where
+    for<'a> &'a T: dflat::Observable<Delivery = SubscribedObject<T>>,
+{
+    let object = found.unwrap().unwrap();
+    let told = move |event: SubscribedObject<T>| {
+        if let SubscribedObject::Updated(object) = event {
+            tell(object.text());
+        }
+    };
+    workspace.subscribe(&object, told).unwrap()
+}
