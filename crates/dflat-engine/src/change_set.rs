@@ -1,7 +1,5 @@
 //! What a committed transaction changed.
 
-use std::collections::BTreeMap;
-
 use dflat_model::{CommitSeq, RowId, Table};
 
 use crate::object::Object;
@@ -21,8 +19,8 @@ pub struct ChangeSet {
 pub struct TableChanges {
     /// The table.
     pub table: Table,
-    /// The rows changed, by row id.
-    pub rows: BTreeMap<RowId, RowChange>,
+    /// The rows changed, each once, by ascending row id.
+    pub rows: Vec<(RowId, RowChange)>,
 }
 
 /// The change to one row; never absent both before and after.

@@ -63,6 +63,22 @@ pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'
     terminal(place, field)
 }
 
+/// Whether a field has the same value in two payloads.
+///
+/// # Errors
+/// As [`field_value`].
+#[inline]
+pub fn same_value(a: &[u8], b: &[u8], field: &Field) -> Result<bool, Malformed> {
+    if let ([Step::Field(voffset)], FieldKind::Text) = (field.steps.as_ref(), field.kind) {
+        // Strings that stand in the root, as most keys do, need not be decoded to be compared.
+        let (a, b) = (TableView::root(a)?, TableView::root(b)?);
+        if let (Some(a), Some(b)) = (a.text_bytes(*voffset)?, b.text_bytes(*voffset)?) {
+            return Ok(a == b);
+        }
+    }
+    Ok(field_value(a, field)? == field_value(b, field)?)
+}
+
 /// Reads the value that the last step leads to.
 #[inline]
 fn terminal<'a>(place: Place<'a>, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {

@@ -16,7 +16,7 @@ mod verify;
 mod writer;
 
 pub use compare::equal;
-pub use field_value::field_value;
+pub use field_value::{field_value, same_value};
 pub use handle::{Object, ObjectBatch, Origin};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;

@@ -227,21 +227,20 @@ impl<'a> TableView<'a> {
     /// If the bytes are malformed.
     #[inline]
     pub fn union(&self, voffset: u16) -> Read<Option<UnionView<'a>>> {
+        // The value first: where there is none, nobody verified the type code.
+        let Some(position) = self.field(voffset) else {
+            return Ok(None);
+        };
         let code = self.scalar::<u8>(voffset - 2)?.unwrap_or(0);
         if code == 0 {
             return Ok(None);
         }
-        match self.field(voffset) {
-            None => Ok(None),
-            Some(position) => {
-                let position = follow(self.buffer, position)?;
-                Ok(Some(UnionView {
-                    code,
-                    buffer: self.buffer,
-                    position,
-                }))
-            }
-        }
+        let position = follow(self.buffer, position)?;
+        Ok(Some(UnionView {
+            code,
+            buffer: self.buffer,
+            position,
+        }))
     }
 
     /// Position of the table in its buffer: tells two views on one table.

@@ -67,7 +67,7 @@ impl LiveResult {
 
     /// Whether a changed row was in the result or may be in it now.
     fn concerns(&self, changes: &TableChanges) -> bool {
-        let entered = changes.rows.values().any(|row| {
+        let entered = changes.rows.iter().any(|(_, row)| {
             row.after
                 .as_ref()
                 .is_some_and(|object| self.matches(object))
@@ -92,7 +92,10 @@ impl LiveResult {
             .objects
             .iter()
             .filter(|object| !is_changed(changes, object.row_id()));
-        let entered = changes.rows.values().filter_map(|row| row.after.as_ref());
+        let entered = changes
+            .rows
+            .iter()
+            .filter_map(|(_, row)| row.after.as_ref());
         let mut entered: Vec<&Object> = entered.filter(|object| self.matches(object)).collect();
         entered.sort_by(|a, b| self.compare(a, b));
         let mut merged = Vec::with_capacity(self.objects.len() + entered.len());
@@ -115,7 +118,10 @@ impl LiveResult {
 }
 
 fn is_changed(changes: &TableChanges, row_id: RowId) -> bool {
-    changes.rows.contains_key(&row_id)
+    changes
+        .rows
+        .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
+        .is_ok()
 }
 
 /// Whether two results show the same objects with the same values in the same order.

@@ -6,7 +6,7 @@ use dflat_model::{Field, Table, ValueRef};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::field_value;
+use crate::object::{field_value, same_value};
 use crate::storage::{IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction};
 
 /// Parts of a key that need no allocation.
@@ -57,7 +57,8 @@ pub(super) fn changed_key<'a>(
 ) -> Result<Option<KeyParts<'a>>> {
     let mut changed = false;
     for field in table.primary_key.iter() {
-        changed = changed || read(table, before, field)? != read(table, after, field)?;
+        let same = same_value(before, after, field).map_err(|_| unreadable(table, field))?;
+        changed = changed || !same;
     }
     changed.then(|| KeyParts::read(table, after)).transpose()
 }
@@ -91,13 +92,15 @@ fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
 }
 
 fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
-    field_value(payload, field).map_err(|_| {
-        let message = format!(
-            "cannot read {field} of {}: its bytes are damaged",
-            table.type_name
-        );
-        Error::new(ErrorKind::Corrupt, message)
-    })
+    field_value(payload, field).map_err(|_| unreadable(table, field))
+}
+
+fn unreadable(table: &Table, field: &Field) -> Error {
+    let message = format!(
+        "cannot read {field} of {}: its bytes are damaged",
+        table.type_name
+    );
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Creates what is missing of a table's storage and fills its indexes, so that each write maintains

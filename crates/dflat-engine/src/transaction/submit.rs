@@ -59,41 +59,11 @@ impl Transaction {
     }
 
     fn update(&self, table: &Table, base: &Object, payload: &[u8]) -> Result<Outcome> {
-        let row_id = base.row_id();
-        let latest = match self.changed(table, row_id)? {
-            None => base.clone(),
-            Some(Some(latest)) => latest,
-            Some(None) => {
-                let message = format!(
-                    "cannot update {}: the object with row id {row_id} was deleted",
-                    table.type_name
-                );
-                return Err(Error::new(ErrorKind::NotFound, message));
-            }
-        };
-        if equal(&table.types, latest.payload(), payload) {
-            return Ok(Outcome::Identity(latest));
+        // Values that are the stored ones write nothing, and begin nothing.
+        if !self.is_writing() && equal(&table.types, base.payload(), payload) {
+            return Ok(Outcome::Identity(base.clone()));
         }
-        let before = latest.payload();
-        let key = changed_key(table, before, payload)?;
-        let mut entries = index_entries(table, payload)?;
-        let old_entries = index_entries(table, before)?;
-        let mut old = old_entries.iter();
-        entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
-        let key = key.as_ref().map(KeyParts::as_slice);
-        let row = RowWrite {
-            key,
-            payload,
-            entries: &entries,
-        };
-        self.write(table, |grip| {
-            let written = grip.writer.update(table, row_id, &row);
-            written.map_err(|error| refused("update", table, payload, error))?;
-            let object = Object::from_verified(row_id, Origin::default(), payload);
-            grip.changes
-                .note(table, row_id, Some(latest.clone()), Some(object.clone()));
-            Ok(Outcome::Updated(object))
-        })
+        self.write(table, |grip| replace(table, base, payload, grip))
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
@@ -156,6 +126,49 @@ impl Transaction {
 /// Whether a transaction is over after this error.
 fn loses(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
+}
+
+/// Replaces the values of an object that was looked up, unless they are the same.
+fn replace(
+    table: &Table,
+    base: &Object,
+    payload: &[u8],
+    grip: &mut PenGrip<'_>,
+) -> Result<Outcome> {
+    let row_id = base.row_id();
+    let latest = match grip.changes.latest(table, row_id) {
+        None => base,
+        Some(Some(latest)) => latest,
+        Some(None) => {
+            let message = format!(
+                "cannot update {}: the object with row id {row_id} was deleted",
+                table.type_name
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+    };
+    let latest = latest.clone();
+    let before = latest.payload();
+    if equal(&table.types, before, payload) {
+        return Ok(Outcome::Identity(latest));
+    }
+    let key = changed_key(table, before, payload)?;
+    let mut entries = index_entries(table, payload)?;
+    let old_entries = index_entries(table, before)?;
+    let mut old = old_entries.iter();
+    entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
+    let key = key.as_ref().map(KeyParts::as_slice);
+    let row = RowWrite {
+        key,
+        payload,
+        entries: &entries,
+    };
+    let written = grip.writer.update(table, row_id, &row);
+    written.map_err(|error| refused("update", table, payload, error))?;
+    let object = Object::from_verified(row_id, Origin::default(), payload);
+    grip.changes
+        .note(table, row_id, Some(latest), Some(object.clone()));
+    Ok(Outcome::Updated(object))
 }
 
 fn named(operation: &str, table: &Table, error: Error) -> Error {

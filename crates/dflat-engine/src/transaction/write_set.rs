@@ -1,6 +1,6 @@
 //! What a transaction has changed so far.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
@@ -13,12 +13,13 @@ pub(super) struct WriteSet {
     tables: Vec<ChangedTable>,
 }
 
+/// The changes to one table: a list in the order they were made. Most transactions change rows in
+/// ascending order, which keeps the list sorted; the first that does not makes an index of it.
 struct ChangedTable {
     table: Table,
-    rows: BTreeMap<RowId, RowChange>,
-    /// The largest row id in `rows` so far: most transactions change rows in ascending order, and
-    /// need not search for what they have not changed.
-    largest: RowId,
+    rows: Vec<(RowId, RowChange)>,
+    /// Positions in `rows`, once they are not in ascending order.
+    positions: Option<HashMap<RowId, usize>>,
 }
 
 impl WriteSet {
@@ -26,13 +27,8 @@ impl WriteSet {
     /// deleted it.
     pub(super) fn latest(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
         let changed = self.tables.iter().find(|changed| changed.is_of(table))?;
-        if row_id > changed.largest {
-            return None;
-        }
-        changed
-            .rows
-            .get(&row_id)
-            .map(|change| change.after.as_ref())
+        let (_, change) = changed.rows.get(changed.position(row_id)?)?;
+        Some(change.after.as_ref())
     }
 
     /// Notes a change. The state before is that of the first change of the row.
@@ -45,27 +41,16 @@ impl WriteSet {
     ) {
         let position = self.tables.iter().position(|changed| changed.is_of(table));
         let position = position.unwrap_or_else(|| {
-            let (table, rows, largest) = (table.clone(), BTreeMap::new(), row_id);
+            let (table, rows, positions) = (table.clone(), Vec::new(), None);
             self.tables.push(ChangedTable {
                 table,
                 rows,
-                largest,
+                positions,
             });
             self.tables.len() - 1
         });
-        let Some(changed) = self.tables.get_mut(position) else {
-            return;
-        };
-        changed.largest = changed.largest.max(row_id);
-        let new = RowChange {
-            before,
-            after: None,
-        };
-        let change = changed.rows.entry(row_id).or_insert(new);
-        change.after = after;
-        if change.before.is_none() && change.after.is_none() {
-            // Inserted and deleted: nobody will ever have seen it.
-            changed.rows.remove(&row_id);
+        if let Some(changed) = self.tables.get_mut(position) {
+            changed.note(row_id, RowChange { before, after });
         }
     }
 
@@ -74,28 +59,28 @@ impl WriteSet {
         self.tables.iter().map(|changed| &changed.table)
     }
 
-    /// The rows changed, by table.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &BTreeMap<RowId, RowChange>)> {
+    /// The rows changed, by table, in the order of their first change.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &[(RowId, RowChange)])> {
         self.tables
             .iter()
-            .map(|changed| (&changed.table, &changed.rows))
+            .map(|changed| (&changed.table, changed.rows.as_slice()))
     }
 
     /// Whether nothing changed in the end.
     pub(super) fn is_empty(&self) -> bool {
-        self.tables.iter().all(|changed| changed.rows.is_empty())
+        self.tables
+            .iter()
+            .flat_map(|changed| &changed.rows)
+            .all(is_undone)
     }
 
     /// The change set of the commit.
     pub(super) fn into_change_set(self, seq: CommitSeq) -> ChangeSet {
-        let changed = self
-            .tables
-            .into_iter()
-            .filter(|changed| !changed.rows.is_empty());
-        let tables = changed
-            .map(|ChangedTable { table, rows, .. }| TableChanges { table, rows })
-            .collect();
-        ChangeSet { seq, tables }
+        let tables = self.tables.into_iter().map(ChangedTable::into_changes);
+        ChangeSet {
+            seq,
+            tables: tables.filter(|changes| !changes.rows.is_empty()).collect(),
+        }
     }
 }
 
@@ -103,4 +88,53 @@ impl ChangedTable {
     fn is_of(&self, table: &Table) -> bool {
         self.table.is_same(table) || self.table.name == table.name
     }
+
+    /// Where the change of a row stands.
+    fn position(&self, row_id: RowId) -> Option<usize> {
+        match &self.positions {
+            Some(positions) => positions.get(&row_id).copied(),
+            None if self.rows.last().is_none_or(|(last, _)| *last < row_id) => None,
+            None => self
+                .rows
+                .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
+                .ok(),
+        }
+    }
+
+    fn note(&mut self, row_id: RowId, change: RowChange) {
+        let known = self
+            .position(row_id)
+            .and_then(|position| self.rows.get_mut(position));
+        if let Some((_, known)) = known {
+            known.after = change.after;
+            return;
+        }
+        let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
+        if !ascending && self.positions.is_none() {
+            let ids = self.rows.iter().map(|(row_id, _)| *row_id);
+            self.positions = Some(ids.enumerate().map(|(at, row_id)| (row_id, at)).collect());
+        }
+        if let Some(positions) = &mut self.positions {
+            positions.insert(row_id, self.rows.len());
+        }
+        self.rows.push((row_id, change));
+    }
+
+    fn into_changes(self) -> TableChanges {
+        let Self {
+            table,
+            mut rows,
+            positions,
+        } = self;
+        rows.retain(|row| !is_undone(row));
+        if positions.is_some() {
+            rows.sort_unstable_by_key(|(row_id, _)| *row_id);
+        }
+        TableChanges { table, rows }
+    }
+}
+
+/// Whether a row was inserted and deleted: nobody will ever have seen it.
+fn is_undone((_, change): &(RowId, RowChange)) -> bool {
+    change.before.is_none() && change.after.is_none()
 }
