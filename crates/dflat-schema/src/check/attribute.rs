@@ -38,6 +38,8 @@ enum Takes {
     Nothing,
     Integer,
     Text,
+    /// Nothing, or a text that says why.
+    Reason,
     /// Anything: Dflat does not use it.
     Anything,
 }
@@ -51,7 +53,7 @@ const KNOWN: &[(&str, &[Place], Takes)] = &[
     ("unique", &[TableField, StructField], Takes::Nothing),
     ("v", &[Table], Takes::Text),
     ("id", &[TableField], Takes::Integer),
-    ("deprecated", &[TableField], Takes::Anything),
+    ("deprecated", &[TableField], Takes::Reason),
     ("required", &[TableField], Takes::Nothing),
     ("key", &[TableField, StructField], Takes::Nothing),
     ("hash", &[TableField], Takes::Text),
@@ -198,12 +200,18 @@ fn check_value(attribute: &Attribute, takes: Takes, sink: &mut Sink) {
     let name = &attribute.name.text;
     let kind = attribute.value.as_ref().map(|value| &value.kind);
     let (expected, help) = match (takes, kind) {
-        (_, Some(ValueKind::Invalid)) | (Takes::Anything, _) | (Takes::Nothing, None) => return,
-        (Takes::Integer, Some(ValueKind::Integer(_))) | (Takes::Text, Some(ValueKind::Text(_))) => {
-            return;
-        }
+        (_, Some(ValueKind::Invalid))
+        | (Takes::Anything, _)
+        | (Takes::Nothing | Takes::Reason, None)
+        | (Takes::Integer, Some(ValueKind::Integer(_)))
+        | (Takes::Text | Takes::Reason, Some(ValueKind::Text(_))) => return,
         (Takes::Integer, Some(ValueKind::Text(text))) if text.parse::<i128>().is_ok() => return,
         (Takes::Nothing, _) => ("no value", format!("write `{name}` alone")),
+        // `deprecated: false` would say the opposite of what it does.
+        (Takes::Reason, _) => (
+            "no value, or a text that says why",
+            format!("write `{name}` alone, or remove it"),
+        ),
         (Takes::Integer, _) => ("an integer", format!("write `{name}: 4`, with your number")),
         (Takes::Text, _) => (
             "a string",

@@ -166,10 +166,9 @@ fn check_hash(draft: &Draft<'_>, field: &FieldDecl, ty: FieldType, sink: &mut Si
     let Some(algorithm) = attribute::find(&field.attributes, "hash") else {
         return;
     };
-    let bits = match ty {
-        FieldType::Single(Element::Scalar(scalar))
-            if !scalar.is_float() && scalar.size_bytes() > 1 =>
-        {
+    // Of a vector, each element is a hash.
+    let bits = match ty.element() {
+        Element::Scalar(scalar) if !scalar.is_float() && scalar.size_bytes() > 1 => {
             scalar.size_bytes() * 8
         }
         _ => {
