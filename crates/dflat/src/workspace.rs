@@ -180,8 +180,8 @@ impl Workspace {
     /// # Concurrency
     /// Transactions that share a type run one after the other, in the order of the calls. Others
     /// run at the same time until they make their first change. The handler runs on a thread of the
-    /// workspace. After the commit, on that thread and in this order: callbacks of subscribed
-    /// objects, callbacks of subscribed results, the completion of the handle.
+    /// workspace. After the commit, on a thread of the workspace and in this order: callbacks of
+    /// subscribed objects, callbacks of subscribed results, the completion of the handle.
     ///
     /// # Errors
     /// The call itself does not fail; see [`TransactionHandle::wait`].
@@ -360,6 +360,16 @@ impl Workspace {
     /// ```
     pub fn stream<O: Observable>(&self, observable: O) -> Result<Deliveries<O::Delivery>> {
         Deliveries::new(observable, self.engine())
+    }
+
+    /// Waits until the work queued so far is done: transactions and subscriptions, and the
+    /// callbacks and completions that follow from them.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    pub fn settle(&self) -> Result<()> {
+        self.engine().settle()
     }
 
     /// Finishes the transactions queued so far and gives every resource back. What is called

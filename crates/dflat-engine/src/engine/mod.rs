@@ -5,7 +5,7 @@ mod subscribe;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use dflat_model::Table;
 
@@ -130,6 +130,27 @@ impl Engine {
             transaction.enter(|transaction| handler(transaction))
         });
         transaction.finish(handled.and_then(|outcome| outcome), completion);
+    }
+
+    /// Waits until the work queued so far is done: transactions, registrations, and all that is
+    /// delivered because of them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
+    /// shutdown.
+    pub fn settle(&self) -> Result<()> {
+        callback::forbid_blocking("settle")?;
+        let (done, settled) = mpsc::channel();
+        let groups = self.inner.groups.clone();
+        let job = Box::new(move || {
+            groups.flush_all();
+            let _ = done.send(());
+        });
+        let queued = self.inner.scheduler.enqueue_last(job);
+        queued.map_err(|error| error.context("cannot settle"))?;
+        // The job is run, or dropped with its end of the channel.
+        let _ = settled.recv();
+        Ok(())
     }
 
     /// Finishes the transactions queued so far, then gives every resource back. Everything called

@@ -103,7 +103,20 @@ impl Scheduler {
         };
         tables.sort_unstable();
         tables.dedup();
-        let mut state = self.shared.lock();
+        self.queue(self.shared.lock(), tables, job)
+    }
+
+    /// Queues a job that runs when all jobs queued so far have ended.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub fn enqueue_last(&self, job: Job) -> Result<()> {
+        let state = self.shared.lock();
+        let tables = state.queues.keys().cloned().collect();
+        self.queue(state, tables, job)
+    }
+
+    fn queue(&self, mut state: MutexGuard<'_, State>, tables: Vec<String>, job: Job) -> Result<()> {
         if state.closed {
             return Err(Error::new(
                 ErrorKind::ShutDown,

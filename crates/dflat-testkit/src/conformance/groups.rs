@@ -275,3 +275,32 @@ pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
     assert_eq!((next(&told), next(&told)), (1, 2));
     subscription.unwrap().cancel();
 }
+
+pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
+    let w = open();
+    (*w).settle().unwrap();
+    let (tell, told) = mpsc::channel();
+    let held = hold(&w);
+    for n in 0..20 {
+        let tell = tell.clone();
+        w.perform_changes([Item::TABLE], move |tx| insert(tx, &n.to_string(), n))
+            .on_completion(move |outcome: Result<()>| tell.send(outcome.is_ok()).unwrap());
+        w.perform_changes([Other::TABLE], move |tx| {
+            tx.submit(OtherChangeRequest::creation(other(n)))
+        })
+        .detach();
+    }
+    drop(held);
+    (*w).settle().unwrap();
+    assert_eq!(told.try_iter().filter(|done| *done).count(), 20);
+    assert_eq!(w.fetch::<Other>().all().unwrap().len(), 20);
+    w.shutdown().unwrap();
+    assert_eq!((*w).settle().unwrap_err().kind(), ErrorKind::ShutDown);
+}
+
+pub fn settling_inside_a_handler_would_deadlock(open: Open) {
+    let w = open();
+    let inside = (*w).clone();
+    let kind = w.perform([Item::TABLE], move |_| Ok(inside.settle().unwrap_err().kind()));
+    assert_eq!(kind, ErrorKind::WouldDeadlock);
+}

@@ -230,5 +230,7 @@ laws! { ($)
         lone_transaction_is_committed_at_once
         slow_completion_does_not_hold_up_the_next_transaction
         subscription_in_a_queue_takes_its_place_between_two_members
+        settling_waits_for_queued_work_and_what_follows_from_it
+        settling_inside_a_handler_would_deadlock
     }
 }

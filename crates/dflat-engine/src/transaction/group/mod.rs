@@ -238,6 +238,12 @@ impl Groups {
         self.shared.deliveries.wait();
     }
 
+    /// Commits what is finished and waits until it is delivered.
+    pub fn flush_all(&self) {
+        self.shared.commit_finished(&mut self.lock());
+        self.shared.deliveries.wait();
+    }
+
     /// The latest commit that is done.
     #[must_use]
     pub fn committed(&self) -> CommitSeq {
@@ -246,10 +252,7 @@ impl Groups {
 
     /// Commits and delivers what is finished, and ends the threads. All transactions have ended.
     pub fn close(&self) {
-        let mut open = self.lock();
-        self.shared.commit_finished(&mut open);
-        drop(open);
-        self.shared.deliveries.wait();
+        self.flush_all();
         self.shared.watchdog.stop(true);
         self.shared.deliveries.stop(true);
     }
