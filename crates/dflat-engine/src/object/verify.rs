@@ -44,6 +44,14 @@ fn within(buffer: &[u8], position: usize, size: usize) -> Result<(), Malformed> 
     }
 }
 
+/// Checks that a vector of unions without values has no type codes either.
+fn no_codes(table: TableView<'_>, voffset: u16) -> Result<(), Malformed> {
+    match table.vector(voffset - 2, 1)? {
+        Some(codes) if !codes.is_empty() => Err(Malformed),
+        _ => Ok(()),
+    }
+}
+
 struct Verifier<'t> {
     types: &'t [TypeDescriptor],
     budget: usize,
@@ -79,10 +87,10 @@ impl<'t> Verifier<'t> {
     #[inline]
     fn field(&mut self, field: &FieldLayout, table: TableView<'_>) -> Result<(), Malformed> {
         let Some(position) = table.field(field.voffset) else {
-            return if field.required {
-                Err(Malformed)
-            } else {
-                Ok(())
+            return match field.shape {
+                _ if field.required => Err(Malformed),
+                Shape::Vector(Element::Union(_)) => no_codes(table, field.voffset),
+                _ => Ok(()),
             };
         };
         let buffer = table.buffer();

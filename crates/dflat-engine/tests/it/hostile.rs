@@ -1,6 +1,6 @@
 //! Payloads that lie: verification never panics, hangs or lets a bad one pass.
 
-use dflat_engine::object::{TableView, Writer, field_value, verify};
+use dflat_engine::object::{TableView, Writer, equal, field_value, verify};
 use dflat_model::{FieldKind, Scalar, Step, Value};
 
 use crate::{field, table};
@@ -184,6 +184,50 @@ fn a_payload_that_contains_itself_is_refused() {
     let bytes = writer.finish().unwrap().to_vec();
     // The last slot is empty, which is an offset of 0: to itself.
     assert!(verify(&table.types, &bytes).is_err());
+}
+
+#[test]
+fn a_type_code_without_a_value_is_read_by_nobody() {
+    let table = table(SCHEMA);
+    let mut writer = Writer::new();
+    let root = writer.begin();
+    assert!(writer.begin_table(root));
+    let key = writer.slot(4);
+    writer.scalar(12, 1_u8);
+    writer.end_table();
+    writer.text(key, "key");
+    let mut bytes = writer.finish().unwrap().to_vec();
+    // The vtable says that the code stands far behind the payload.
+    let number = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let root = number(0) as usize;
+    let vtable = (root as i32 - number(root)) as usize;
+    bytes[vtable + 12..vtable + 14].fill(0xFF);
+    verify(&table.types, &bytes).unwrap();
+    let tag = field(
+        "choice",
+        &[Step::Field(14), Step::Tag],
+        FieldKind::Scalar(Scalar::U8),
+        Value::Int(0),
+    );
+    assert_eq!(field_value(&bytes, &tag).unwrap().to_value(), Value::Int(0));
+    assert!(equal(&table.types, &bytes, &[&bytes[..], &[0]].concat()));
+}
+
+#[test]
+fn type_codes_without_values_are_refused() {
+    let table = table(SCHEMA);
+    for (codes, sound) in [(&[1_u8, 2][..], false), (&[], true)] {
+        let mut writer = Writer::new();
+        let root = writer.begin();
+        assert!(writer.begin_table(root));
+        let key = writer.slot(4);
+        let slot = writer.slot(16);
+        writer.end_table();
+        writer.text(key, "key");
+        writer.scalars(slot, codes.iter().copied());
+        let bytes = writer.finish().unwrap();
+        assert_eq!(verify(&table.types, bytes).is_ok(), sound);
+    }
 }
 
 #[test]
