@@ -16,6 +16,7 @@
 pub mod conformance;
 pub mod fault;
 pub mod fixture;
+pub mod fuzz;
 pub mod history;
 pub mod lower;
 pub mod model;

@@ -9,6 +9,7 @@ mod fault_calls;
 mod fault_free;
 mod fault_power;
 mod fixtures;
+mod fuzz_smoke;
 mod groups;
 mod history;
 mod hostile;

@@ -1,0 +1,61 @@
+//! Fuzzers: ordinary functions of a seed, or of the bytes that a coverage-guided fuzzer makes.
+//!
+//! - [`predicate`] asks random questions and hunts wrong answers.
+//! - [`payload`] damages the bytes of objects.
+//! - [`file`] damages the bytes of files.
+//! - [`schema`] damages the text of schemas.
+//!
+//! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
+//! `DFLAT_FUZZ_SECONDS` makes them go on. The folder `fuzz` of the repository wraps the same
+//! functions for `cargo fuzz`.
+
+pub mod file;
+pub mod payload;
+pub mod predicate;
+pub mod schema;
+
+mod mutate;
+mod original;
+mod question;
+
+use std::time::{Duration, Instant};
+
+/// Runs the seeds of a corpus, one a line and `#` before a comment, then those from 1 to `count`,
+/// and more for as long as `DFLAT_FUZZ_SECONDS` says; `DFLAT_FUZZ_FIRST` is the first instead of 1.
+///
+/// # Panics
+/// With the seed, if one fails. Keep it in `src/fuzz/corpus`.
+pub fn run(name: &'static str, corpus: &str, count: u64, one: fn(u64)) {
+    for line in corpus.lines() {
+        let seed = line.split('#').next().unwrap_or_default().trim();
+        if !seed.is_empty() {
+            told(name, seed.parse().unwrap(), one);
+        }
+    }
+    let seconds = std::env::var("DFLAT_FUZZ_SECONDS").ok();
+    let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let first = std::env::var("DFLAT_FUZZ_FIRST").ok();
+    let first = first.and_then(|text| text.parse().ok()).unwrap_or(1);
+    for seed in first.. {
+        if seed >= first + count && Instant::now() >= end {
+            break;
+        }
+        told(name, seed, one);
+    }
+}
+
+/// Runs a seed, and tells which it was if it fails.
+fn told(name: &'static str, seed: u64, one: fn(u64)) {
+    struct Told(&'static str, u64);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                let Self(name, seed) = self;
+                eprintln!("seed {seed} failed: keep it in src/fuzz/corpus/{name}.txt");
+            }
+        }
+    }
+    let _told = Told(name, seed);
+    one(seed);
+}

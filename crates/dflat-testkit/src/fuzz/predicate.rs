@@ -1,0 +1,184 @@
+//! Random questions to random objects: the model, each backend, each state that an index can be in,
+//! and live queries that random commits went through must all give the same.
+
+use std::sync::{Arc, Mutex};
+
+use dflat::{ChangeRequest, FetchedResult, Object, Subscription};
+use rusqlite::Connection;
+
+use super::question::{key, question, sample};
+use crate::fixture::{Fixture, bounded};
+use crate::lower;
+use crate::model::{Model, Question, same};
+use crate::random::Random;
+use crate::schema::{Sample, SampleData};
+
+/// The seeds that failed once.
+pub const CORPUS: &str = include_str!("corpus/predicate.txt");
+
+/// How many commits a seed makes.
+const COMMITS: usize = 4;
+/// How many questions are asked after each, in each state.
+const QUESTIONS: usize = 12;
+
+/// What another program does to the indexes of a file.
+const STATES: [&str; 4] = [
+    "SELECT 'ready'",
+    "DELETE FROM {} WHERE rowid > (SELECT (MIN(rowid) + MAX(rowid)) / 2 FROM {})",
+    "DELETE FROM {}",
+    "DROP TABLE {}",
+];
+
+/// Runs a seed.
+pub fn run_seed(seed: u64) {
+    bounded(move || Run::new(seed).all());
+}
+
+struct Run {
+    random: Random,
+    model: Model,
+    memory: Fixture,
+    file: Fixture,
+    live: Vec<Live>,
+}
+
+/// A query that is followed, and the latest result that was told.
+struct Live {
+    question: Question,
+    latest: Arc<Mutex<Option<FetchedResult<Sample>>>>,
+    _subscription: Subscription,
+}
+
+/// One change.
+#[derive(Clone)]
+enum Step {
+    Upsert(SampleData),
+    Delete(i32),
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            model: Model::default(),
+            memory: Fixture::memory(),
+            file: Fixture::sqlite(),
+            live: Vec::new(),
+        }
+    }
+
+    fn all(mut self) {
+        for _ in 0..COMMITS {
+            self.follow();
+            self.commit();
+            self.check_live();
+            // The next commit meets whichever state comes last.
+            for state in &STATES[..1 + self.random.below(STATES.len())] {
+                self.lose(state);
+                for _ in 0..QUESTIONS {
+                    let question = question(&mut self.random);
+                    self.ask(&question, state);
+                }
+            }
+        }
+        self.live.clear();
+        self.memory.shutdown().unwrap();
+        self.file.shutdown().unwrap();
+    }
+
+    fn ask(&self, question: &Question, state: &str) {
+        for workspace in [&self.memory, &self.file] {
+            let found = lower::fetch(workspace.fetch(), question).all().unwrap();
+            agree(&found, &self.model.ask(question), question, state);
+        }
+    }
+
+    fn follow(&mut self) {
+        for workspace in [&self.memory, &self.file] {
+            let question = question(&mut self.random);
+            let latest = Arc::new(Mutex::new(None));
+            let slot = Arc::clone(&latest);
+            let told = move |result: dflat::Result<FetchedResult<Sample>>| {
+                *slot.lock().unwrap() = Some(result.unwrap());
+            };
+            let query = lower::fetch(workspace.fetch(), &question);
+            let subscription = workspace.subscribe(query, told).unwrap();
+            self.live.push(Live {
+                question,
+                latest,
+                _subscription: subscription,
+            });
+        }
+    }
+
+    fn check_live(&self) {
+        self.memory.settle::<Sample>();
+        self.file.settle::<Sample>();
+        for live in &self.live {
+            let latest = live.latest.lock().unwrap().clone().unwrap();
+            let expected = self.model.ask(&live.question);
+            agree(&latest, &expected, &live.question, "live");
+        }
+    }
+
+    fn commit(&mut self) {
+        let random = &mut self.random;
+        let mut steps = Vec::new();
+        for _ in 0..1 + random.below(40) {
+            let id = key(random);
+            let step = if random.one_in(5) && self.model.get(id).is_some() {
+                self.model.delete(id).unwrap();
+                Step::Delete(id)
+            } else {
+                let mut data = sample(random);
+                if self.model.upsert(data.clone()).is_err() {
+                    data.code = None;
+                    self.model.upsert(data.clone()).unwrap();
+                }
+                Step::Upsert(data)
+            };
+            steps.push(step);
+        }
+        for workspace in [&self.memory, &self.file] {
+            let steps = steps.clone();
+            workspace.perform([Sample::TABLE], move |tx| {
+                for step in steps {
+                    let request = match step {
+                        Step::Upsert(data) => ChangeRequest::upsert(data),
+                        Step::Delete(id) => {
+                            let object = tx.get::<Sample>(id)?.unwrap();
+                            ChangeRequest::deletion(tx, &object)?.unwrap()
+                        }
+                    };
+                    tx.submit::<Sample>(request)?;
+                }
+                Ok(())
+            });
+        }
+    }
+
+    /// Damages most of the file's indexes.
+    fn lose(&mut self, change: &str) {
+        let sql = Connection::open(self.file.path().unwrap()).unwrap();
+        let query = "SELECT name FROM sqlite_schema WHERE type = 'table' \
+                     AND name LIKE 'sample!_!_%' ESCAPE '!' ORDER BY name";
+        let mut statement = sql.prepare(query).unwrap();
+        let names = statement.query_map([], |row| row.get(0)).unwrap();
+        let names: Vec<String> = names.map(Result::unwrap).collect();
+        for name in names {
+            if !self.random.one_in(4) {
+                sql.execute_batch(&change.replace("{}", &name)).unwrap();
+            }
+        }
+    }
+}
+
+fn agree(found: &[Sample], expected: &[&SampleData], question: &Question, state: &str) {
+    let ids: Vec<i32> = found.iter().map(Sample::id).collect();
+    let expected_ids: Vec<i32> = expected.iter().map(|data| data.id).collect();
+    assert_eq!(ids, expected_ids, "{state}: {question:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        let found = found.to_data();
+        assert!(same(&found, expected), "{found:?} is not {expected:?}");
+    }
+}
