@@ -1,6 +1,7 @@
 //! Fuzzers: ordinary functions of a seed, or of the bytes that a coverage-guided fuzzer makes.
 //!
 //! - [`predicate`] asks random questions and hunts wrong answers.
+//! - [`twin`] asks each question by fields with an index and by the same without.
 //! - [`payload`] damages the bytes of objects.
 //! - [`file`] damages the bytes of files.
 //! - [`schema`] damages the text of schemas.
@@ -13,6 +14,7 @@ pub mod file;
 pub mod payload;
 pub mod predicate;
 pub mod schema;
+pub mod twin;
 
 mod mutate;
 mod original;

@@ -22,7 +22,7 @@ const COMMITS: usize = 4;
 const QUESTIONS: usize = 12;
 
 /// What another program does to the indexes of a file.
-const STATES: [&str; 4] = [
+pub(super) const STATES: [&str; 4] = [
     "SELECT 'ready'",
     "DELETE FROM {} WHERE rowid > (SELECT (MIN(rowid) + MAX(rowid)) / 2 FROM {})",
     "DELETE FROM {}",
@@ -74,7 +74,7 @@ impl Run {
             self.check_live();
             // The next commit meets whichever state comes last.
             for state in &STATES[..1 + self.random.below(STATES.len())] {
-                self.lose(state);
+                lose(&self.file, "sample", state, &mut self.random);
                 for _ in 0..QUESTIONS {
                     let question = question(&mut self.random);
                     self.ask(&question, state);
@@ -156,19 +156,21 @@ impl Run {
             });
         }
     }
+}
 
-    /// Damages most of the file's indexes.
-    fn lose(&mut self, change: &str) {
-        let sql = Connection::open(self.file.path().unwrap()).unwrap();
-        let query = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-                     AND name LIKE 'sample!_!_%' ESCAPE '!' ORDER BY name";
-        let mut statement = sql.prepare(query).unwrap();
-        let names = statement.query_map([], |row| row.get(0)).unwrap();
-        let names: Vec<String> = names.map(Result::unwrap).collect();
-        for name in names {
-            if !self.random.one_in(4) {
-                sql.execute_batch(&change.replace("{}", &name)).unwrap();
-            }
+/// Does a change to most of the indexes of a table.
+pub(super) fn lose(file: &Fixture, table: &str, change: &str, random: &mut Random) {
+    let sql = Connection::open(file.path().unwrap()).unwrap();
+    let query = format!(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' \
+         AND name LIKE '{table}!_!_%' ESCAPE '!' ORDER BY name"
+    );
+    let mut statement = sql.prepare(&query).unwrap();
+    let names = statement.query_map([], |row| row.get(0)).unwrap();
+    let names: Vec<String> = names.map(Result::unwrap).collect();
+    for name in names {
+        if !random.one_in(4) {
+            sql.execute_batch(&change.replace("{}", &name)).unwrap();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A few seeds of each fuzzer.
 
-use dflat_testkit::fuzz::{file, payload, predicate, run, schema};
+use dflat_testkit::fuzz::{file, payload, predicate, run, schema, twin};
 
 #[test]
 fn every_way_to_answer_a_question_agrees() {
@@ -20,4 +20,9 @@ fn damaged_files_give_values_or_errors() {
 #[test]
 fn damaged_schemas_compile_or_are_refused_with_a_reason() {
     run("schema", schema::CORPUS, 20, schema::run_seed);
+}
+
+#[test]
+fn fields_with_an_index_answer_as_their_twins_without() {
+    run("twin", twin::CORPUS, 20, twin::run_seed);
 }
