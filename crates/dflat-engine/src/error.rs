@@ -1,6 +1,5 @@
 //! The one error type.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
-    user: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// What a caller can do about an [`Error`].
@@ -71,7 +69,6 @@ impl Error {
             kind,
             message: message.into(),
             source: None,
-            user: None,
         }))
     }
 
@@ -87,7 +84,6 @@ impl Error {
             kind,
             message: message.into(),
             source,
-            user: None,
         }))
     }
 
@@ -97,12 +93,11 @@ impl Error {
     #[must_use]
     pub fn user<E: StdError + Send + Sync + 'static>(error: E) -> Self {
         let message = error.to_string();
-        let user: Option<Box<dyn Any + Send + Sync>> = Some(Box::new(error));
+        let source: Option<Box<dyn StdError + Send + Sync>> = Some(Box::new(error));
         Self(Arc::new(Inner {
             kind: ErrorKind::User,
             message,
-            source: None,
-            user,
+            source,
         }))
     }
 
@@ -115,7 +110,12 @@ impl Error {
     /// The caller's own error, if [`Error::user`] made this one from an `E`.
     #[must_use]
     pub fn downcast_ref<E: StdError + Send + Sync + 'static>(&self) -> Option<&E> {
-        self.0.user.as_ref().and_then(|user| user.downcast_ref())
+        let user = self
+            .0
+            .source
+            .as_ref()
+            .filter(|_| self.kind() == ErrorKind::User)?;
+        user.downcast_ref()
     }
 
     /// The same error with more said before it, such as the operation that met it.
@@ -154,9 +154,11 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        let source: &(dyn StdError + 'static) = self.0.source.as_deref()?;
+        match self.kind() {
+            // The message is the user's error's own: what follows is what caused that.
+            ErrorKind::User => source.source(),
+            _ => Some(source),
+        }
     }
 }

@@ -52,6 +52,10 @@ impl Predicate {
                 left.push(right);
                 Self::And(left)
             }
+            (left, Self::And(mut right)) => {
+                right.insert(0, left);
+                Self::And(right)
+            }
             (left, right) => Self::And(vec![left, right]),
         }
     }
@@ -68,8 +72,31 @@ impl Predicate {
                 left.push(right);
                 Self::Or(left)
             }
+            (left, Self::Or(mut right)) => {
+                right.insert(0, left);
+                Self::Or(right)
+            }
             (left, right) => Self::Or(vec![left, right]),
         }
+    }
+
+    /// How deep conditions stand inside conditions: 1 for a comparison.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        // A stack of its own: the depth may be what a thread's stack can't hold.
+        let mut deepest = 0;
+        let mut open = vec![(self, 1)];
+        while let Some((predicate, depth)) = open.pop() {
+            deepest = deepest.max(depth);
+            match predicate {
+                Self::And(parts) | Self::Or(parts) => {
+                    open.extend(parts.iter().map(|part| (part, depth + 1)));
+                }
+                Self::Not(inner) => open.push((inner, depth + 1)),
+                Self::Constant(_) | Self::Compare { .. } | Self::In { .. } | Self::IsNull(_) => {}
+            }
+        }
+        deepest
     }
 
     /// The opposite; UNKNOWN stays UNKNOWN.

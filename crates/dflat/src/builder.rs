@@ -46,7 +46,10 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// The most connections that read at the same time, at least 1. Defaults to 64.
+    /// The most connections that read at the same time, at least 1. Defaults to 64. A held
+    /// [`Snapshot`](crate::Snapshot) is one, and so is a transaction that has read and not yet
+    /// changed anything. One more waits for the busy timeout and then fails with
+    /// [`Busy`](crate::ErrorKind::Busy).
     pub fn readers_max(mut self, readers: usize) -> Self {
         self.sqlite.readers_max = readers;
         self
@@ -72,6 +75,10 @@ impl WorkspaceBuilder {
 impl Workspace {
     /// Opens the database file at `path` with default options. Nothing is written, and no file is
     /// created, before the first change; a file that is created is private to its owner.
+    ///
+    /// Each call makes a workspace of its own. Two on one file, in one process or several, see each
+    /// other's commits when they fetch; a subscription is told of those of its own workspace only,
+    /// so share one workspace (it is cheap to clone) where results are watched.
     ///
     /// # Errors
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is something else.

@@ -4,11 +4,11 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
-use dflat_engine::fetch::Fetched;
+use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
 use dflat_engine::transaction::Transaction;
 use dflat_model::Query;
 
-use crate::{FetchedResult, Object, Order, Predicate, Result};
+use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
 
 /// A query for objects of type `T`, to be narrowed and then run.
 ///
@@ -45,6 +45,8 @@ use crate::{FetchedResult, Object, Order, Predicate, Result};
 pub struct Fetch<'w, T> {
     source: Source<'w>,
     query: Query,
+    /// A condition was too deep to be kept.
+    too_deep: bool,
     object: PhantomData<fn() -> T>,
 }
 
@@ -60,6 +62,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         Self {
             source,
             query: Query::default(),
+            too_deep: false,
             object: PhantomData,
         }
     }
@@ -78,7 +81,8 @@ impl<'w, T: Object> Fetch<'w, T> {
 
     /// Keeps the objects that meet a condition, beside those asked for before.
     pub fn filter(mut self, predicate: Predicate<T>) -> Self {
-        let predicate = predicate.into_data();
+        let (predicate, too_deep) = predicate.into_data();
+        self.too_deep |= too_deep;
         self.query.predicate = Some(match self.query.predicate.take() {
             None => predicate,
             Some(before) => before.and(predicate),
@@ -112,6 +116,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// it bounds an indexed field; else a scan of all objects. A limit stops a scan early if the
     /// order is that of the rows scanned.
     pub fn all(self) -> Result<FetchedResult<T>> {
+        self.check()?;
         let table = T::TABLE;
         let fetched = match self.source {
             Source::Workspace(engine) => engine.fetch(&table, &self.query),
@@ -133,7 +138,20 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # Errors
     /// As [`all`](Self::all).
     pub fn first(self) -> Result<Option<T>> {
-        Ok(self.limit(1).all()?.first().cloned())
+        let limit = self.query.limit.map_or(1, |limit| limit.min(1));
+        Ok(self.limit(limit).all()?.first().cloned())
+    }
+
+    /// Refuses a query with a condition that was too deep to be kept.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.too_deep {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot query {}: its condition is nested more than {PREDICATE_DEPTH_MAX} deep",
+            T::TABLE.type_name
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     /// The engine and the query, if it was started from a workspace.

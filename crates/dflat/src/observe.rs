@@ -89,11 +89,11 @@ impl<T: Object> Observable for Fetch<'_, T> {
         engine: &Engine,
         mut callback: Box<dyn FnMut(Result<FetchedResult<T>>) + Send>,
     ) -> Result<Subscription> {
+        self.check()?;
         let (source, query) = self.into_parts();
-        if source.is_none() {
+        if !source.is_some_and(|source| source.is_same(engine)) {
             let message = format!(
-                "cannot subscribe to a query of {} on a snapshot or in a transaction: start it from \
-                 the workspace",
+                "cannot subscribe to a query of {} that was not started from this workspace",
                 T::TABLE.type_name
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -110,7 +110,7 @@ impl<R> TransactionHandle<R> {
         take(&mut state)
     }
 
-    /// Calls `completion` with the outcome: on the transaction's thread, after its callbacks and
+    /// Calls `completion` with the outcome: on a thread of the workspace, after its callbacks and
     /// before those of the next transaction on its types; or on this thread, before this returns,
     /// if the transaction has ended already. Inside it, nothing may block on another transaction.
     pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {

@@ -316,9 +316,10 @@ impl Workspace {
     /// The subscription takes its turn like a transaction on the type: changes performed after this
     /// call are told, those performed before are part of what the subscriber has. The callback runs
     /// on a thread of the workspace, after the commit and before the transaction's completion, once
-    /// a commit that changed what it sees, in the order of the commits. It delays the type's next
-    /// transaction, so it should be short, and must not block on other transactions. A callback
-    /// that panics is not called again.
+    /// a commit that changed what it sees, in the order of the commits. Deliveries and completions
+    /// of all types come one after the other: a callback delays those of later transactions, not
+    /// the transactions themselves, so it should be short, and must not block on other
+    /// transactions. A callback that panics is not called again.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown;

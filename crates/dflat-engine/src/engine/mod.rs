@@ -3,6 +3,7 @@
 mod read;
 mod subscribe;
 
+use std::fmt;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -88,8 +89,14 @@ impl Engine {
         }
     }
 
+    /// Whether both are handles on one engine.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Queues a transaction over these tables and returns at once. `completion` is called exactly
-    /// once: on the transaction's thread when all is done, callbacks included; or on this thread,
+    /// once: on the committing thread when all is done, callbacks included; or on this thread,
     /// before this returns, if the transaction can't be queued.
     pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
         if tables.is_empty() {
@@ -171,6 +178,7 @@ impl Engine {
     /// As [`Engine::shutdown`], without waiting: `completion` is called on a thread of its own.
     pub fn shutdown_then(&self, options: CloseOptions, completion: Completion) {
         self.inner.closed.store(true, Ordering::Release);
+        self.inner.scheduler.refuse();
         let engine = self.clone();
         let completion = Arc::new(Mutex::new(Some(completion)));
         let complete = Arc::clone(&completion);
@@ -197,7 +205,7 @@ impl Engine {
         }
     }
 
-    fn refuse_if_closed(&self, operation: &str) -> Result<()> {
+    fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
         if self.inner.closed.load(Ordering::Acquire) {
             return Err(shut_down(operation));
         }
@@ -233,7 +241,7 @@ fn deliverer(
     )
 }
 
-fn shut_down(operation: &str) -> Error {
+fn shut_down(operation: fmt::Arguments<'_>) -> Error {
     let message = format!("cannot {operation}: the workspace is shut down");
     Error::new(ErrorKind::ShutDown, message)
 }

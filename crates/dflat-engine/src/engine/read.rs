@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dflat_model::{CommitSeq, Query, Table, Value};
 
 use super::{Engine, shut_down};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Fetched};
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, View};
@@ -37,6 +37,10 @@ impl Reader {
     }
 
     pub(super) fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+        self.read(table, query).map_err(|error| named(table, error))
+    }
+
+    fn read(&self, table: &Table, query: &Query) -> Result<Fetched> {
         // Order: the number is read first, so that it can only be too small.
         let seq = self.committed();
         let mut snapshot = self.snapshot(fetch::view_for(table, query))?;
@@ -53,8 +57,18 @@ impl Reader {
             seq: self.committed(),
             transaction: 0,
         };
-        let mut snapshot = self.snapshot(View::Latest)?;
-        fetch::get(snapshot.as_mut(), table, key, origin)
+        let found = self
+            .snapshot(View::Latest)
+            .and_then(|mut snapshot| fetch::get(snapshot.as_mut(), table, key, origin));
+        found.map_err(|error| named(table, error))
+    }
+}
+
+/// Names the type in an error that does not.
+fn named(table: &Table, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt | ErrorKind::InvalidArgument => error,
+        _ => error.context(format_args!("cannot fetch {}", table.type_name)),
     }
 }
 
@@ -73,6 +87,7 @@ impl Engine {
                 seq: CommitSeq::default(),
             });
         }
+        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
         reader.fetch(table, query)
     }
 
@@ -85,7 +100,10 @@ impl Engine {
         let reader = &self.inner.reader;
         match transaction::current(&reader.backend) {
             Some(transaction) => transaction.get(table, key),
-            None => reader.get(table, key),
+            None => {
+                self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+                reader.get(table, key)
+            }
         }
     }
 
@@ -104,7 +122,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::fetch`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
-        self.refuse_if_closed("take a snapshot")?;
+        self.refuse_if_closed(format_args!("take a snapshot"))?;
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell {
             reader: Mutex::new(Some(Pinning { reader, seq: None })),
@@ -188,7 +206,7 @@ impl EngineSnapshot {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let Some(pinning) = cell.as_mut() else {
-            return Err(shut_down("fetch"));
+            return Err(shut_down(format_args!("read a snapshot")));
         };
         let seq = *pinning
             .seq

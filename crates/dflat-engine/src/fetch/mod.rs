@@ -9,7 +9,7 @@ mod plan;
 
 use std::ops::ControlFlow;
 
-use dflat_model::{CommitSeq, Query, RowId, Table, Value};
+use dflat_model::{CommitSeq, Predicate, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
@@ -26,6 +26,26 @@ pub struct Fetched {
     pub objects: Vec<Object>,
     /// The commit.
     pub seq: CommitSeq,
+}
+
+/// How deep a query's conditions may stand inside conditions.
+pub const PREDICATE_DEPTH_MAX: usize = 200;
+
+/// Refuses a query whose condition is nested so deeply that evaluating it could overflow a stack.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] beyond [`PREDICATE_DEPTH_MAX`].
+pub fn check_depth(table: &Table, query: &Query) -> Result<()> {
+    let depth = query.predicate.as_ref().map_or(0, Predicate::depth);
+    if depth <= PREDICATE_DEPTH_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot query {}: its condition is nested {depth} deep, and {PREDICATE_DEPTH_MAX} is the \
+         limit",
+        table.type_name
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// The view that a query needs: one that shows the same moment to all its scans if it may take more
@@ -47,6 +67,7 @@ pub fn fetch(
     query: &Query,
     origin: Origin,
 ) -> Result<Vec<Object>> {
+    check_depth(table, query)?;
     let states = match plan::may_use_index(table, query) {
         true => snapshot.index_states(table)?,
         false => Vec::new(),

@@ -151,6 +151,11 @@ impl Scheduler {
         Ok(())
     }
 
+    /// Refuses further jobs. Those queued run.
+    pub fn refuse(&self) {
+        self.shared.lock().closed = true;
+    }
+
     /// Refuses further jobs, waits for those queued, and ends the threads. Must not be called by a
     /// job.
     pub fn close(&self) {

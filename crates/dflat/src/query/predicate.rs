@@ -4,19 +4,38 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
+use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
+use dflat_model::Predicate as Data;
+
 /// A condition on objects of type `R`.
 ///
 /// Conditions combine with `&`, `|` and `!`. Logic is three-valued, as in SQL: a comparison with a
 /// missing value is unknown, and an object qualifies only if its condition is true.
+///
+/// They may nest 200 deep; `&` and `|` of many conditions do not nest. A query with a condition
+/// beyond that fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Predicate<R> {
-    inner: dflat_model::Predicate,
+    inner: Data,
+    /// How deep it nests: at least 1. Beyond the limit, `inner` is not kept: what can't be built
+    /// can't overflow a stack when it is copied, evaluated or dropped.
+    depth: usize,
     object: PhantomData<fn() -> R>,
 }
 
 impl<R> Predicate<R> {
-    pub(crate) fn new(inner: dflat_model::Predicate) -> Self {
+    pub(crate) fn new(inner: Data) -> Self {
+        Self::nested(inner, 1)
+    }
+
+    fn nested(inner: Data, depth: usize) -> Self {
+        let inner = if depth > PREDICATE_DEPTH_MAX {
+            Data::Constant(false)
+        } else {
+            inner
+        };
         Self {
             inner,
+            depth,
             object: PhantomData,
         }
     }
@@ -24,13 +43,29 @@ impl<R> Predicate<R> {
     /// The condition that all objects meet, or none.
     #[must_use]
     pub fn constant(value: bool) -> Self {
-        Self::new(dflat_model::Predicate::Constant(value))
+        Self::new(Data::Constant(value))
     }
 
-    /// The condition as plain data.
-    #[must_use]
-    pub fn into_data(self) -> dflat_model::Predicate {
-        self.inner
+    /// The condition as plain data, and whether it nests too deeply to be kept.
+    pub(crate) fn into_data(self) -> (Data, bool) {
+        (self.inner, self.depth > PREDICATE_DEPTH_MAX)
+    }
+
+    /// Combines two conditions; those that are lists of the same kind become one list.
+    fn combine(
+        self,
+        other: Self,
+        is_list: impl Fn(&Data) -> bool,
+        combine: impl FnOnce(Data, Data) -> Data,
+    ) -> Self {
+        let below = |part: &Self| part.depth - usize::from(is_list(&part.inner));
+        let depth = 1 + below(&self).max(below(&other));
+        // Once too deep, always too deep.
+        let depth = match self.depth.max(other.depth) {
+            deepest if deepest > PREDICATE_DEPTH_MAX => deepest,
+            _ => depth,
+        };
+        Self::nested(combine(self.inner, other.inner), depth)
     }
 }
 
@@ -38,7 +73,7 @@ impl<R> BitAnd for Predicate<R> {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        Self::new(self.inner.and(other.inner))
+        self.combine(other, |part| matches!(part, Data::And(_)), Data::and)
     }
 }
 
@@ -46,7 +81,7 @@ impl<R> BitOr for Predicate<R> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self::new(self.inner.or(other.inner))
+        self.combine(other, |part| matches!(part, Data::Or(_)), Data::or)
     }
 }
 
@@ -54,13 +89,17 @@ impl<R> Not for Predicate<R> {
     type Output = Self;
 
     fn not(self) -> Self {
-        Self::new(self.inner.negate())
+        let depth = match self.inner {
+            Data::Not(_) => self.depth - 1,
+            _ => self.depth + 1,
+        };
+        Self::nested(self.inner.negate(), depth)
     }
 }
 
 impl<R> Clone for Predicate<R> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone())
+        Self::nested(self.inner.clone(), self.depth)
     }
 }
 

@@ -124,3 +124,69 @@ fn create_again(workspace: &Workspace) {
     let message = "cannot insert Post: another object has the primary key title = \"first\"";
     assert_eq!(error.to_string(), message);
 }
+
+#[test]
+fn a_limit_of_none_stays_none_and_deep_conditions_are_refused() {
+    let workspace = Workspace::in_memory();
+    create(&workspace);
+    assert!(
+        workspace
+            .fetch::<Post>()
+            .limit(0)
+            .first()
+            .unwrap()
+            .is_none()
+    );
+    let flat = (0..5_000).fold(Post::PRIORITY.eq(-1), |all, n| Post::PRIORITY.eq(n) | all);
+    assert_eq!(
+        workspace.fetch::<Post>().filter(flat).all().unwrap().len(),
+        1
+    );
+    let deep = (0..1_000).fold(Post::PRIORITY.eq(7), |all, n| {
+        (Post::PRIORITY.eq(n) | all) & Post::PRIORITY.ge(0)
+    });
+    let query = || workspace.fetch::<Post>().filter(deep.clone());
+    assert_eq!(
+        query().all().unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    let refused = workspace.subscribe(query(), |_| {}).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn a_query_of_another_workspace_is_refused() {
+    let (one, other) = (Workspace::in_memory(), Workspace::in_memory());
+    let refused = one.subscribe(other.fetch::<Post>(), |_| {}).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn nothing_starts_after_a_shutdown_was_asked_for() {
+    let workspace = Workspace::in_memory();
+    let (send, done) = mpsc::channel();
+    workspace.shutdown_then(move |outcome| send.send(outcome).unwrap());
+    let late = workspace.perform_changes([Post::TABLE], |_| Ok(()));
+    assert_eq!(late.wait().unwrap_err().kind(), ErrorKind::ShutDown);
+    let error = workspace.get::<Post>("first").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ShutDown);
+    assert_eq!(
+        error.to_string(),
+        "cannot fetch Post: the workspace is shut down"
+    );
+    done.recv().unwrap().unwrap();
+}
+
+#[test]
+fn a_users_error_keeps_what_caused_it() {
+    let cause = std::io::Error::other("the root cause");
+    let error = dflat::Error::with_source(ErrorKind::Io, "what failed", cause);
+    let error = dflat::Error::user(error);
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::User, "what failed")
+    );
+    assert!(error.downcast_ref::<dflat::Error>().is_some());
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "the root cause");
+}
