@@ -2,6 +2,7 @@
 //! should have written.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
