@@ -50,7 +50,7 @@ impl Transaction {
             entries: &entries,
         };
         self.write(table, |grip| {
-            let inserted = grip.writer.insert(table, &row);
+            let inserted = insert_unspent(grip, table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
             let object = Object::from_verified(row_id, Origin::default(), payload);
             grip.changes.note(table, row_id, None, Some(object.clone()));
@@ -126,6 +126,21 @@ impl Transaction {
 /// Whether a transaction is over after this error.
 fn loses(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
+}
+
+/// Inserts a row with a row id that no object ever had, committed or not.
+fn insert_unspent(
+    grip: &mut PenGrip<'_>,
+    table: &Table,
+    row: &RowWrite<'_>,
+) -> Result<RowId, WriteError> {
+    let row_id = grip.writer.insert(table, row)?;
+    let Some(fresh) = grip.spent.instead_of(table, row_id) else {
+        return Ok(row_id);
+    };
+    grip.writer.delete(table, row_id)?;
+    grip.writer.restore(table, fresh, row)?;
+    Ok(fresh)
 }
 
 /// Replaces the values of an object that was looked up, unless they are the same.

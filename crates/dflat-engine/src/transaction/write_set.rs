@@ -59,6 +59,18 @@ impl WriteSet {
         self.tables.iter().map(|changed| &changed.table)
     }
 
+    /// The largest row id inserted, by table, of those that were deleted again, too.
+    pub(super) fn largest_inserted(&self) -> impl Iterator<Item = (&Table, RowId)> {
+        self.tables.iter().filter_map(|changed| {
+            let inserted = changed
+                .rows
+                .iter()
+                .filter(|(_, change)| change.before.is_none());
+            let largest = inserted.map(|(row_id, _)| *row_id).max()?;
+            Some((&changed.table, largest))
+        })
+    }
+
     /// The rows changed, by table, in the order of their first change.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &[(RowId, RowChange)])> {
         self.tables

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use dflat::{ErrorKind, FetchedResult, SubscribedObject, UpdatedObject, Workspace};
+use dflat::{ErrorKind, FetchedResult, Object, SubscribedObject, UpdatedObject, Workspace};
 
 use crate::post::{Color, Content, ContentRef, Post, PostChangeRequest, PostData, TextContent};
 
@@ -189,4 +189,51 @@ fn a_users_error_keeps_what_caused_it() {
     assert!(error.downcast_ref::<dflat::Error>().is_some());
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "the root cause");
+}
+
+/// Inserts a post, lets it out of the handler, and undoes the insertion.
+fn ghost(workspace: &Workspace) -> Post {
+    let (send, escaped) = mpsc::channel();
+    let undone = workspace.perform_changes([Post::TABLE], move |tx| {
+        let inserted = tx.submit(PostChangeRequest::creation(data("ghost", 1)))?;
+        send.send(inserted.into_object().unwrap()).unwrap();
+        tx.abort();
+        Ok(())
+    });
+    assert_eq!(undone.wait().unwrap_err().kind(), ErrorKind::Aborted);
+    escaped.recv().unwrap()
+}
+
+fn an_undone_object_is_no_other_object(workspace: &Workspace) {
+    let ghosts = [ghost(workspace), ghost(workspace)];
+    let created = workspace.perform_changes([Post::TABLE], |tx| {
+        let first = tx.submit(PostChangeRequest::creation(data("real", 2)))?;
+        let second = tx.submit(PostChangeRequest::creation(data("other", 3)))?;
+        Ok([first, second].map(|created| created.into_object().unwrap()))
+    });
+    let [first, second] = created.wait().unwrap();
+    assert!(first.row_id() > ghosts[0].row_id().max(ghosts[1].row_id()));
+    assert!(second.row_id() > first.row_id());
+    let looked_up = workspace.perform_changes([Post::TABLE], move |tx| {
+        for ghost in &ghosts {
+            assert!(PostChangeRequest::change(tx, ghost)?.is_none());
+            assert!(PostChangeRequest::deletion(tx, ghost)?.is_none());
+        }
+        Ok(())
+    });
+    looked_up.wait().unwrap();
+    assert_eq!(workspace.get::<Post>("real").unwrap(), Some(first));
+}
+
+#[test]
+fn an_undone_object_is_no_other_object_in_memory() {
+    an_undone_object_is_no_other_object(&Workspace::in_memory());
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn an_undone_object_is_no_other_object_in_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("post.db");
+    an_undone_object_is_no_other_object(&Workspace::open(path).unwrap());
 }

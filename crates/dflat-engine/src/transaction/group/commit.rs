@@ -47,13 +47,16 @@ impl Shared {
             }
         }
         for member in members {
-            self.push(member, outcome.clone());
+            self.push(open, member, outcome.clone());
         }
     }
 
     /// Queues a member for delivery, when its commit is done or has failed.
-    fn push(&self, member: Member, committed: Result<()>) {
+    fn push(&self, open: &mut Open, member: Member, committed: Result<()>) {
         let (changes, completion) = (member.changes, member.completion);
+        if committed.is_err() {
+            open.spend(&changes);
+        }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
                 let seq = CommitSeq(self.assigned.fetch_add(1, Ordering::AcqRel) + 1);
@@ -103,10 +106,11 @@ impl Shared {
     /// written again.
     pub(super) fn undo_pen(&self, open: &mut Open) {
         let Some(pen) = &mut open.pen else { return };
+        let undone = std::mem::take(&mut pen.changes);
         if pen.lost.is_some() {
+            open.spend(&undone);
             return;
         }
-        pen.changes = WriteSet::default();
         let (savepoint, prepared) = (std::mem::take(&mut pen.savepoint), pen.prepared);
         match &mut open.writer {
             Some(writer) if savepoint => match writer.rollback_to_savepoint() {
@@ -117,6 +121,7 @@ impl Shared {
             Some(_) => self.recover(open),
             None => {}
         }
+        open.spend(&undone);
     }
 
     /// Undoes what was written with the pen, for good.
@@ -143,7 +148,7 @@ impl Shared {
             if let Err(error) = &outcome {
                 fate.fail(member.changes.tables(), error);
             }
-            self.push(member, outcome);
+            self.push(open, member, outcome);
         }
     }
 

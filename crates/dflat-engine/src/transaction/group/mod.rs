@@ -167,7 +167,10 @@ impl Groups {
                 failed: None,
                 completion,
             }),
-            Err(error) => self.shared.deliveries.push(Err(error), completion),
+            Err(error) => {
+                open.spend(&pen.changes);
+                self.shared.deliveries.push(Err(error), completion);
+            }
         }
         drop(open);
         self.shared.pen_down.notify_one();

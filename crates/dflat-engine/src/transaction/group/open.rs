@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use super::super::replay::replay;
 use super::super::write_set::WriteSet;
@@ -30,6 +30,30 @@ pub(in super::super) struct Open {
     /// When the first member finished, and the latest.
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
+    spent: SpentRowIds,
+}
+
+/// The largest row ids, by table, of objects that were inserted and never committed. A handler may
+/// have let such objects out, so that no other object may get their identity.
+#[derive(Default)]
+pub(in super::super) struct SpentRowIds(Vec<(String, RowId)>);
+
+impl SpentRowIds {
+    /// Notes the objects that these changes inserted.
+    fn spend(&mut self, changes: &WriteSet) {
+        for (table, row_id) in changes.largest_inserted() {
+            match self.0.iter_mut().find(|(name, _)| *name == table.name) {
+                Some((_, largest)) => *largest = row_id.max(*largest),
+                None => self.0.push((table.name.to_string(), row_id)),
+            }
+        }
+    }
+
+    /// The row id to use instead of one that another object had.
+    pub(in super::super) fn instead_of(&self, table: &Table, row_id: RowId) -> Option<RowId> {
+        let (_, largest) = self.0.iter().find(|(name, _)| *name == table.name)?;
+        (*largest >= row_id).then_some(RowId(largest.0 + 1))
+    }
 }
 
 /// What was not committed of a group: what was read of it never happened. Who reads from an open
@@ -112,6 +136,11 @@ impl Open {
         self.members.push(member);
     }
 
+    /// Notes that these changes will never be committed.
+    pub(super) fn spend(&mut self, changes: &WriteSet) {
+        self.spent.spend(changes);
+    }
+
     pub(super) fn fate(&self) -> Fate {
         self.fate.clone()
     }
@@ -187,6 +216,7 @@ impl Open {
                 writer: writer.as_mut(),
                 prepared: &mut self.prepared,
                 changes: &mut pen.changes,
+                spent: &self.spent,
             }),
             _ => Err(no_transaction()),
         }
@@ -202,4 +232,5 @@ pub(in super::super) struct PenGrip<'o> {
     pub(in super::super) writer: &'o mut dyn WriteTransaction,
     pub(in super::super) prepared: &'o mut Vec<Table>,
     pub(in super::super) changes: &'o mut WriteSet,
+    pub(in super::super) spent: &'o SpentRowIds,
 }
