@@ -29,7 +29,7 @@ pub struct Fetched {
 }
 
 /// How deep a query's conditions may stand inside conditions.
-pub const PREDICATE_DEPTH_MAX: usize = 200;
+pub const PREDICATE_DEPTH_MAX: usize = 256;
 
 /// Refuses a query whose condition is nested so deeply that evaluating it could overflow a stack.
 ///

@@ -12,7 +12,7 @@ use dflat_model::Predicate as Data;
 /// Conditions combine with `&`, `|` and `!`. Logic is three-valued, as in SQL: a comparison with a
 /// missing value is unknown, and an object qualifies only if its condition is true.
 ///
-/// They may nest 200 deep; `&` and `|` of many conditions do not nest. A query with a condition
+/// They may nest 256 deep; `&` and `|` of many conditions do not nest. A query with a condition
 /// beyond that fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Predicate<R> {
     inner: Data,
