@@ -3,7 +3,7 @@
 //! - [`predicate`] asks random questions and hunts wrong answers.
 //! - [`twin`] asks each question by fields with an index and by the same without.
 //! - [`payload`] damages the bytes of objects.
-//! - [`file`] damages the bytes of files.
+//! - [`mod@file`] damages the bytes of files.
 //! - [`schema`] damages the text of schemas.
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
