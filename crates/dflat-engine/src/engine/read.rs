@@ -76,7 +76,7 @@ impl Engine {
     /// Fetches the objects of a query. On a handler's thread this reads what its transaction sees.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as
+    /// [`ErrorKind::ShutDown`] after shutdown; else as
     /// [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
         let reader = &self.inner.reader;
