@@ -125,6 +125,7 @@ impl<'w, T: Object> Fetch<'w, T> {
                 transaction
                     .fetch(&table, &self.query)
                     .map(|objects| Fetched {
+                        engine: 0,
                         objects,
                         seq: dflat_model::CommitSeq::default(),
                     })

@@ -22,6 +22,8 @@ struct Shared<T> {
     objects: Vec<T>,
     query: Query,
     seq: CommitSeq,
+    /// The engine that fetched it.
+    engine: u64,
 }
 
 impl<T: Object> FetchedResult<T> {
@@ -33,6 +35,7 @@ impl<T: Object> FetchedResult<T> {
                 objects,
                 query,
                 seq: fetched.seq,
+                engine: fetched.engine,
             }),
         }
     }
@@ -46,6 +49,7 @@ impl<T: Object> FetchedResult<T> {
     pub(crate) fn to_fetched(&self) -> Fetched {
         let objects = self.iter().map(|object| object.handle().clone()).collect();
         Fetched {
+            engine: self.shared.engine,
             objects,
             seq: self.shared.seq,
         }

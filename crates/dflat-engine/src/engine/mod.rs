@@ -72,7 +72,12 @@ impl Engine {
         let reader = Reader::new(Arc::clone(&backend));
         let registry: Arc<Registry> = Arc::default();
         let deliver = deliverer(reader.clone(), Arc::clone(&registry));
-        let groups = Groups::new(backend, Arc::clone(&reader.committed), deliver);
+        let groups = Groups::new(
+            backend,
+            reader.engine,
+            Arc::clone(&reader.committed),
+            deliver,
+        );
         let settling = groups.clone();
         let after_job = Box::new(move |more| settling.settle(more));
         let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);

@@ -18,11 +18,15 @@ pub(super) struct Reader {
     pub(super) backend: Arc<dyn Backend>,
     /// The latest commit that is done.
     pub(super) committed: Arc<AtomicU64>,
+    /// Tells the engine from others of the process.
+    pub(super) engine: u64,
 }
 
 impl Reader {
     pub(super) fn new(backend: Arc<dyn Backend>) -> Self {
+        static NEXT_ENGINE: AtomicU64 = AtomicU64::new(1);
         Self {
+            engine: NEXT_ENGINE.fetch_add(1, Ordering::Relaxed),
             backend,
             committed: Arc::default(),
         }
@@ -30,6 +34,15 @@ impl Reader {
 
     pub(super) fn committed(&self) -> CommitSeq {
         CommitSeq(self.committed.load(Ordering::Acquire))
+    }
+
+    /// The origin of what is read when `seq` is the latest commit.
+    pub(super) fn origin(&self, seq: CommitSeq) -> Origin {
+        Origin {
+            engine: self.engine,
+            seq,
+            transaction: 0,
+        }
     }
 
     pub(super) fn snapshot(&self, view: View) -> Result<Box<dyn Snapshot>> {
@@ -44,19 +57,17 @@ impl Reader {
         // Order: the number is read first, so that it can only be too small.
         let seq = self.committed();
         let mut snapshot = self.snapshot(fetch::view_for(table, query))?;
-        let origin = Origin {
-            seq,
-            transaction: 0,
-        };
+        let origin = self.origin(seq);
         let objects = fetch::fetch(snapshot.as_mut(), table, query, origin)?;
-        Ok(Fetched { objects, seq })
+        Ok(Fetched {
+            engine: self.engine,
+            objects,
+            seq,
+        })
     }
 
     pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        let origin = Origin {
-            seq: self.committed(),
-            transaction: 0,
-        };
+        let origin = self.origin(self.committed());
         let found = self
             .snapshot(View::Latest)
             .and_then(|mut snapshot| fetch::get(snapshot.as_mut(), table, key, origin));
@@ -83,6 +94,7 @@ impl Engine {
         if let Some(transaction) = transaction::current(&reader.backend) {
             let objects = transaction.fetch(table, query)?;
             return Ok(Fetched {
+                engine: reader.engine,
                 objects,
                 seq: CommitSeq::default(),
             });
@@ -185,6 +197,7 @@ impl EngineSnapshot {
         self.read(|reader, origin| {
             let objects = fetch::fetch(reader, table, query, origin)?;
             Ok(Fetched {
+                engine: origin.engine,
                 objects,
                 seq: origin.seq,
             })
@@ -213,10 +226,7 @@ impl EngineSnapshot {
             .get_or_insert_with(|| self.engine.inner.reader.committed());
         read(
             pinning.reader.as_mut(),
-            Origin {
-                seq,
-                transaction: 0,
-            },
+            self.engine.inner.reader.origin(seq),
         )
     }
 }

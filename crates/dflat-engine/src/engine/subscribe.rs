@@ -5,9 +5,10 @@ use std::sync::Arc;
 use dflat_model::{Query, Table};
 
 use super::Engine;
+use super::read::Reader;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
-use crate::object::{Object, Origin};
+use crate::object::Object;
 use crate::observe::{Callback, ObjectEvent, Subscription};
 use crate::storage::View;
 
@@ -37,16 +38,12 @@ impl Engine {
         let register = move || {
             let (registry, reader) = (&engine.inner.registry, &engine.inner.reader);
             engine.inner.groups.flush(&of);
-            let latest = if is_current(&known, registry.changed(&of)) {
+            let origin = known.origin();
+            let ours = origin.engine == reader.engine;
+            let latest = if ours && origin.seq.0 > 0 && origin.seq >= registry.changed(&of) {
                 Ok(Some(known.clone()))
             } else {
-                let origin = Origin {
-                    seq: reader.committed(),
-                    transaction: 0,
-                };
-                reader.snapshot(View::Latest).and_then(|mut snapshot| {
-                    fetch::find(snapshot.as_mut(), &of, known.row_id(), origin)
-                })
+                find(reader, &of, &known)
             };
             // What can't be read now is followed from what is known.
             let latest = latest.unwrap_or_else(|_| Some(known.clone()));
@@ -81,6 +78,7 @@ impl Engine {
             };
             let current = known
                 .as_ref()
+                .filter(|known| known.engine == reader.engine)
                 .filter(|known| known.seq.0 > 0 && known.seq >= changed);
             let latest = match current {
                 Some(known) => Ok(known.clone()),
@@ -102,7 +100,12 @@ impl Engine {
     }
 }
 
-/// Whether an object reflects every commit to its table.
-fn is_current(object: &Object, changed: dflat_model::CommitSeq) -> bool {
-    object.origin().seq.0 > 0 && object.origin().seq >= changed
+/// The latest state of an object: by its row id, or, if it is another engine's, by its primary key.
+fn find(reader: &Reader, table: &Table, known: &Object) -> Result<Option<Object>> {
+    if known.origin().engine != reader.engine {
+        return reader.get(table, &fetch::key_of(table, known)?);
+    }
+    let origin = reader.origin(reader.committed());
+    let mut snapshot = reader.snapshot(View::Latest)?;
+    fetch::find(snapshot.as_mut(), table, known.row_id(), origin)
 }

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use dflat_model::{CommitSeq, Predicate, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, Origin};
+use crate::object::{Object, Origin, field_value};
 use crate::query::evaluate;
 use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
 
@@ -22,6 +22,8 @@ pub use plan::{AccessPath, Plan};
 /// The objects of a query, in order, and the latest commit that is certain to be reflected in them.
 #[derive(Clone, Debug)]
 pub struct Fetched {
+    /// The engine that fetched them.
+    pub engine: u64,
     /// The objects.
     pub objects: Vec<Object>,
     /// The commit.
@@ -121,6 +123,19 @@ pub fn get(
 ) -> Result<Option<Object>> {
     let source = plan::key_source(key);
     one(snapshot, &ScanPlan { table, source }, origin)
+}
+
+/// The primary key of an object.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
+pub fn key_of(table: &Table, object: &Object) -> Result<Vec<Value>> {
+    let parts = table
+        .primary_key
+        .iter()
+        .map(|field| field_value(object.payload(), field));
+    let key: Result<Vec<Value>, _> = parts.map(|part| part.map(|part| part.to_value())).collect();
+    key.map_err(|_| corrupt(table, object.row_id()))
 }
 
 /// Fetches the object with a row id.

@@ -15,9 +15,11 @@ use super::{Malformed, ScalarType, TableView, verify};
 /// The most bytes of a chunk, unless a single payload is larger.
 const CHUNK_MAX_BYTES: usize = 64 * 1024;
 
-/// When an object was read.
+/// Where and when an object was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
+    /// The engine that read it: row ids and commits of another mean nothing to this one.
+    pub engine: u64,
     /// The latest commit that is certain to be reflected; 0 for what is not committed.
     pub seq: CommitSeq,
     /// The transaction that read it, or 0: until that ends, nobody else changes the object.

@@ -18,6 +18,8 @@ pub struct LiveResult {
     table: Table,
     query: Query,
     objects: Vec<Object>,
+    /// The engine whose commits it follows, once it is known.
+    engine: u64,
     /// A fetch failed, so that `objects` may be out of date.
     stale: bool,
 }
@@ -28,10 +30,12 @@ impl LiveResult {
     pub fn new(table: Table, query: Query, fetched: Option<&Fetched>) -> Self {
         let objects = fetched.map(|fetched| fetched.objects.clone());
         let stale = objects.is_none();
+        let engine = fetched.map_or(0, |fetched| fetched.engine);
         Self {
             table,
             query,
             objects: objects.unwrap_or_default(),
+            engine,
             stale,
         }
     }
@@ -52,7 +56,9 @@ impl LiveResult {
         let missed = self.stale;
         let objects = if missed || self.query.limit.is_some() {
             self.stale = true;
-            refetch(&self.table, &self.query)?.objects
+            let fetched = refetch(&self.table, &self.query)?;
+            self.engine = fetched.engine;
+            fetched.objects
         } else {
             self.merged(changes)
         };
@@ -62,7 +68,12 @@ impl LiveResult {
             return Ok(None);
         }
         self.objects.clone_from(&objects);
-        Ok(Some(Fetched { objects, seq }))
+        let engine = self.engine;
+        Ok(Some(Fetched {
+            engine,
+            objects,
+            seq,
+        }))
     }
 
     /// Whether a changed row was in the result or may be in it now.

@@ -157,11 +157,16 @@ impl Transaction {
     pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Object>> {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
+        let origin = object.origin();
+        if origin.engine != self.groups.engine() {
+            // Row ids of another engine mean nothing here; primary keys do.
+            return self.get(table, &fetch::key_of(table, object)?);
+        }
         let row_id = object.row_id();
         if let Some(changed) = self.changed(table, row_id)? {
             return Ok(changed);
         }
-        if object.origin().transaction == self.id {
+        if origin.transaction == self.id {
             return Ok(Some(object.clone()));
         }
         self.read(table, |snapshot, origin| {
@@ -177,8 +182,13 @@ impl Transaction {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
         // What is not committed is part of no commit yet: such objects are always out of date.
-        let (seq, transaction) = (CommitSeq::default(), self.id);
-        let uncommitted = Origin { seq, transaction };
+        let (engine, transaction) = (self.groups.engine(), self.id);
+        let seq = CommitSeq::default();
+        let uncommitted = Origin {
+            engine,
+            seq,
+            transaction,
+        };
         let mut stage = self.stage.borrow_mut();
         if matches!(*stage, Stage::Fresh)
             && let Footing::Group(generation, fate) = self.groups.lock().footing(&self.tables)
@@ -210,6 +220,7 @@ impl Transaction {
             Stage::Committed(snapshot) => read(
                 snapshot.as_mut(),
                 Origin {
+                    engine,
                     seq: self.seq,
                     transaction,
                 },

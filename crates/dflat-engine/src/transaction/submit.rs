@@ -6,7 +6,7 @@ use super::group::PenGrip;
 use super::row::{KeyParts, changed_key, index_entries, prepare};
 use super::{Change, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, Origin, equal, field_value};
+use crate::object::{Object, equal, field_value};
 use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
@@ -52,7 +52,7 @@ impl Transaction {
         self.write(table, |grip| {
             let inserted = insert_unspent(grip, table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
-            let object = Object::from_verified(row_id, Origin::default(), payload);
+            let object = Object::from_verified(row_id, grip.origin, payload);
             grip.changes.note(table, row_id, None, Some(object.clone()));
             Ok(Outcome::Inserted(object))
         })
@@ -180,7 +180,7 @@ fn replace(
     };
     let written = grip.writer.update(table, row_id, &row);
     written.map_err(|error| refused("update", table, payload, error))?;
-    let object = Object::from_verified(row_id, Origin::default(), payload);
+    let object = Object::from_verified(row_id, grip.origin, payload);
     grip.changes
         .note(table, row_id, Some(latest), Some(object.clone()));
     Ok(Outcome::Updated(object))

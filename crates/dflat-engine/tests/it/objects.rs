@@ -31,6 +31,7 @@ fn named(key: &str) -> Vec<u8> {
 fn a_batch_keeps_payloads_and_row_ids_whatever_their_size_and_order() {
     let table = table(SCHEMA);
     let origin = Origin {
+        engine: 1,
         seq: CommitSeq(3),
         transaction: 4,
     };

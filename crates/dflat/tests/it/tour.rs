@@ -237,3 +237,44 @@ fn an_undone_object_is_no_other_object_in_a_file() {
     let path = directory.path().join("post.db");
     an_undone_object_is_no_other_object(&Workspace::open(path).unwrap());
 }
+
+#[test]
+fn what_another_workspace_fetched_is_known_by_its_key() {
+    let (one, other) = (Workspace::in_memory(), Workspace::in_memory());
+    let insert = |workspace: &Workspace, titles: [&'static str; 2]| {
+        let inserted = workspace.perform_changes([Post::TABLE], move |tx| {
+            for title in titles {
+                tx.submit(PostChangeRequest::creation(data(title, 1)))?;
+            }
+            Ok(())
+        });
+        inserted.wait().unwrap();
+    };
+    insert(&one, ["a", "b"]);
+    insert(&other, ["b", "c"]);
+    let (strangers, b) = (
+        other.fetch::<Post>().all().unwrap(),
+        other.get::<Post>("b").unwrap(),
+    );
+
+    // Row id 1 is "b" there and "a" here.
+    let (send, deliveries) = mpsc::channel();
+    let _subscription = one.subscribe(&strangers, move |posts| send.send(posts.unwrap()).unwrap());
+    let deletion = one.perform_changes([Post::TABLE], move |tx| {
+        tx.submit(PostChangeRequest::deletion(tx, &b.unwrap())?.unwrap())
+    });
+    deletion.wait().unwrap();
+    let titles = |posts: &[Post]| {
+        posts
+            .iter()
+            .map(|p| p.title().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&one.fetch::<Post>().all().unwrap()), ["a"]);
+    assert_eq!(
+        titles(&deliveries.recv().unwrap()),
+        ["a", "b"],
+        "what it missed comes first"
+    );
+    assert_eq!(titles(&deliveries.recv().unwrap()), ["a"]);
+}

@@ -16,6 +16,7 @@ use crate::storage::{Backend, WriteTransaction};
 /// What the threads of an engine share of its groups.
 pub(super) struct Shared {
     pub(super) backend: Arc<dyn Backend>,
+    pub(super) engine: u64,
     pub(super) state: Mutex<Open>,
     /// Signalled when the pen is put down.
     pub(super) pen_down: Condvar,

@@ -55,12 +55,14 @@ impl Groups {
     #[must_use]
     pub fn new(
         backend: Arc<dyn Backend>,
+        engine: u64,
         committed: Arc<AtomicU64>,
         deliver: Box<Deliver>,
     ) -> Self {
         let shared = Shared {
             backend,
-            state: Mutex::default(),
+            engine,
+            state: Mutex::new(Open::new(engine)),
             pen_down: Condvar::new(),
             deliveries: Arc::new(Deliveries::new(deliver)),
             watchdog: Watchdog::default(),
@@ -70,6 +72,11 @@ impl Groups {
         Self {
             shared: Arc::new(shared),
         }
+    }
+
+    /// Tells the engine from others of the process.
+    pub(super) fn engine(&self) -> u64 {
+        self.shared.engine
     }
 
     pub(super) fn backend(&self) -> &Arc<dyn Backend> {

@@ -9,6 +9,7 @@ use super::super::replay::replay;
 use super::super::write_set::WriteSet;
 use super::Completion;
 use crate::error::{Error, ErrorKind, Result};
+use crate::object::Origin;
 use crate::storage::WriteTransaction;
 
 /// The open group.
@@ -31,6 +32,8 @@ pub(in super::super) struct Open {
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
     spent: SpentRowIds,
+    /// The origin of what is written: this engine, and no commit.
+    origin: Origin,
 }
 
 /// The largest row ids, by table, of objects that were inserted and never committed. A handler may
@@ -114,6 +117,18 @@ pub(in super::super) enum Footing {
 }
 
 impl Open {
+    /// A group of an engine, without members.
+    pub(super) fn new(engine: u64) -> Self {
+        let origin = Origin {
+            engine,
+            ..Origin::default()
+        };
+        Self {
+            origin,
+            ..Self::default()
+        }
+    }
+
     /// Takes the group out, to be committed or written again.
     pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, Fate) {
         self.dirty.clear();
@@ -217,6 +232,7 @@ impl Open {
                 prepared: &mut self.prepared,
                 changes: &mut pen.changes,
                 spent: &self.spent,
+                origin: self.origin,
             }),
             _ => Err(no_transaction()),
         }
@@ -233,4 +249,6 @@ pub(in super::super) struct PenGrip<'o> {
     pub(in super::super) prepared: &'o mut Vec<Table>,
     pub(in super::super) changes: &'o mut WriteSet,
     pub(in super::super) spent: &'o SpentRowIds,
+    /// That of what is not committed yet.
+    pub(in super::super) origin: Origin,
 }
