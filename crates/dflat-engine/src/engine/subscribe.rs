@@ -45,9 +45,15 @@ impl Engine {
             } else {
                 find(reader, &of, &known)
             };
-            // What can't be read now is followed from what is known.
-            let latest = latest.unwrap_or_else(|_| Some(known.clone()));
-            registry.add_object(id, &of, &known, latest, &callback);
+            match latest {
+                Ok(latest) => registry.add_object(id, &of, &known, latest, &callback),
+                // What can't be read now is followed from what is known.
+                Err(_) if ours => {
+                    registry.add_object(id, &of, &known, Some(known.clone()), &callback)
+                }
+                // Which row it is here can't be known.
+                Err(_) => {}
+            }
         };
         self.enqueue(table, register)?;
         Ok(subscription)

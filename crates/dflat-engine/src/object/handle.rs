@@ -10,7 +10,7 @@ use std::fmt;
 use dflat_model::{CommitSeq, RowId, Table};
 use triomphe::ThinArc;
 
-use super::{Malformed, ScalarType, TableView, verify};
+use super::{Malformed, ScalarType, verify};
 
 /// The most bytes of a chunk, unless a single payload is larger.
 const CHUNK_MAX_BYTES: usize = 64 * 1024;
@@ -72,15 +72,6 @@ impl Object {
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.chunk.header.header.origin
-    }
-
-    /// The root table; always there, because the payload is verified.
-    ///
-    /// # Errors
-    /// Never, of an object that was made by this engine.
-    #[inline]
-    pub fn root(&self) -> Result<TableView<'_>, Malformed> {
-        TableView::root(self.payload())
     }
 
     /// A copy that keeps no other object's bytes alive.

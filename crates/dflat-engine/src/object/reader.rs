@@ -243,12 +243,6 @@ impl<'a> TableView<'a> {
         }))
     }
 
-    /// Position of the table in its buffer: tells two views on one table.
-    #[must_use]
-    pub fn position(&self) -> usize {
-        self.position
-    }
-
     /// The whole payload.
     #[must_use]
     pub fn buffer(&self) -> &'a [u8] {

@@ -99,6 +99,8 @@ impl Registry {
             callback.deliver(ObjectEvent::Deleted);
             return;
         };
+        // The object's row here: that of one which another engine read says nothing.
+        let row_id = latest.row_id();
         if !equal(&table.types, known.payload(), latest.payload()) {
             callback.deliver(ObjectEvent::Updated(latest));
         }
@@ -106,7 +108,7 @@ impl Registry {
         // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
         if !callback.is_cancelled() {
             let subscriptions = state.tables.entry(table.name.to_string()).or_default();
-            let subscribers = subscriptions.objects.entry(known.row_id()).or_default();
+            let subscribers = subscriptions.objects.entry(row_id).or_default();
             subscribers.push(ObjectSubscription {
                 id,
                 callback: Arc::clone(callback),

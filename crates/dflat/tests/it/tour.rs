@@ -258,6 +258,9 @@ fn what_another_workspace_fetched_is_known_by_its_key() {
     );
 
     // Row id 1 is "b" there and "a" here.
+    let stranger = b.clone().unwrap();
+    let (send, events) = mpsc::channel();
+    let _object = one.subscribe(&stranger, move |event| send.send(event).unwrap());
     let (send, deliveries) = mpsc::channel();
     let _subscription = one.subscribe(&strangers, move |posts| send.send(posts.unwrap()).unwrap());
     let deletion = one.perform_changes([Post::TABLE], move |tx| {
@@ -277,4 +280,8 @@ fn what_another_workspace_fetched_is_known_by_its_key() {
         "what it missed comes first"
     );
     assert_eq!(titles(&deliveries.recv().unwrap()), ["a"]);
+    assert_eq!(
+        events.try_iter().collect::<Vec<_>>(),
+        [SubscribedObject::Deleted]
+    );
 }
