@@ -29,6 +29,9 @@ pub enum ErrorKind {
     AlreadyExists,
     /// The object to change does not exist any more. The transaction stays usable.
     NotFound,
+    /// The object is not what it was when the caller read it. The transaction stays usable: fetch
+    /// it again and decide anew.
+    OutOfDate,
     /// The transaction was aborted, by `abort` or by an earlier error that its message names.
     Aborted,
     /// The transaction used a type that `perform_changes` was not given. Add it to the list.

@@ -15,7 +15,8 @@ use crate::{Object, Result, TransactionContext};
 /// Generated code names it `PostChangeRequest` for the type `Post`.
 ///
 /// A request belongs to the transaction it was made for: [`change`](Self::change) and
-/// [`deletion`](Self::deletion) look their object up there.
+/// [`deletion`](Self::deletion) look their object up there, and submitting them elsewhere is an
+/// error.
 ///
 /// # Examples
 /// ```
@@ -48,6 +49,8 @@ use crate::{Object, Result, TransactionContext};
 pub struct ChangeRequest<T: Object> {
     data: T::Data,
     kind: Kind,
+    /// The object as it has to be for the request to be carried out.
+    seen: Option<Handle>,
 }
 
 enum Kind {
@@ -64,20 +67,14 @@ impl<T: Object> ChangeRequest<T> {
     /// there is an object with its primary key.
     #[must_use]
     pub fn creation(data: T::Data) -> Self {
-        Self {
-            data,
-            kind: Kind::Creation,
-        }
+        Self::new(data, Kind::Creation)
     }
 
     /// The creation of an object with these values, or, if there is one with its primary key, the
     /// replacement of all its values.
     #[must_use]
     pub fn upsert(data: T::Data) -> Self {
-        Self {
-            data,
-            kind: Kind::Upsert,
-        }
+        Self::new(data, Kind::Upsert)
     }
 
     /// An update of an object, which starts from its latest values, not from those that `object`
@@ -89,10 +86,7 @@ impl<T: Object> ChangeRequest<T> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| {
             let data = T::from_handle(latest.clone()).to_data();
-            Self {
-                data,
-                kind: Kind::Update(latest),
-            }
+            Self::new(data, Kind::Update(latest))
         }))
     }
 
@@ -102,10 +96,60 @@ impl<T: Object> ChangeRequest<T> {
     /// As [`TransactionContext::get`].
     pub fn deletion(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
-        Ok(latest.map(|latest| Self {
-            data: T::Data::default(),
-            kind: Kind::Deletion(latest),
-        }))
+        Ok(latest.map(|latest| Self::new(T::Data::default(), Kind::Deletion(latest))))
+    }
+
+    /// Makes the request an optimistic one: submitting it fails with
+    /// [`ErrorKind::OutOfDate`](crate::ErrorKind::OutOfDate), and changes nothing, unless `seen` is
+    /// still stored with the values it shows. The transaction goes on. What it changed itself
+    /// counts, too.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{ErrorKind, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// workspace.perform_changes([Post::TABLE], |tx| {
+    ///     let data = PostData { title: "a".into(), ..PostData::default() };
+    ///     tx.submit(PostChangeRequest::creation(data))
+    /// }).wait()?;
+    /// // Shown to somebody, who decides something because of it.
+    /// let seen = workspace.get::<Post>("a")?.expect("it was created");
+    /// let decide = |seen: Post| workspace.perform_changes([Post::TABLE], move |tx| {
+    ///     let Some(mut request) = PostChangeRequest::change(tx, &seen)? else { return Ok(()) };
+    ///     request.priority += 1;
+    ///     tx.submit(request.if_unchanged(&seen)).map(drop)
+    /// });
+    /// decide(seen.clone()).wait()?;
+    /// let error = decide(seen).wait().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::OutOfDate);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// A look-up by row id, unless the transaction has read `seen` itself.
+    #[must_use]
+    pub fn if_unchanged(mut self, seen: &T) -> Self {
+        self.seen = Some(seen.handle().clone());
+        self
+    }
+
+    fn new(data: T::Data, kind: Kind) -> Self {
+        let seen = None;
+        Self { data, kind, seen }
+    }
+
+    /// The object as it has to be for the request to be carried out.
+    pub(crate) fn seen(&self) -> Option<&Handle> {
+        self.seen.as_ref()
     }
 
     /// Encodes the request and hands it to `submit`.

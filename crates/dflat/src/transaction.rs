@@ -64,12 +64,20 @@ impl TransactionContext {
     ///   or the same value of a unique field. Nothing is changed, and the transaction goes on.
     /// - [`NotFound`](crate::ErrorKind::NotFound) if the object to update was deleted meanwhile.
     ///   Nothing is changed, and the transaction goes on.
+    /// - [`OutOfDate`](crate::ErrorKind::OutOfDate) if the request is an
+    ///   [optimistic](ChangeRequest::if_unchanged) one and its object was changed. Nothing is
+    ///   changed, and the transaction goes on.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the request was made in another
+    ///   transaction. Nothing is changed, and the transaction goes on.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.
     /// - Any other error, such as a full disk, loses the transaction: nothing of it is kept, and
     ///   its handle gives this error whatever the handler returns.
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
+        if let Some(seen) = request.seen() {
+            self.inner.transaction.check_unchanged(&T::TABLE, seen)?;
+        }
         let mut writer = self.inner.writer.borrow_mut();
         let outcome = request.lower(&mut writer, |change| {
             self.inner.transaction.submit(&T::TABLE, change)
@@ -88,6 +96,59 @@ impl TransactionContext {
     /// The handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
     pub fn abort(&self) -> bool {
         self.inner.transaction.abort()
+    }
+
+    /// Runs `changes`; if it returns an error, what was changed in it is undone, as if it had never
+    /// been, and the transaction goes on with what was changed before. Groups can be nested.
+    ///
+    /// Objects that were read or written in a group that is undone show what never was; requests
+    /// made from them start from what is stored when they are submitted. [`abort`](Self::abort)
+    /// inside aborts the whole transaction. A panic undoes the group and goes on: unless the
+    /// handler catches it, it undoes the transaction.
+    ///
+    /// # Errors
+    /// - Those of `changes`.
+    /// - [`Aborted`](crate::ErrorKind::Aborted), without a call of `changes`, if the transaction is
+    ///   aborted or lost.
+    /// - An error of undoing, such as a full disk, loses the transaction.
+    ///
+    /// # Cost
+    /// None for a group that is kept; one that is undone writes its rows back.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{ErrorKind, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let create = |title: &str| {
+    ///     PostChangeRequest::creation(PostData { title: title.into(), ..PostData::default() })
+    /// };
+    /// let done = workspace.perform_changes([Post::TABLE], move |tx| {
+    ///     tx.submit(create("a"))?;
+    ///     // Both or none: the second is refused, so the first is undone.
+    ///     let both = tx.nested(|tx| {
+    ///         tx.submit(create("b"))?;
+    ///         tx.submit(create("a"))
+    ///     });
+    ///     assert_eq!(both.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    ///     tx.submit(create("c"))
+    /// });
+    /// done.wait()?;
+    /// let titles: Vec<_> =
+    ///     workspace.fetch::<Post>().all()?.iter().map(|post| post.title().to_owned()).collect();
+    /// assert_eq!(titles, ["a", "c"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn nested<R>(&self, changes: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
+        self.inner.transaction.nested(|| changes(self))
     }
 
     /// Starts a query that sees this transaction's own changes.

@@ -1,6 +1,7 @@
 //! The transaction that a handler works with.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,6 +70,8 @@ pub struct Transaction {
     seen: RefCell<Option<Fate>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
+    /// Changes were undone: what was read may not be what is.
+    undone: Cell<bool>,
 }
 
 /// How far a transaction has come.
@@ -111,6 +114,7 @@ impl Transaction {
             seen: RefCell::default(),
             failure: RefCell::default(),
             aborted: Cell::new(false),
+            undone: Cell::new(false),
         }
     }
 
@@ -166,12 +170,28 @@ impl Transaction {
         if let Some(changed) = self.changed(table, row_id)? {
             return Ok(changed);
         }
-        if origin.transaction == self.id {
+        if self.is_known(object) {
             return Ok(Some(object.clone()));
         }
         self.read(table, |snapshot, origin| {
             fetch::find(snapshot, table, row_id, origin)
         })
+    }
+
+    /// Whether this transaction has read the object, and it can't have changed since but by this
+    /// transaction's changes.
+    pub(super) fn is_known(&self, object: &Object) -> bool {
+        object.origin().transaction == self.id && !self.undone.get()
+    }
+
+    /// Whether what was read may not be what is, because changes were undone.
+    pub(super) fn has_undone(&self) -> bool {
+        self.undone.get()
+    }
+
+    /// Has everything read again that is needed from here on.
+    pub(super) fn distrust_reads(&self) {
+        self.undone.set(true);
     }
 
     fn read<R>(
@@ -288,7 +308,12 @@ impl Transaction {
 
     /// Refuses further work after an abort or an error that lost the transaction.
     pub(super) fn usable(&self, operation: &str, table: &Table) -> Result<()> {
-        let refused = |why: &str| format!("cannot {operation} {}: {why}", table.type_name);
+        self.going_on(format_args!("{operation} {}", table.type_name))
+    }
+
+    /// The same for any work.
+    pub(super) fn going_on(&self, work: fmt::Arguments<'_>) -> Result<()> {
+        let refused = |why: &str| format!("cannot {work}: {why}");
         if let Some(first) = &*self.failure.borrow() {
             let message = refused("the transaction was lost before");
             return Err(Error::with_source(

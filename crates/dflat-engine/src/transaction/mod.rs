@@ -6,6 +6,7 @@
 
 mod context;
 mod group;
+mod nested;
 mod replay;
 mod row;
 mod scheduler;

@@ -6,6 +6,7 @@ use super::group::PenGrip;
 use super::row::{KeyParts, changed_key, index_entries, prepare};
 use super::{Change, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch;
 use crate::object::{Object, equal, field_value};
 use crate::storage::{Key, RowWrite, WriteError};
 
@@ -28,6 +29,9 @@ impl Transaction {
         };
         self.declared(operation, table)?;
         self.usable(operation, table)?;
+        if let Change::Update { base, .. } | Change::Delete { base } = change {
+            self.made_here(operation, table, base)?;
+        }
         let outcome = match change {
             Change::Create { payload } => self.insert(table, payload),
             Change::Update { base, payload } => self.update(table, base, payload),
@@ -39,6 +43,40 @@ impl Transaction {
                 self.lose(error);
             }
         })
+    }
+
+    /// Refuses a change of an object that was looked up in another transaction: what is stored may
+    /// be something else by now.
+    fn made_here(&self, operation: &str, table: &Table, base: &Object) -> Result<()> {
+        let known = self.is_known(base) || self.has_undone();
+        if known || self.changed(table, base.row_id())?.is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot {operation} {}: the request was made in another transaction",
+            table.type_name
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+
+    /// Succeeds only if `seen` is still stored with the values it has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfDate`] if not: the transaction stays usable. Else as
+    /// [`Transaction::latest`].
+    pub fn check_unchanged(&self, table: &Table, seen: &Object) -> Result<()> {
+        let why = match self.latest(table, seen)? {
+            Some(latest) if equal(&table.types, latest.payload(), seen.payload()) => return Ok(()),
+            Some(_) => "was changed",
+            None => "was deleted",
+        };
+        let key = shown(&table.primary_key, seen.payload());
+        let message = format!(
+            "cannot submit a change of {}: the object with the primary key {key} {why} since it \
+             was read",
+            table.type_name
+        );
+        Err(Error::new(ErrorKind::OutOfDate, message))
     }
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
@@ -63,7 +101,10 @@ impl Transaction {
         if !self.is_writing() && equal(&table.types, base.payload(), payload) {
             return Ok(Outcome::Identity(base.clone()));
         }
-        self.write(table, |grip| replace(table, base, payload, grip))
+        self.write(table, |grip| {
+            let latest = self.stored(table, base, grip)?;
+            replace(table, base.row_id(), latest, payload, grip)
+        })
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
@@ -78,14 +119,29 @@ impl Transaction {
     fn delete(&self, table: &Table, base: &Object) -> Result<Outcome> {
         let row_id = base.row_id();
         self.write(table, |grip| {
+            let before = self.stored(table, base, grip)?;
             let deleted = grip.writer.delete(table, row_id);
             if deleted.map_err(|error| named("delete", table, error))? {
-                let latest = grip.changes.latest(table, row_id).flatten().cloned();
-                let before = latest.unwrap_or_else(|| base.clone());
-                grip.changes.note(table, row_id, Some(before), None);
+                grip.changes.note(table, row_id, before, None);
             }
             Ok(Outcome::Deleted(row_id))
         })
+    }
+
+    /// What is stored of an object that was looked up; `None` if it was deleted.
+    fn stored(
+        &self,
+        table: &Table,
+        base: &Object,
+        grip: &mut PenGrip<'_>,
+    ) -> Result<Option<Object>> {
+        match grip.changes.latest(table, base.row_id()) {
+            Some(latest) => Ok(latest.cloned()),
+            None if self.has_undone() => {
+                fetch::find(grip.writer, table, base.row_id(), grip.origin)
+            }
+            None => Ok(Some(base.clone())),
+        }
     }
 
     /// What this transaction made of a row: `None` if it did not touch it, `Some(None)` if it
@@ -143,26 +199,21 @@ fn insert_unspent(
     Ok(fresh)
 }
 
-/// Replaces the values of an object that was looked up, unless they are the same.
+/// Replaces the values of an object that is stored, unless they are the same.
 fn replace(
     table: &Table,
-    base: &Object,
+    row_id: RowId,
+    latest: Option<Object>,
     payload: &[u8],
     grip: &mut PenGrip<'_>,
 ) -> Result<Outcome> {
-    let row_id = base.row_id();
-    let latest = match grip.changes.latest(table, row_id) {
-        None => base,
-        Some(Some(latest)) => latest,
-        Some(None) => {
-            let message = format!(
-                "cannot update {}: the object with row id {row_id} was deleted",
-                table.type_name
-            );
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
+    let Some(latest) = latest else {
+        let message = format!(
+            "cannot update {}: the object with row id {row_id} was deleted",
+            table.type_name
+        );
+        return Err(Error::new(ErrorKind::NotFound, message));
     };
-    let latest = latest.clone();
     let before = latest.payload();
     if equal(&table.types, before, payload) {
         return Ok(Outcome::Identity(latest));
@@ -196,22 +247,13 @@ fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) ->
         WriteError::Failed(error) => return named(operation, table, error),
         WriteError::Conflict(conflict) => conflict,
     };
-    let fields: Vec<&Field> = match conflict.key {
-        Key::Primary => table.primary_key.iter().collect(),
-        Key::Index(position) => table
-            .indexes
-            .get(position)
-            .map(|i| &i.field)
-            .into_iter()
-            .collect(),
+    let fields: &[Field] = match conflict.key {
+        Key::Primary => &table.primary_key,
+        Key::Index(position) => {
+            let index = table.indexes.get(position);
+            index.map_or(&[], |index| std::slice::from_ref(&index.field))
+        }
     };
-    let values: Vec<String> = fields
-        .iter()
-        .map(|field| {
-            let value = field_value(payload, field).unwrap_or(ValueRef::Null);
-            format!("{field} = {value}")
-        })
-        .collect();
     let what = match conflict.key {
         Key::Primary => "primary key",
         Key::Index(_) => "unique value",
@@ -219,7 +261,16 @@ fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) ->
     let message = format!(
         "cannot {operation} {}: another object has the {what} {}",
         table.type_name,
-        values.join(", ")
+        shown(fields, payload)
     );
     Error::new(ErrorKind::AlreadyExists, message)
+}
+
+/// The values of some fields, for a message.
+fn shown(fields: &[Field], payload: &[u8]) -> String {
+    let values = fields.iter().map(|field| {
+        let value = field_value(payload, field).unwrap_or(ValueRef::Null);
+        format!("{field} = {value}")
+    });
+    values.collect::<Vec<_>>().join(", ")
 }

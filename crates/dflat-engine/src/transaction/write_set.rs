@@ -1,6 +1,7 @@
 //! What a transaction has changed so far.
 
 use std::collections::HashMap;
+use std::mem;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
@@ -11,6 +12,25 @@ use crate::object::Object;
 #[derive(Default)]
 pub(super) struct WriteSet {
     tables: Vec<ChangedTable>,
+    /// How many marks are set.
+    marks: usize,
+    /// What changes to rows that had been changed before replaced, while a mark is set.
+    replaced: Vec<Replaced>,
+}
+
+/// A state of a write set to return to. The default one is that of no changes.
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    /// How many rows of each table had been changed.
+    rows: Vec<usize>,
+    replaced: usize,
+}
+
+/// The state of a row before it was changed again.
+struct Replaced {
+    table: usize,
+    position: usize,
+    after: Option<Object>,
 }
 
 /// The changes to one table: a list in the order they were made. Most transactions change rows in
@@ -49,9 +69,81 @@ impl WriteSet {
             });
             self.tables.len() - 1
         });
-        if let Some(changed) = self.tables.get_mut(position) {
-            changed.note(row_id, RowChange { before, after });
+        let Some(changed) = self.tables.get_mut(position) else {
+            return;
+        };
+        let replaced = changed.note(row_id, RowChange { before, after });
+        if self.marks > 0
+            && let Some((row, after)) = replaced
+        {
+            self.replaced.push(Replaced {
+                table: position,
+                position: row,
+                after,
+            });
         }
+    }
+
+    /// Marks this state, to keep or to undo what is changed from here on.
+    pub(super) fn mark(&mut self) -> Mark {
+        self.marks += 1;
+        Mark {
+            rows: self.tables.iter().map(|table| table.rows.len()).collect(),
+            replaced: self.replaced.len(),
+        }
+    }
+
+    /// Removes the latest mark.
+    pub(super) fn release(&mut self) {
+        self.marks = self.marks.saturating_sub(1);
+        if self.marks == 0 {
+            self.replaced.clear();
+        }
+    }
+
+    /// Forgets what was changed since a mark, and gives it.
+    pub(super) fn undo(&mut self, mark: &Mark) -> Self {
+        let mut undone = Self::default();
+        let since = mark.replaced.min(self.replaced.len());
+        let replaced = self.replaced.split_off(since);
+        // In order of time: the first state noted of a row is that at the mark.
+        for Replaced {
+            table,
+            position,
+            after,
+        } in &replaced
+        {
+            let Some(changed) = self.tables.get(*table) else {
+                continue;
+            };
+            let is_older = mark.rows.get(*table).is_some_and(|rows| position < rows);
+            if let (true, Some((row_id, change))) = (is_older, changed.rows.get(*position)) {
+                undone.note(&changed.table, *row_id, after.clone(), change.after.clone());
+            }
+        }
+        for (position, changed) in self.tables.iter_mut().enumerate() {
+            let rows = mark.rows.get(position).copied().unwrap_or(0);
+            for (row_id, change) in changed.split_off(rows) {
+                undone.note(&changed.table, row_id, change.before, change.after);
+            }
+        }
+        self.tables.truncate(mark.rows.len());
+        // Order: what was first changed since is gone, so that these are the older rows.
+        for old in replaced.into_iter().rev() {
+            let changed = self.tables.get_mut(old.table);
+            if let Some((_, change)) = changed.and_then(|c| c.rows.get_mut(old.position)) {
+                change.after = old.after;
+            }
+        }
+        undone
+    }
+
+    /// The changes that undo these.
+    pub(super) fn inverted(mut self) -> Self {
+        for (_, change) in self.tables.iter_mut().flat_map(|table| &mut table.rows) {
+            mem::swap(&mut change.before, &mut change.after);
+        }
+        self
     }
 
     /// The tables changed.
@@ -113,13 +205,12 @@ impl ChangedTable {
         }
     }
 
-    fn note(&mut self, row_id: RowId, change: RowChange) {
-        let known = self
-            .position(row_id)
-            .and_then(|position| self.rows.get_mut(position));
-        if let Some((_, known)) = known {
-            known.after = change.after;
-            return;
+    /// Notes a change; where the row stands and what was known of it, if it was changed before.
+    fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
+        if let Some(position) = self.position(row_id)
+            && let Some((_, known)) = self.rows.get_mut(position)
+        {
+            return Some((position, mem::replace(&mut known.after, change.after)));
         }
         let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
         if !ascending && self.positions.is_none() {
@@ -130,6 +221,18 @@ impl ChangedTable {
             positions.insert(row_id, self.rows.len());
         }
         self.rows.push((row_id, change));
+        None
+    }
+
+    /// Takes the rows out that were changed after the first `rows`.
+    fn split_off(&mut self, rows: usize) -> Vec<(RowId, RowChange)> {
+        let taken = self.rows.split_off(rows.min(self.rows.len()));
+        if let Some(positions) = &mut self.positions {
+            for (row_id, _) in &taken {
+                positions.remove(row_id);
+            }
+        }
+        taken
     }
 
     fn into_changes(self) -> TableChanges {

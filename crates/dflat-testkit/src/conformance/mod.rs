@@ -217,6 +217,31 @@ laws! { ($)
         failing_transactions_in_a_queue_take_no_neighbour_along
         acknowledged_changes_are_seen_by_every_reader_at_once
     }
+    nested {
+        group_that_fails_is_undone_and_the_rest_is_kept
+        group_that_succeeds_is_kept
+        groups_can_be_nested
+        undone_changes_are_never_told
+        keys_that_changed_places_in_an_undone_group_are_back
+        conflict_inside_a_group_leaves_it_usable
+        panic_in_a_group_undoes_the_group_and_goes_on
+        abort_in_a_group_aborts_the_transaction
+        objects_of_an_undone_group_are_looked_up_again
+        request_of_an_undone_group_starts_from_what_is_stored
+        row_ids_of_undone_objects_are_not_used_again
+        transaction_whose_only_changes_are_undone_succeeds
+        error_that_loses_the_transaction_loses_it_in_a_group_too
+        undone_group_is_not_written_again_with_its_transaction
+        random_groups_leave_what_the_model_has
+    }
+    optimistic {
+        change_of_an_unchanged_object_is_carried_out
+        change_of_a_changed_object_is_out_of_date_and_the_transaction_goes_on
+        own_changes_count_as_changes
+        deleted_object_is_out_of_date_even_if_its_key_is_there_again
+        deletion_can_be_optimistic
+        request_of_another_transaction_is_refused
+    }
     groups {
         member_may_wait_for_its_predecessors_completion
         member_that_has_written_may_wait_for_its_predecessors_completion

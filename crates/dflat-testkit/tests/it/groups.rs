@@ -56,6 +56,8 @@ on_each_backend! {
     who_read_nothing_of_what_was_not_committed_is_not_harmed
     a_member_that_cannot_be_written_again_takes_only_its_readers_along
     a_transaction_that_cannot_be_written_again_leaves_nothing_behind
+    a_full_disk_while_undoing_a_nested_group_loses_its_transaction
+    a_member_is_written_again_without_the_nested_group_that_it_undid
     a_queue_costs_few_commits_and_a_lone_transaction_one
 }
 
@@ -353,6 +355,48 @@ fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     }
     let expected: &[i32] = if was_undone { &[4] } else { &[1, 2, 3, 4] };
     assert_eq!(rig.others(), expected);
+}
+
+/// Inserts an object in a nested group that is undone.
+fn insert_and_undo(tx: &TransactionContext, id: &str) -> Result<()> {
+    let undone = tx.nested(|tx| {
+        insert(tx, id)?;
+        Err::<(), _>(dflat::Error::new(ErrorKind::InvalidArgument, "undo"))
+    });
+    match undone.unwrap_err() {
+        error if error.kind() == ErrorKind::InvalidArgument => Ok(()),
+        error => Err(error),
+    }
+}
+
+fn a_full_disk_while_undoing_a_nested_group_loses_its_transaction(rig: &Rig) {
+    // The third write is the deletion of what the group inserted.
+    rig.script.fail(Call::Write, 2);
+    let lost = rig.workspace.perform_changes([Item::TABLE], |tx| {
+        insert(tx, "a")?;
+        // Whatever the handler makes of the error.
+        let _ = insert_and_undo(tx, "b");
+        Ok(())
+    });
+    assert_eq!(kind(lost), Some(FULL));
+    assert_eq!(kind(rig.insert("c")), None);
+    assert_eq!(rig.ids(), ["c"]);
+}
+
+fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
+    let hold = rig.hold();
+    let member = rig.workspace.perform_changes([Item::TABLE], |tx| {
+        insert(tx, "a")?;
+        insert_and_undo(tx, "never")?;
+        insert(tx, "b")
+    });
+    let loser = rig.insert("loser");
+    // After the member's three insertions and one deletion.
+    rig.script.fail(Call::Write, 4);
+    drop(hold);
+    assert_eq!(kind(member), None);
+    assert_eq!(kind(loser), Some(FULL));
+    assert_eq!(rig.ids(), ["a", "b"]);
 }
 
 fn a_queue_costs_few_commits_and_a_lone_transaction_one(rig: &Rig) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use dflat_model::{RowId, Table};
 
 use super::super::replay::replay;
-use super::super::write_set::WriteSet;
+use super::super::write_set::{Mark, WriteSet};
 use super::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Origin;
@@ -220,6 +220,34 @@ impl Open {
         match &self.pen {
             Some(pen) => pen.lost.clone().map_or(Ok(&pen.changes), Err),
             None => Err(no_transaction()),
+        }
+    }
+
+    /// Marks what the pen's holder has changed so far.
+    pub(in super::super) fn mark(&mut self) -> Option<Mark> {
+        self.pen.as_mut().map(|pen| pen.changes.mark())
+    }
+
+    /// Keeps what the pen's holder has changed since the latest mark.
+    pub(in super::super) fn release_mark(&mut self) {
+        if let Some(pen) = &mut self.pen {
+            pen.changes.release();
+        }
+    }
+
+    /// Undoes what the pen's holder has changed since a mark.
+    pub(in super::super) fn undo_to(&mut self, mark: &Mark) -> Result<()> {
+        let Some(pen) = &mut self.pen else {
+            return Ok(());
+        };
+        let undone = pen.changes.undo(mark);
+        self.spent.spend(&undone);
+        match &mut self.writer {
+            // Else it is not written now, and will not be written again.
+            Some(writer) if !pen.parked && pen.lost.is_none() => {
+                replay(writer.as_mut(), &mut self.prepared, &undone.inverted())
+            }
+            _ => Ok(()),
         }
     }
 
