@@ -21,6 +21,7 @@ pub mod history;
 pub mod lower;
 pub mod model;
 pub mod random;
+pub mod seeds;
 pub mod workload;
 
 /// The types of `schemas/conformance`.

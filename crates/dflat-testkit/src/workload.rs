@@ -11,6 +11,7 @@ use crate::lower;
 use crate::model::{Cell, Condition, Effect, Model, Operator, Path, Question, Refusal, same};
 use crate::random::Random;
 use crate::schema::{Body, Level, Note, Photo, Point, Sample, SampleData};
+use crate::seeds;
 
 const TEXTS: [&str; 7] = ["", "a", "a\0", "b", "é", "文字", "z"];
 const REALS: [f64; 8] = [
@@ -29,6 +30,9 @@ const LEVELS: [Level; 3] = Level::ALL;
 /// How many transactions a seed runs.
 const TRANSACTIONS: usize = 25;
 
+/// Where seeds that failed are kept.
+const SEEDS_FILE: &str = "tests/seeds.txt";
+
 /// Does something to a workspace between transactions that must not change its answers.
 pub type Meddle = fn(&Fixture, &mut Random);
 
@@ -36,15 +40,12 @@ pub type Meddle = fn(&Fixture, &mut Random);
 /// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds.
 ///
 /// # Panics
-/// With the seed, if the workspace and the model disagree. Keep the seed in `tests/seeds.txt`.
-pub fn run(open: Open, meddle: Meddle, kept: &str) {
+/// With the seed, if the workspace and the model disagree; it is added to `tests/seeds.txt`.
+pub fn run(open: Open, meddle: Meddle) {
     let seconds = std::env::var("DFLAT_WORKLOAD_SECONDS");
     let seconds = seconds.ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let end = Instant::now() + Duration::from_secs(seconds);
-    let lines = kept
-        .lines()
-        .map(|line| line.split('#').next().unwrap_or_default().trim());
-    for seed in lines.filter(|line| !line.is_empty()) {
+    for seed in seeds::kept(SEEDS_FILE) {
         run_seed(open, meddle, seed.parse().unwrap());
     }
     for seed in 1.. {
@@ -57,19 +58,9 @@ pub fn run(open: Open, meddle: Meddle, kept: &str) {
 
 /// Runs one seed.
 pub fn run_seed(open: Open, meddle: Meddle, seed: u64) {
-    struct Told(u64);
-    impl Drop for Told {
-        fn drop(&mut self) {
-            if std::thread::panicking() {
-                eprintln!(
-                    "the workload failed with seed {}: keep it in tests/seeds.txt",
-                    self.0
-                );
-            }
-        }
-    }
-    let _told = Told(seed);
-    bounded(move || Run::new(open, meddle, seed).all());
+    seeds::run(SEEDS_FILE, seed, |seed| {
+        bounded(move || Run::new(open, meddle, seed).all());
+    });
 }
 
 struct Run {

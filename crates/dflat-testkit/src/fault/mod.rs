@@ -41,8 +41,12 @@
 //! });
 //! ```
 //!
-//! Cases are deterministic. One that failed prints its line; the line goes into
-//! `tests/fault_seeds.txt`, and is run first ever after.
+//! Cases are deterministic. A loss of power that takes what it must not adds its line to
+//! `tests/fault_seeds.txt`, and is run first ever after. The failing calls need no such list: all
+//! of them are run each time.
+//!
+//! ENOSPC is what writes, syncs, truncations and deletions may give, and what maps and opens may;
+//! no system gives it to reads and locks, which therefore fail with EIO only.
 
 mod device;
 mod ledger;

@@ -1,11 +1,14 @@
 //! Losses of power at each point of a recording.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dflat_sqlite::inject::{PowerCut, Recording};
 
 use super::passes::Outcome;
+use crate::seeds;
+
+/// Where cases that failed are kept.
+const SEEDS_FILE: &str = "tests/fault_seeds.txt";
 
 /// Seeds for each point and manner.
 const SEEDS: u64 = 3;
@@ -30,11 +33,16 @@ struct Case {
 }
 
 /// Cuts the power around each sync and, with one seed, at each event; cases that failed before
-/// come first. `name` is that of the recording's workload in `tests/fault_seeds.txt`.
+/// come first. `name` is that of the recording's workload in `tests/fault_seeds.txt`; none if what
+/// fails is not to be kept, as that of a canary.
 ///
 /// # Errors
-/// The first case that fails, as a line for that file, and why.
-pub fn cut_power(name: &str, recording: &Recording, check: impl Fn(&Image) -> Outcome) -> Outcome {
+/// The first case that fails, as a line of that file, to which it is added, and why.
+pub fn cut_power(
+    name: Option<&str>,
+    recording: &Recording,
+    check: impl Fn(&Image) -> Outcome,
+) -> Outcome {
     let between = (0..=recording.events().len()).map(|point| Case {
         point,
         cut: PowerCut::Random,
@@ -53,6 +61,7 @@ pub fn cut_power_briefly(
     recording: &Recording,
     check: impl Fn(&Image) -> Outcome,
 ) -> Outcome {
+    let name = Some(name);
     let cases = kept(name).into_iter().chain(around_syncs(recording, 1));
     run(name, recording, cases, check)
 }
@@ -73,7 +82,7 @@ fn around_syncs(recording: &Recording, seeds: u64) -> impl Iterator<Item = Case>
 }
 
 fn run(
-    name: &str,
+    name: Option<&str>,
     recording: &Recording,
     cases: impl Iterator<Item = Case>,
     check: impl Fn(&Image) -> Outcome,
@@ -90,7 +99,13 @@ fn run(
             acknowledged: recording.mark_before(case.point).unwrap_or(0),
             cut: case.cut,
         };
-        check(&image).map_err(|lost| format!("{name} {}: {lost}", case.line()))?;
+        check(&image).map_err(|lost| match name {
+            Some(name) => {
+                let line = format!("{name} {}", case.line());
+                format!("{line}: {lost} ({})", seeds::keep(SEEDS_FILE, &line))
+            }
+            None => format!("{}: {lost}", case.line()),
+        })?;
     }
     Ok(())
 }
@@ -116,12 +131,14 @@ impl Case {
 }
 
 /// The cases of a workload that failed once.
-fn kept(name: &str) -> Vec<Case> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fault_seeds.txt");
-    let text = fs::read_to_string(file).unwrap();
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let of_name = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+fn kept(name: Option<&str>) -> Vec<Case> {
+    let Some(name) = name else {
+        return Vec::new();
+    };
+    let lines = seeds::kept(SEEDS_FILE);
+    let of_name = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     of_name
         .map(|line| Case::parse(line).expect("a case is point, cut and seed"))
         .collect()

@@ -12,9 +12,6 @@ use crate::fixture::{Fixture, bounded};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// The seeds that failed once.
-pub const CORPUS: &str = include_str!("corpus/file.txt");
-
 /// A file's bytes, and its log's.
 type File = (Vec<u8>, Vec<u8>);
 

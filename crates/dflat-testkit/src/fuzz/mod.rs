@@ -22,17 +22,17 @@ mod question;
 
 use std::time::{Duration, Instant};
 
-/// Runs the seeds of a corpus, one a line and `#` before a comment, then those from 1 to `count`,
+use crate::seeds;
+
+/// Runs the seeds of a fuzzer that failed once, then those from 1 to `count`,
 /// and more for as long as `DFLAT_FUZZ_SECONDS` says; `DFLAT_FUZZ_FIRST` is the first instead of 1.
 ///
 /// # Panics
-/// With the seed, if one fails. Keep it in `src/fuzz/corpus`.
-pub fn run(name: &'static str, corpus: &str, count: u64, one: fn(u64)) {
-    for line in corpus.lines() {
-        let seed = line.split('#').next().unwrap_or_default().trim();
-        if !seed.is_empty() {
-            told(name, seed.parse().unwrap(), one);
-        }
+/// With the seed, if one fails; it is added to the corpus.
+pub fn run(name: &str, count: u64, one: fn(u64)) {
+    let file = format!("src/fuzz/corpus/{name}.txt");
+    for seed in seeds::kept(&file) {
+        seeds::run(&file, seed.parse().unwrap(), one);
     }
     let seconds = std::env::var("DFLAT_FUZZ_SECONDS").ok();
     let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -43,21 +43,6 @@ pub fn run(name: &'static str, corpus: &str, count: u64, one: fn(u64)) {
         if seed >= first + count && Instant::now() >= end {
             break;
         }
-        told(name, seed, one);
+        seeds::run(&file, seed, one);
     }
-}
-
-/// Runs a seed, and tells which it was if it fails.
-fn told(name: &'static str, seed: u64, one: fn(u64)) {
-    struct Told(&'static str, u64);
-    impl Drop for Told {
-        fn drop(&mut self) {
-            if std::thread::panicking() {
-                let Self(name, seed) = self;
-                eprintln!("seed {seed} failed: keep it in src/fuzz/corpus/{name}.txt");
-            }
-        }
-    }
-    let _told = Told(name, seed);
-    one(seed);
 }

@@ -15,9 +15,6 @@ use super::{mutate, question};
 use crate::random::Random;
 use crate::schema::{Bag, BagData, Body, Nested, NestedData, Note, Point, Profile, Sample, Tree};
 
-/// The seeds that failed once.
-pub const CORPUS: &str = include_str!("corpus/payload.txt");
-
 /// How many payloads a seed damages.
 const PAYLOADS: usize = 40;
 

@@ -13,9 +13,6 @@ use crate::model::{Model, Question, same};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// The seeds that failed once.
-pub const CORPUS: &str = include_str!("corpus/predicate.txt");
-
 /// How many commits a seed makes.
 const COMMITS: usize = 4;
 /// How many questions are asked after each, in each state.

@@ -10,9 +10,6 @@ use dflat_schema::{MemoryLoader, Options, Style, compile};
 use crate::fixture::bounded;
 use crate::random::Random;
 
-/// The seeds that failed once.
-pub const CORPUS: &str = include_str!("corpus/schema.txt");
-
 /// How many texts a seed damages.
 const TEXTS: usize = 12;
 

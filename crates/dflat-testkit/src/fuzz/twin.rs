@@ -8,9 +8,6 @@ use crate::fixture::{Fixture, bounded};
 use crate::random::Random;
 use crate::schema::{Level, Twin, TwinData};
 
-/// The seeds that failed once.
-pub const CORPUS: &str = include_str!("corpus/twin.txt");
-
 /// How many questions are asked in each state.
 const QUESTIONS: usize = 40;
 

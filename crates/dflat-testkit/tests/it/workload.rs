@@ -5,21 +5,19 @@ use dflat_testkit::random::Random;
 use dflat_testkit::workload::run;
 use rusqlite::Connection;
 
-const SEEDS: &str = include_str!("../seeds.txt");
-
 #[test]
 fn random_work_in_memory_agrees_with_the_model() {
-    run(Fixture::memory, |_, _| {}, SEEDS);
+    run(Fixture::memory, |_, _| {});
 }
 
 #[test]
 fn random_work_on_a_file_agrees_with_the_model() {
-    run(Fixture::sqlite, |_, _| {}, SEEDS);
+    run(Fixture::sqlite, |_, _| {});
 }
 
 #[test]
 fn random_work_agrees_with_the_model_while_indexes_vanish() {
-    run(Fixture::sqlite, lose_indexes, SEEDS);
+    run(Fixture::sqlite, lose_indexes);
 }
 
 /// Drops an index's table, or its last rows, as another program may.
