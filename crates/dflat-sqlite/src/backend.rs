@@ -1,7 +1,7 @@
 //! A file as a place where objects are stored.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
@@ -9,6 +9,7 @@ use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransact
 use crate::open;
 use crate::options::SqliteOptions;
 use crate::pool::Pool;
+use crate::reclaimer::Reclaimer;
 use crate::session::Session;
 use crate::snapshot::SqliteSnapshot;
 use crate::transaction::SqliteTransaction;
@@ -26,6 +27,8 @@ pub struct SqliteBackend {
     pool: Pool,
     /// There if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
+    reclaimer: Arc<Reclaimer>,
+    this: Weak<Self>,
 }
 
 impl SqliteBackend {
@@ -43,11 +46,13 @@ impl SqliteBackend {
         let path = open::resolve(path.as_ref())?;
         let monitor = options.io_stats.then(|| vfs::monitor_of(&path));
         open::check(&path, &options)?;
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|this| Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
             path: path.into(),
+            reclaimer: Arc::new(Reclaimer::new(options.reclaim)),
             options,
             monitor,
+            this: Weak::clone(this),
         }))
     }
 
@@ -82,7 +87,7 @@ impl SqliteBackend {
 
     /// A connection for a place among the readers that has none, if there is a file.
     pub(crate) fn open_reader(&self) -> Result<Option<Session>> {
-        open::open_reader(&self.path, &self.options)
+        open::open_reader(&self.path, &self.options, self.monitor.as_ref())
     }
 
     /// Gives back the place among the readers, and the connection if it can be used again.
@@ -92,19 +97,44 @@ impl SqliteBackend {
 
     /// Waits for the writer before and takes its place.
     pub(crate) fn take_writer(&self) -> Result<Session> {
-        if let Some(session) = self.pool.take_writer()? {
+        let session = self.pool.take_writer()?;
+        self.ready_writer(session)
+    }
+
+    /// Takes the place of the writer; `None` if another has it.
+    pub(crate) fn try_take_writer(&self) -> Result<Option<Session>> {
+        match self.pool.try_take_writer()? {
+            Some(session) => self.ready_writer(session).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The connection of the writer, whose place is taken.
+    fn ready_writer(&self, session: Option<Session>) -> Result<Session> {
+        if let Some(session) = session {
             return Ok(session);
         }
-        let opened = open::open_writer(&self.path, &self.options);
+        let opened = self.open_writer();
         if opened.is_err() {
             self.pool.return_writer(None);
         }
         opened
     }
 
+    /// A connection that can write; who uses it must not be in the way of the writer.
+    pub(crate) fn open_writer(&self) -> Result<Session> {
+        open::open_writer(&self.path, &self.options, self.monitor.as_ref())
+    }
+
     /// Gives back the place of the writer, and the connection if it can be used again.
-    pub(crate) fn return_writer(&self, session: Option<Session>) {
+    pub(crate) fn return_writer(&self, mut session: Option<Session>) {
+        let space = session.as_mut().and_then(Session::take_space);
         self.pool.return_writer(session);
+        self.reclaimer.note_write(&self.this, space);
+    }
+
+    pub(crate) fn reclaimer(&self) -> &Reclaimer {
+        &self.reclaimer
     }
 }
 
@@ -118,6 +148,7 @@ impl Backend for SqliteBackend {
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {
+        self.reclaimer.close();
         if !self.pool.drain() {
             return Ok(());
         }

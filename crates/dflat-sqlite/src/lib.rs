@@ -21,6 +21,7 @@ mod open;
 mod options;
 mod pool;
 mod read;
+mod reclaimer;
 mod session;
 mod snapshot;
 mod statement_text;
@@ -28,7 +29,10 @@ mod transaction;
 mod vfs;
 
 pub use backend::SqliteBackend;
-pub use options::{Durability, SqliteOptions};
+pub use options::{Durability, Reclaim, SqliteOptions};
 #[doc(hidden)]
 pub use vfs::inject;
-pub use vfs::{CallReport, FileKind, FileReport, IoReport, Operation, Suggestion};
+pub use vfs::{
+    CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
+    Suggestion,
+};

@@ -6,6 +6,7 @@ use crate::backend::SqliteBackend;
 use crate::ffi::Fault;
 use crate::open::{self, integer};
 use crate::session::{Control, Session};
+use crate::vfs::Space;
 
 /// The value of `PRAGMA auto_vacuum` for a file that can give back its free pages.
 const INCREMENTAL: i64 = 2;
@@ -67,8 +68,29 @@ impl SqliteBackend {
                 .execute("PRAGMA auto_vacuum = INCREMENTAL")?;
             open::vacuum(&mut session.connection)?;
             empty_log(session)
-        })
-        .map(drop)
+        })?;
+        self.reclaimer().set_able();
+        Ok(())
+    }
+
+    /// Gives up to `pages` unused pages back, unless someone writes.
+    pub(crate) fn reclaim_step(&self, pages: u32) -> Result<Rest> {
+        let Some(mut session) = self.try_take_writer()? else {
+            return Ok(Rest::Taken);
+        };
+        let step = step(&mut session, pages);
+        // After a fault the next writer opens another connection.
+        self.return_writer(step.is_ok().then_some(session));
+        step.map_err(|fault| fault.error(format!("cannot reclaim in {}", self.path().display())))
+    }
+
+    /// Takes the log into the file, which gets shorter then, with a connection of its own: it waits
+    /// for the device, and nobody else is to wait for that.
+    pub(crate) fn take_log_in(&self) -> Result<()> {
+        let what = || format!("cannot reclaim in {}", self.path().display());
+        let mut session = self.open_writer()?;
+        let taken = session.connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
+        taken.map_err(|fault| fault.error(what()))
     }
 
     /// Does work on the file, as the one who writes; none if there is no file.
@@ -95,6 +117,25 @@ impl SqliteBackend {
             }
         }
     }
+}
+
+/// What a step of giving space back has left.
+pub(crate) enum Rest {
+    /// Of so many pages some are unused.
+    Space(Space),
+    /// The file can't give back pages.
+    Unable,
+    /// Someone writes: there was no step.
+    Taken,
+}
+
+fn step(session: &mut Session, pages: u32) -> Result<Rest, Fault> {
+    if integer(&mut session.connection, "PRAGMA auto_vacuum")? != INCREMENTAL {
+        return Ok(Rest::Unable);
+    }
+    let sql = format!("PRAGMA incremental_vacuum({pages})");
+    session.connection.execute(&sql)?;
+    session.look_at_space().map(Rest::Space)
 }
 
 /// How far work on the file came.
@@ -127,8 +168,7 @@ impl Step {
 }
 
 fn free_pages(session: &mut Session) -> Result<u64, Fault> {
-    let free = integer(&mut session.connection, "PRAGMA freelist_count")?;
-    Ok(u64::try_from(free).unwrap_or(0))
+    Ok(session.look_at_space()?.free_pages)
 }
 
 /// Deletes the samples of values that `ANALYZE` has taken.

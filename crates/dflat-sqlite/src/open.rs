@@ -11,16 +11,13 @@ use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::ffi::{Access, Connection, Fault, Switch};
-use crate::options::{Durability, SqliteOptions};
+use crate::options::{Durability, LOG_BYTES_MAX, SqliteOptions};
 use crate::session::{Control, Session};
-use crate::vfs;
+use crate::vfs::{self, Monitor};
 
 /// Held while a file is created and while a connection opens one: closing the handle of the
 /// creation would drop the locks of a connection that opened the new file in between.
 static CREATION: Mutex<()> = Mutex::new(());
-
-/// What a log is cut down to when it starts again.
-const LOG_BYTES_MAX: u32 = 16 << 20;
 
 /// The file's absolute path, whose directory must exist.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
@@ -70,12 +67,17 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
 }
 
 /// A connection that reads; `None` if there is no file.
-pub(crate) fn open_reader(path: &Arc<Path>, options: &SqliteOptions) -> Result<Option<Session>> {
+pub(crate) fn open_reader(
+    path: &Arc<Path>,
+    options: &SqliteOptions,
+    monitor: Option<&Arc<Monitor>>,
+) -> Result<Option<Session>> {
     if !exists(path)? {
         return Ok(None);
     }
-    let opened = match reader(path, options, Access::ReadOnly) {
-        Err(fault) if fault.asks_for_write_access() => reader(path, options, Access::ReadWrite),
+    let open = |access| reader(path, options, monitor, access);
+    let opened = match open(Access::ReadOnly) {
+        Err(fault) if fault.asks_for_write_access() => open(Access::ReadWrite),
         opened => opened,
     };
     opened
@@ -83,18 +85,27 @@ pub(crate) fn open_reader(path: &Arc<Path>, options: &SqliteOptions) -> Result<O
         .map_err(|fault| fault.read_error(format_args!("cannot read {}", path.display())))
 }
 
-fn reader(path: &Arc<Path>, options: &SqliteOptions, access: Access) -> Result<Session, Fault> {
+fn reader(
+    path: &Arc<Path>,
+    options: &SqliteOptions,
+    monitor: Option<&Arc<Monitor>>,
+    access: Access,
+) -> Result<Session, Fault> {
     let mut connection = open(path, access, options)?;
     configure(&mut connection, options.busy_timeout)?;
     connection.execute("PRAGMA query_only = ON")?;
-    let mut session = Session::new(connection, Arc::clone(path));
+    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
     // The first read shows whether the access suffices.
     session.control(Control::Touch)?;
     Ok(session)
 }
 
 /// The connection that writes; the file is created if there is none.
-pub(crate) fn open_writer(path: &Arc<Path>, options: &SqliteOptions) -> Result<Session> {
+pub(crate) fn open_writer(
+    path: &Arc<Path>,
+    options: &SqliteOptions,
+    monitor: Option<&Arc<Monitor>>,
+) -> Result<Session> {
     let what = || format!("cannot write {}", path.display());
     create(path).map_err(|error| create_error(error, what()))?;
     let mut connection =
@@ -104,7 +115,7 @@ pub(crate) fn open_writer(path: &Arc<Path>, options: &SqliteOptions) -> Result<S
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
-    Ok(Session::new(connection, Arc::clone(path)))
+    Ok(Session::new(connection, Arc::clone(path), monitor.cloned()))
 }
 
 /// Does what was asked for when the database is closed, with a connection of its own.
@@ -268,4 +279,44 @@ fn create_error(error: io::Error, message: String) -> Error {
         _ => ErrorKind::Io,
     };
     Error::with_source(kind, message, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use dflat_engine::storage::Backend;
+
+    use super::*;
+    use crate::backend::SqliteBackend;
+
+    /// Figure C1: by default, as the one who writes finds it.
+    #[test]
+    fn a_new_file_is_set_up_as_stated() {
+        for (durability, synchronous) in [(Durability::Normal, 1), (Durability::Full, 2)] {
+            let directory = tempfile::tempdir().unwrap();
+            let options = SqliteOptions {
+                durability,
+                ..SqliteOptions::default()
+            };
+            let backend = SqliteBackend::open(directory.path().join("a.db"), options).unwrap();
+            Arc::clone(&backend).begin().unwrap().commit().unwrap();
+            let mut session = backend.take_writer().unwrap();
+            let mut get = |name: &str| {
+                let sql = format!("PRAGMA {name}");
+                integer(&mut session.connection, &sql).unwrap()
+            };
+            assert_eq!(get("synchronous"), synchronous);
+            assert_eq!(get("auto_vacuum"), 2, "incremental");
+            assert_eq!(get("secure_delete"), 2, "fast");
+            assert_eq!(get("journal_size_limit"), i64::from(LOG_BYTES_MAX));
+            assert_eq!(get("temp_store"), 2, "memory");
+            assert_eq!([get("trusted_schema"), get("foreign_keys")], [0, 0]);
+            let sql = "SELECT journal_mode = 'wal' FROM pragma_journal_mode";
+            assert_eq!(integer(&mut session.connection, sql).unwrap(), 1);
+            let full = i64::from(durability == Durability::Full);
+            let mut get = |sql: &str| integer(&mut session.connection, sql).unwrap();
+            assert_eq!(get("PRAGMA fullfsync"), full);
+            assert_eq!(get("PRAGMA checkpoint_fullfsync"), full);
+            backend.return_writer(Some(session));
+        }
+    }
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// What a log is cut down to when it starts again.
+pub(crate) const LOG_BYTES_MAX: u32 = 16 << 20;
+
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
@@ -12,6 +15,8 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// The largest number of snapshots at a time, at least 1. Defaults to 64.
     pub readers_max: usize,
+    /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
+    pub reclaim: Reclaim,
     /// Whether the file's I/O is counted, for
     /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
     pub io_stats: bool,
@@ -23,6 +28,7 @@ impl Default for SqliteOptions {
             durability: Durability::Normal,
             busy_timeout: Duration::from_secs(30),
             readers_max: 64,
+            reclaim: Reclaim::default(),
             io_stats: false,
         }
     }
@@ -37,4 +43,35 @@ pub enum Durability {
     Normal,
     /// A loss of power: each commit waits for the device.
     Full,
+}
+
+/// When the pages of a file that nothing uses any more are given back to the file system.
+///
+/// Files made by Dflat for Swift can't give back pages before they are compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// Only when asked to.
+    Never,
+    /// When nobody writes: a thread of its own gives them back in steps, until half of the share
+    /// is left. A writer that comes meanwhile waits for one step at most, which takes about as
+    /// long as a transaction that writes as many pages; a reader waits for nothing.
+    Idle {
+        /// The most pages of a step, and the least that must be unused for anything to be done.
+        pages: u32,
+        /// The share of unused pages, in per cent, above which something is done.
+        percent: u8,
+        /// How long nobody must have written.
+        after: Duration,
+    },
+}
+
+/// [`Idle`](Self::Idle) with steps of 64 pages, above 20 per cent, after one second.
+impl Default for Reclaim {
+    fn default() -> Self {
+        Self::Idle {
+            pages: 64,
+            percent: 20,
+            after: Duration::from_secs(1),
+        }
+    }
 }

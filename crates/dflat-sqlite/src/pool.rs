@@ -103,6 +103,17 @@ impl Pool {
         }
     }
 
+    /// As [`Self::take_writer`]; `None` at once if another writes.
+    pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
+        let mut state = self.lock();
+        state.check_open()?;
+        if state.writer_out {
+            return Ok(None);
+        }
+        state.writer_out = true;
+        Ok(Some(state.writer.take()))
+    }
+
     pub(crate) fn return_writer(&self, session: Option<Session>) {
         let mut state = self.lock();
         state.writer_out = false;

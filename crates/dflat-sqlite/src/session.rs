@@ -10,10 +10,15 @@ use dflat_model::{Table, TableDescriptor, ValueRef};
 use crate::ddl::{Names, create_index, create_main};
 use crate::ffi::{Connection, Fault, Param, StatementId};
 use crate::statement_text::Operation;
+use crate::vfs::{Monitor, Space, TableUsage};
 
 /// Tables whose statements are held. Descriptors made at run time, again and again for one table,
 /// must not fill the memory: beyond this all statements are forgotten.
 const TABLES_MAX: usize = 256;
+
+/// Commits that delete nothing look at the unused space once in so many: an update may leave some
+/// too.
+const LOOK_EVERY: u64 = 64;
 
 /// A connection and what is known of the tables it was used for.
 pub(crate) struct Session {
@@ -23,6 +28,13 @@ pub(crate) struct Session {
     controls: [Option<StatementId>; Control::COUNT],
     /// What [`Connection::data_version`] was after the last write transaction.
     seen_version: Option<u32>,
+    /// Counts what is used, if that is wanted.
+    monitor: Option<Arc<Monitor>>,
+    commits_count: u64,
+    /// Whether a row was deleted since the unused space was looked at.
+    has_deleted: bool,
+    /// The unused space, if the last transaction looked at it.
+    space: Option<Space>,
 }
 
 /// What is held for a table.
@@ -33,6 +45,8 @@ struct TableEntry {
     statements: Vec<(Operation, StatementId)>,
     /// Whether all tables are known to exist.
     created: bool,
+    /// Where the uses of its indexes are counted.
+    usage: Option<Arc<TableUsage>>,
 }
 
 /// The position of a table in a session, until the next call of [`Session::enter`].
@@ -59,10 +73,14 @@ pub(crate) enum Control {
     FindTable,
     /// Whether an index has a name.
     FindIndex,
+    /// How many pages nothing uses.
+    FreePages,
+    /// How many pages there are.
+    Pages,
 }
 
 impl Control {
-    const COUNT: usize = Self::FindIndex as usize + 1;
+    const COUNT: usize = Self::Pages as usize + 1;
 
     const fn sql(self) -> &'static str {
         match self {
@@ -76,6 +94,8 @@ impl Control {
             Self::OuterSavepoint => "SAVEPOINT dflat_member",
             Self::RollbackToOuter => "ROLLBACK TO dflat_member",
             Self::ReleaseOuter => "RELEASE dflat_member",
+            Self::FreePages => "PRAGMA freelist_count",
+            Self::Pages => "PRAGMA page_count",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
@@ -89,13 +109,21 @@ impl Control {
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection, path: Arc<Path>) -> Self {
+    pub(crate) fn new(
+        connection: Connection,
+        path: Arc<Path>,
+        monitor: Option<Arc<Monitor>>,
+    ) -> Self {
         Self {
             connection,
             path,
             tables: Vec::new(),
             controls: [None; Control::COUNT],
             seen_version: None,
+            monitor,
+            commits_count: 0,
+            has_deleted: false,
+            space: None,
         }
     }
 
@@ -116,6 +144,7 @@ impl Session {
             names: Names::new(table),
             statements: Vec::new(),
             created: false,
+            usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
         });
         self.tables.len() - 1
     }
@@ -127,6 +156,9 @@ impl Session {
         operation: Operation,
     ) -> Result<StatementId, Fault> {
         let entry = &mut self.tables[entry.0];
+        if let Some(usage) = &entry.usage {
+            usage.note(operation);
+        }
         if let Some((_, id)) = entry.statements.iter().find(|(o, _)| *o == operation) {
             return Ok(*id);
         }
@@ -146,6 +178,7 @@ impl Session {
         params: impl IntoIterator<Item = Param<'p>>,
     ) -> Result<(), Fault> {
         let statement = self.statement(entry, operation)?;
+        self.has_deleted |= operation == Operation::Delete;
         self.connection.run(statement, params)
     }
 
@@ -188,8 +221,43 @@ impl Session {
         Ok(())
     }
 
+    /// Looks how much of the file is in use.
+    pub(crate) fn look_at_space(&mut self) -> Result<Space, Fault> {
+        let space = Space {
+            pages: self.control_number(Control::Pages)?,
+            free_pages: self.control_number(Control::FreePages)?,
+        };
+        if let Some(monitor) = &self.monitor {
+            monitor.note_space(space);
+        }
+        Ok(space)
+    }
+
+    /// The unused space, if it was looked at since this was asked last.
+    pub(crate) fn take_space(&mut self) -> Option<Space> {
+        self.space.take()
+    }
+
+    /// The number that a statement gives.
+    fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
+        let statement = self.control_statement(control)?;
+        let mut number = 0;
+        self.connection.query(statement, [], |columns| {
+            number = columns.integer(0);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(number.unsigned_abs())
+    }
+
     /// Commits, or else rolls back.
     pub(crate) fn commit_write(&mut self) -> Result<(), Fault> {
+        // Order: inside the transaction it costs neither a lock nor a read.
+        if self.has_deleted || self.commits_count.is_multiple_of(LOOK_EVERY) {
+            // If this fails, so does the commit, or it does not matter.
+            self.space = self.look_at_space().ok();
+        }
+        self.has_deleted = false;
+        self.commits_count += 1;
         let committed = self.control(Control::Commit);
         if committed.is_err() {
             self.rollback_write();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dflat_engine::engine::EngineOptions;
 pub use dflat_engine::transaction::Concurrency;
-pub use dflat_sqlite::Durability;
+pub use dflat_sqlite::{Durability, Reclaim};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 
 use crate::{Result, Workspace};
@@ -52,6 +52,14 @@ impl WorkspaceBuilder {
     /// [`Busy`](crate::ErrorKind::Busy).
     pub fn readers_max(mut self, readers: usize) -> Self {
         self.sqlite.readers_max = readers;
+        self
+    }
+
+    /// When unused space is given back to the file system. Defaults to
+    /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
+    /// are unused and nobody has written for a second.
+    pub fn reclaim(mut self, reclaim: Reclaim) -> Self {
+        self.sqlite.reclaim = reclaim;
         self
     }
 

@@ -63,12 +63,15 @@ mod transaction_handle;
 mod workspace;
 
 #[cfg(feature = "sqlite")]
-pub use builder::{Concurrency, Durability, WorkspaceBuilder};
+pub use builder::{Concurrency, Durability, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{RowId, Table};
 #[cfg(feature = "sqlite")]
-pub use dflat_sqlite::{CallReport, FileKind, FileReport, IoReport, Operation, Suggestion};
+pub use dflat_sqlite::{
+    CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
+    Suggestion,
+};
 pub use fetch::Fetch;
 pub use fetched_result::FetchedResult;
 pub use object::Object;

@@ -13,17 +13,21 @@ pub enum FileKind {
     LogIndex,
     /// The rollback journal.
     Journal,
+    /// A file without a name: what SQLite's cache does not hold of a statement's undoing or of a
+    /// file that is written anew.
+    Temporary,
     /// Any other file with a name.
     Other,
 }
 
 impl FileKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Main,
         Self::Log,
         Self::LogIndex,
         Self::Journal,
+        Self::Temporary,
         Self::Other,
     ];
 }
@@ -35,6 +39,7 @@ impl fmt::Display for FileKind {
             Self::Log => "wal",
             Self::LogIndex => "shm",
             Self::Journal => "journal",
+            Self::Temporary => "temp",
             Self::Other => "other",
         })
     }

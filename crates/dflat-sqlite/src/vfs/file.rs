@@ -4,17 +4,15 @@
     reason = "SQLite calls these functions by pointers, and they call the real file's"
 )]
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::sync::Arc;
 use std::{ptr, slice};
 
 use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
-use super::call::{FileKind, Operation};
-use super::monitor::{Call, Monitor};
+use super::call::Operation;
 use super::recording::Event;
+use super::watch::FileState;
 
 /// What SQLite sees as the file. The real file follows it.
 #[repr(C)]
@@ -22,15 +20,6 @@ pub(super) struct ShimFile {
     base: sqlite3_file,
     // Invariant: from `Box::into_raw`, freed by `close`.
     state: *mut FileState,
-}
-
-/// What we know of an open file.
-pub(super) struct FileState {
-    pub(super) kind: FileKind,
-    /// `None` if nobody watches the file's database.
-    pub(super) monitor: Option<Arc<Monitor>>,
-    /// Whether the next sync is one of the directory too.
-    pub(super) syncs_directory: Cell<bool>,
 }
 
 /// The bytes that SQLite must reserve before the real file's. SQLite aligns the whole for any type,
@@ -151,33 +140,6 @@ macro_rules! forward {
     };
 }
 
-impl FileState {
-    /// Makes a call that the monitor, if there is one, counts and may make fail.
-    fn run(
-        &self,
-        operation: Operation,
-        length: usize,
-        event: Option<&dyn Fn(usize) -> Event>,
-        mut perform: impl FnMut(usize) -> c_int,
-    ) -> c_int {
-        let Some(monitor) = &self.monitor else {
-            return perform(length);
-        };
-        // The index of the log is mapped and locked through the main file.
-        let kind = match operation {
-            Operation::Map => FileKind::LogIndex,
-            _ => self.kind,
-        };
-        let call = Call {
-            kind,
-            operation,
-            length,
-            event,
-        };
-        monitor.run(&call, perform)
-    }
-}
-
 /// As `int`, what SQLite gave as `int`.
 fn int(length: usize) -> c_int {
     c_int::try_from(length).unwrap_or(c_int::MAX)
@@ -204,6 +166,7 @@ unsafe extern "C" fn read(
     // SAFETY: SQLite reads from a file that we opened.
     let parts = unsafe { parts(file) };
     let length = usize::try_from(amount).unwrap_or(0);
+    parts.state.note_reach(Operation::Read, offset, length);
     parts.state.run(Operation::Read, length, None, |done| {
         let code = match done {
             0 => sqlite::SQLITE_OK,
@@ -234,6 +197,7 @@ unsafe extern "C" fn write(
         content: unsafe { slice::from_raw_parts(buffer.cast::<u8>(), done.min(length)) }.to_vec(),
     };
     let event: &dyn Fn(usize) -> Event = &event;
+    parts.state.note_reach(Operation::Write, offset, length);
     parts
         .state
         .run(Operation::Write, length, Some(event), |done| match done {
@@ -298,6 +262,7 @@ unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64
 unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
     // SAFETY: SQLite locks a file that we opened.
     let parts = unsafe { parts(file) };
+    parts.state.note_current();
     parts
         .state
         .run(Operation::Lock, 1, None, |done| match done {
@@ -358,15 +323,17 @@ unsafe extern "C" fn shm_map(
 ) -> c_int {
     // SAFETY: SQLite maps shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
-    parts.state.run(Operation::Map, 1, None, |done| match done {
-        // A device can't pretend to have mapped: this is a failure of its own.
-        0 => {
-            // SAFETY: The place for the result is SQLite's.
-            unsafe { *result = ptr::null_mut() };
-            sqlite::SQLITE_IOERR_SHMMAP
-        }
-        _ => forward!(parts, xShmMap, region, size, extend, result),
-    })
+    parts
+        .state
+        .run_on_log_index(Operation::Map, |done| match done {
+            // A device can't pretend to have mapped: this is a failure of its own.
+            0 => {
+                // SAFETY: The place for the result is SQLite's.
+                unsafe { *result = ptr::null_mut() };
+                sqlite::SQLITE_IOERR_SHMMAP
+            }
+            _ => forward!(parts, xShmMap, region, size, extend, result),
+        })
 }
 
 unsafe extern "C" fn shm_lock(
@@ -377,22 +344,16 @@ unsafe extern "C" fn shm_lock(
 ) -> c_int {
     // SAFETY: SQLite locks shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
-    let forward = || forward!(parts, xShmLock, offset, count, flags);
-    match &parts.state.monitor {
-        Some(monitor) if flags & sqlite::SQLITE_SHM_LOCK != 0 => {
-            let call = Call {
-                kind: FileKind::LogIndex,
-                operation: Operation::Lock,
-                length: 1,
-                event: None,
-            };
-            monitor.run(&call, |done| match done {
-                0 => sqlite::SQLITE_OK,
-                _ => forward(),
-            })
-        }
-        _ => forward(),
+    if flags & sqlite::SQLITE_SHM_LOCK == 0 {
+        return forward!(parts, xShmLock, offset, count, flags);
     }
+    parts.state.note_current();
+    parts
+        .state
+        .run_on_log_index(Operation::Lock, |done| match done {
+            0 => sqlite::SQLITE_OK,
+            _ => forward!(parts, xShmLock, offset, count, flags),
+        })
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {

@@ -11,9 +11,10 @@ use dflat_engine::Result;
 use libsqlite3_sys as sqlite;
 
 use super::call::{FileKind, Operation};
-use super::monitor::{Call, Monitor, monitor_of};
+use super::monitor::{Call, Monitor};
 pub use super::recording::{Event, PowerCut, Recording};
 use super::report::IoReport;
+use super::watched::monitor_of;
 
 /// The name of the VFS that counts, for connections of other libraries in the same process.
 #[must_use]

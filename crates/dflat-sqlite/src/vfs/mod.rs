@@ -8,6 +8,7 @@
 //! write-ahead log, which lies in shared memory. Of these only locks and mappings are calls.
 
 mod call;
+mod counter;
 mod file;
 pub mod inject;
 mod monitor;
@@ -15,9 +16,14 @@ mod recording;
 mod register;
 mod report;
 mod suggestion;
+mod usage;
+mod watch;
+mod watched;
 
 pub use call::{FileKind, Operation};
-pub(crate) use monitor::{Monitor, monitor_of};
+pub(crate) use monitor::Monitor;
 pub(crate) use register::name;
-pub use report::{CallReport, FileReport, IoReport};
+pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space};
 pub use suggestion::Suggestion;
+pub(crate) use usage::TableUsage;
+pub(crate) use watched::monitor_of;

@@ -1,30 +1,55 @@
 //! Counts, faults and recording of one database.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::ffi::c_int;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use dflat_model::TableDescriptor;
 use libsqlite3_sys as sqlite;
 
 use super::call::{FileKind, Operation};
+use super::counter::FileCounters;
 use super::inject::{Action, Armed};
 use super::recording::Event;
-use super::report::{CallReport, FileReport, IoReport};
+use super::report::{FileReport, IoReport, Space};
+use super::usage::TableUsage;
+use crate::options::LOG_BYTES_MAX;
 
 /// Watches the files of one database, for as long as a backend or a test holds it.
 pub(crate) struct Monitor {
     start: Instant,
+    /// How often the database was opened before.
+    opens_before: u64,
     commits: AtomicU64,
     changes: AtomicU64,
     logical_bytes: AtomicU64,
-    counters: [[Counter; Operation::ALL.len()]; FileKind::ALL.len()],
+    /// Where the last write to the log ended.
+    log_bytes: AtomicU64,
+    /// The commits since the log is longer than it should be.
+    late_commits: AtomicU64,
+    /// The farthest byte of the main file that was read or written.
+    main_bytes: AtomicU64,
+    files: Mutex<Files>,
+    tables: Mutex<Tables>,
     /// Whether there is anything in `script`.
     armed: AtomicBool,
     script: Mutex<Script>,
+}
+
+/// What was called, by file.
+struct Files {
+    /// Calls by name, and those on files that are closed; one of each kind.
+    past: [FileCounters; FileKind::ALL.len()],
+    open: Vec<Arc<FileCounters>>,
+}
+
+/// What is known of the tables.
+#[derive(Default)]
+struct Tables {
+    usage: Vec<Arc<TableUsage>>,
+    space: Option<Space>,
 }
 
 /// What a test asked for.
@@ -36,20 +61,10 @@ pub(super) struct Script {
     pub(super) skips_syncs: bool,
 }
 
-/// The calls of one operation on one kind of file. All numbers are independent: none orders others.
-struct Counter {
-    count: AtomicU64,
-    failed: AtomicU64,
-    bytes: AtomicU64,
-    /// The calls that were timed.
-    timed: AtomicU64,
-    total_ns: AtomicU64,
-    min_ns: AtomicU64,
-    max_ns: AtomicU64,
-}
-
 /// A call about to be made.
 pub(super) struct Call<'e> {
+    /// Where a call on an open file is counted; `None` for a call by name.
+    pub(super) counters: Option<&'e FileCounters>,
     pub(super) kind: FileKind,
     pub(super) operation: Operation,
     /// The bytes asked for; 1 where there are none.
@@ -69,13 +84,21 @@ pub(super) fn take_system_error() -> Option<c_int> {
 }
 
 impl Monitor {
-    fn new() -> Self {
+    pub(super) fn new(opens_before: u64) -> Self {
         Self {
             start: Instant::now(),
+            opens_before,
             commits: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             logical_bytes: AtomicU64::new(0),
-            counters: Default::default(),
+            log_bytes: AtomicU64::new(0),
+            late_commits: AtomicU64::new(0),
+            main_bytes: AtomicU64::new(0),
+            files: Mutex::new(Files {
+                past: FileKind::ALL.map(FileCounters::new),
+                open: Vec::new(),
+            }),
+            tables: Mutex::default(),
             armed: AtomicBool::new(false),
             script: Mutex::default(),
         }
@@ -86,20 +109,70 @@ impl Monitor {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.logical_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if self.log_bytes.load(Ordering::Relaxed) > u64::from(LOG_BYTES_MAX) {
+            self.late_commits.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes how much of the file is in use.
+    pub(crate) fn note_space(&self, space: Space) {
+        lock(&self.tables).space = Some(space);
+    }
+
+    /// Where the uses of a table's indexes are counted.
+    pub(crate) fn usage_of(&self, table: &TableDescriptor) -> Arc<TableUsage> {
+        let usage = &mut lock(&self.tables).usage;
+        if let Some(found) = usage.iter().find(|usage| usage.fits(table)) {
+            return Arc::clone(found);
+        }
+        let new = Arc::new(TableUsage::new(table));
+        usage.push(Arc::clone(&new));
+        new
+    }
+
+    /// Where the calls on a file that was opened are counted.
+    pub(super) fn open_file(&self, kind: FileKind) -> Arc<FileCounters> {
+        let counters = Arc::new(FileCounters::new(kind));
+        lock(&self.files).open.push(Arc::clone(&counters));
+        counters
+    }
+
+    /// Keeps what was counted of a file that was closed.
+    pub(super) fn close_file(&self, counters: &Arc<FileCounters>) {
+        let mut files = lock(&self.files);
+        files.past[counters.kind as usize].absorb(counters);
+        files.open.retain(|open| !Arc::ptr_eq(open, counters));
+    }
+
+    /// Notes how far a read or write reached.
+    pub(super) fn note_reach(&self, kind: FileKind, operation: Operation, start: u64, end: u64) {
+        match (kind, operation) {
+            (FileKind::Log, Operation::Write) => {
+                if start == 0 {
+                    self.late_commits.store(0, Ordering::Relaxed);
+                }
+                self.log_bytes.store(end, Ordering::Relaxed);
+            }
+            // Looked at first: it is hardly ever to be written.
+            (FileKind::Main, _) if end > self.main_bytes.load(Ordering::Relaxed) => {
+                self.main_bytes.fetch_max(end, Ordering::Relaxed);
+            }
+            _ => {}
+        }
     }
 
     /// Changes what a test asked for.
     pub(super) fn script<R>(&self, change: impl FnOnce(&mut Script) -> R) -> R {
-        let mut script = self.lock();
+        let mut script = self.lock_script();
         let result = change(&mut script);
         let armed = !script.faults.is_empty() || script.events.is_some() || script.skips_syncs;
         self.armed.store(armed, Ordering::Release);
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Script> {
+    fn lock_script(&self) -> MutexGuard<'_, Script> {
         // A panic of a test's own code leaves the script as it was.
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.script)
     }
 
     /// Makes a call: `perform` does as many bytes as it is given, and nothing if it is given 0.
@@ -111,34 +184,44 @@ impl Monitor {
     }
 
     fn run_counted(&self, call: &Call<'_>, perform: impl FnOnce() -> c_int) -> c_int {
-        let counter = &self.counters[call.kind as usize][call.operation as usize];
-        let before = counter.count.fetch_add(1, Ordering::Relaxed);
-        if matches!(call.operation, Operation::Read | Operation::Write) {
-            counter
-                .bytes
-                .fetch_add(call.length as u64, Ordering::Relaxed);
-        }
-        let start =
-            (is_slow(call.operation) || before.is_multiple_of(TIMED_EVERY)).then(Instant::now);
+        let Some(counters) = call.counters else {
+            return self.run_named(call, perform);
+        };
+        let counter = counters.of(call.operation);
+        let start = counter.start(call.operation, call.length);
         let code = perform();
         if let Some(start) = start {
             counter.note_time(start);
         }
-        // What lies past the end of a file reads as zeros: no failure.
-        if code != sqlite::SQLITE_OK && code != sqlite::SQLITE_IOERR_SHORT_READ {
-            counter.failed.fetch_add(1, Ordering::Relaxed);
+        if is_failure(code) {
+            counter.note_failure();
+        }
+        code
+    }
+
+    /// Any thread may call by name at any time, so that the counters need a lock.
+    fn run_named(&self, call: &Call<'_>, perform: impl FnOnce() -> c_int) -> c_int {
+        let start = Instant::now();
+        let code = perform();
+        let files = lock(&self.files);
+        let counter = files.past[call.kind as usize].of(call.operation);
+        if counter.start(call.operation, call.length).is_some() {
+            counter.note_time(start);
+        }
+        if is_failure(code) {
+            counter.note_failure();
         }
         code
     }
 
     fn run_armed(&self, call: &Call<'_>, perform: &mut dyn FnMut(usize) -> c_int) -> c_int {
-        let mut script = self.lock();
+        let mut script = self.lock_script();
         let due = script.faults.iter_mut().filter_map(|fault| fault.due(call));
         let action = due.fold(None, |first, action| first.or(Some(action)));
         if let Some(Action::Delay(delay)) = action {
             drop(script);
             std::thread::sleep(delay);
-            script = self.lock();
+            script = self.lock_script();
         }
         let (length, failure) = match action {
             None | Some(Action::Delay(_)) => (call.length, None),
@@ -168,125 +251,50 @@ impl Monitor {
 
     /// What was counted so far.
     pub(crate) fn report(&self) -> IoReport {
-        let files = FileKind::ALL.map(|kind| {
-            let calls = Operation::ALL.map(|operation| {
-                self.counters[kind as usize][operation as usize].report(operation)
-            });
-            FileReport {
-                kind,
-                calls: calls.to_vec(),
-            }
+        let sums = FileKind::ALL.map(FileCounters::new);
+        let files = lock(&self.files);
+        let open = files.open.iter().map(|counters| &**counters);
+        for counters in files.past.iter().chain(open) {
+            sums[counters.kind as usize].absorb(counters);
+        }
+        drop(files);
+        let tables = lock(&self.tables);
+        let files = sums.iter().map(|counters| FileReport {
+            kind: counters.kind,
+            calls: counters.report(),
         });
+        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
         IoReport {
             elapsed: self.start.elapsed(),
-            commits: self.commits.load(Ordering::Relaxed),
-            changes: self.changes.load(Ordering::Relaxed),
-            logical_bytes: self.logical_bytes.load(Ordering::Relaxed),
-            files: files.to_vec(),
+            commits: get(&self.commits),
+            changes: get(&self.changes),
+            logical_bytes: get(&self.logical_bytes),
+            files: files.collect(),
+            indexes: tables
+                .usage
+                .iter()
+                .flat_map(|usage| usage.report())
+                .collect(),
+            space: tables.space,
+            main_bytes: get(&self.main_bytes),
+            log_bytes: get(&self.log_bytes),
+            late_commits: get(&self.late_commits),
+            opens_before: self.opens_before,
         }
     }
 }
 
-/// Of calls that mostly end in the system's memory one in so many is timed: to look at the clock
-/// takes about as long as they do.
-const TIMED_EVERY: u64 = 16;
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-/// Whether a call goes to the device, so that each is timed.
-const fn is_slow(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Open
-            | Operation::Truncate
-            | Operation::Flush
-            | Operation::FlushDirectory
-            | Operation::Delete
-            | Operation::Map
-    )
+/// What lies past the end of a file reads as zeros: no failure.
+fn is_failure(code: c_int) -> bool {
+    code != sqlite::SQLITE_OK && code != sqlite::SQLITE_IOERR_SHORT_READ
 }
 
 /// The part of a write that is done when it is torn: whole sectors, not all of them.
 fn torn(length: usize) -> usize {
     const SECTOR: usize = 512;
     (length / 2) / SECTOR * SECTOR
-}
-
-impl Default for Counter {
-    fn default() -> Self {
-        Self {
-            count: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            timed: AtomicU64::new(0),
-            total_ns: AtomicU64::new(0),
-            min_ns: AtomicU64::new(u64::MAX),
-            max_ns: AtomicU64::new(0),
-        }
-    }
-}
-
-impl Counter {
-    fn note_time(&self, start: Instant) {
-        let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.timed.fetch_add(1, Ordering::Relaxed);
-        self.total_ns.fetch_add(ns, Ordering::Relaxed);
-        // Looked at first: it is hardly ever to be written.
-        if ns < self.min_ns.load(Ordering::Relaxed) {
-            self.min_ns.fetch_min(ns, Ordering::Relaxed);
-        }
-        if ns > self.max_ns.load(Ordering::Relaxed) {
-            self.max_ns.fetch_max(ns, Ordering::Relaxed);
-        }
-    }
-
-    fn report(&self, operation: Operation) -> CallReport {
-        let min_ns = self.min_ns.load(Ordering::Relaxed);
-        CallReport {
-            operation,
-            count: self.count.load(Ordering::Relaxed),
-            timed: self.timed.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-            total: Duration::from_nanos(self.total_ns.load(Ordering::Relaxed)),
-            min: Duration::from_nanos(if min_ns == u64::MAX { 0 } else { min_ns }),
-            max: Duration::from_nanos(self.max_ns.load(Ordering::Relaxed)),
-        }
-    }
-}
-
-/// The databases that are watched, by the path of their main file.
-static WATCHED: Mutex<Option<HashMap<PathBuf, Weak<Monitor>>>> = Mutex::new(None);
-
-/// The monitor of a database, new if it has none. `path` is absolute.
-pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
-    // SQLite resolves a link before it opens the file.
-    let key = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    let watched = watched.get_or_insert_default();
-    watched.retain(|_, monitor| monitor.strong_count() > 0);
-    if let Some(monitor) = watched.get(&key).and_then(Weak::upgrade) {
-        return monitor;
-    }
-    let monitor = Arc::new(Monitor::new());
-    watched.insert(key, Arc::downgrade(&monitor));
-    monitor
-}
-
-/// The monitor of the database to which a file belongs, and the file's kind.
-pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
-    const SUFFIXES: [(&str, FileKind); 3] = [
-        ("-wal", FileKind::Log),
-        ("-shm", FileKind::LogIndex),
-        ("-journal", FileKind::Journal),
-    ];
-    let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    let watched = guard.as_ref()?;
-    let find = |path: &Path| watched.get(path).and_then(Weak::upgrade);
-    if let Some(monitor) = find(file) {
-        return Some((monitor, FileKind::Main));
-    }
-    let name = file.to_str()?;
-    SUFFIXES.into_iter().find_map(|(suffix, kind)| {
-        let main = name.strip_suffix(suffix)?;
-        Some((find(Path::new(main))?, kind))
-    })
 }

@@ -358,6 +358,7 @@ pub(super) fn path_of(path: &Path, kind: FileKind) -> PathBuf {
         FileKind::Log => "-wal",
         FileKind::LogIndex => "-shm",
         FileKind::Journal => "-journal",
+        FileKind::Temporary => "-temp",
         FileKind::Other => "-other",
     };
     let mut name = path.as_os_str().to_owned();

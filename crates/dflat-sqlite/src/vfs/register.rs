@@ -14,9 +14,11 @@ use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_syscall_ptr, sqlite3_vfs};
 
 use super::call::{FileKind, Operation};
-use super::file::{self, FileState};
-use super::monitor::{Call, Monitor, take_system_error, watched};
+use super::file;
+use super::monitor::{Call, Monitor, take_system_error};
 use super::recording::Event;
+use super::watch::{FileState, Watch};
+use super::watched::{self, watched};
 
 /// A symbol of a shared library, as SQLite declares it.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
@@ -105,8 +107,10 @@ fn run(
     let Some((monitor, kind)) = watched else {
         return perform();
     };
+    let event = event.filter(|_| *kind != FileKind::Temporary);
     let recorded = event.map(|event| move |_: usize| event(*kind));
     let call = Call {
+        counters: None,
         kind: *kind,
         operation,
         length: 1,
@@ -151,7 +155,10 @@ unsafe extern "C" fn open(
         (*real_file).pMethods = ptr::null();
         (path_of(name), real_file)
     };
-    let watched = path.as_deref().and_then(watched);
+    let watched = match path.as_deref() {
+        Some(path) => watched(path),
+        None => watched::current(),
+    };
     let event = |kind| Event::Open { kind };
     let perform = || {
         forward!(
@@ -171,13 +178,13 @@ unsafe extern "C" fn open(
     if is_open {
         let journal = sqlite::SQLITE_OPEN_MAIN_JOURNAL | sqlite::SQLITE_OPEN_WAL;
         let created = flags & sqlite::SQLITE_OPEN_CREATE != 0 && flags & journal != 0;
-        let (monitor, kind) = match watched {
-            Some((monitor, kind)) => (Some(monitor), kind),
+        let (watch, kind) = match watched {
+            Some((monitor, kind)) => (Some(Watch::new(monitor, kind)), kind),
             None => (None, FileKind::Other),
         };
         let state = FileState {
             kind,
-            monitor,
+            watch,
             // What SQLite's VFS for Unix does, whether the file was there before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
         };

@@ -8,10 +8,11 @@ use super::suggestion::{Suggestion, suggest};
 
 /// The I/O of a database since it was opened in this process, by file.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct IoReport {
     /// How long it was counted.
     pub elapsed: Duration,
-    /// The transactions that were committed.
+    /// The durable commits. Transactions that were queued share one.
     pub commits: u64,
     /// The rows that these inserted, updated and deleted.
     pub changes: u64,
@@ -20,6 +21,68 @@ pub struct IoReport {
     pub logical_bytes: u64,
     /// The files, one of each kind.
     pub files: Vec<FileReport>,
+    /// The indexes of the tables that were used.
+    pub indexes: Vec<IndexReport>,
+    /// The main file's pages, when that was last looked at; `None` before the first commit.
+    pub space: Option<Space>,
+    /// The farthest byte of the main file that was read or written.
+    pub main_bytes: u64,
+    /// The length of the write-ahead log up to its last write.
+    pub log_bytes: u64,
+    /// The commits since the log was last longer than 16 MiB.
+    pub(super) late_commits: u64,
+    /// How often the database was opened in this process before.
+    pub opens_before: u64,
+}
+
+/// How much of the main file is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Its pages.
+    pub pages: u64,
+    /// Those that nothing uses, which SQLite keeps for what is written later.
+    pub free_pages: u64,
+}
+
+impl Space {
+    /// The share of unused pages, in per cent.
+    #[must_use]
+    pub fn free_percent(&self) -> u64 {
+        self.free_pages.saturating_mul(100) / self.pages.max(1)
+    }
+}
+
+/// The uses of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexReport {
+    /// The table.
+    pub table: String,
+    /// The indexed field.
+    pub index: String,
+    /// Whether its values are unique, which it is there for too.
+    pub unique: bool,
+    /// The entries that were written or deleted.
+    pub writes: u64,
+    /// The scans that were made by it.
+    pub lookups: u64,
+}
+
+/// What a durable commit took, on average: the rows and bytes that were asked for, and the calls
+/// and bytes that this cost, those of reading in the same time included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PerCommit {
+    /// Rows inserted, updated and deleted.
+    pub changes: f64,
+    /// Bytes of these rows.
+    pub logical_bytes: f64,
+    /// Reads of all files.
+    pub reads: f64,
+    /// Writes to all files.
+    pub writes: f64,
+    /// Bytes written.
+    pub written_bytes: f64,
+    /// Syncs of files and directories.
+    pub syncs: f64,
 }
 
 /// The I/O of a file.
@@ -46,6 +109,8 @@ pub struct CallReport {
     pub timed: u64,
     /// The time of these together.
     pub total: Duration,
+    /// The sum of the squares of their times in nanoseconds.
+    pub(super) squares: f64,
     /// The time of the fastest of these.
     pub min: Duration,
     /// The time of the slowest of these.
@@ -58,6 +123,21 @@ impl CallReport {
     pub fn mean(&self) -> Duration {
         let nanos = self.total.as_nanos().checked_div(u128::from(self.timed));
         Duration::from_nanos(nanos.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+    }
+}
+
+impl CallReport {
+    /// The standard deviation of the time of a call that was timed.
+    #[must_use]
+    pub fn deviation(&self) -> Duration {
+        if self.timed == 0 {
+            return Duration::ZERO;
+        }
+        let count = self.timed as f64;
+        let mean = self.total.as_nanos() as f64 / count;
+        // Rounding may make it negative.
+        let variance = (self.squares / count - mean * mean).max(0.0);
+        Duration::from_nanos(variance.sqrt() as u64)
     }
 }
 
@@ -103,8 +183,25 @@ impl IoReport {
         calls.map(part).sum()
     }
 
+    /// What a durable commit took on average; zeros if there was none.
+    #[must_use]
+    pub fn per_commit(&self) -> PerCommit {
+        let share = |number: u64| match self.commits {
+            0 => 0.0,
+            commits => number as f64 / commits as f64,
+        };
+        PerCommit {
+            changes: share(self.changes),
+            logical_bytes: share(self.logical_bytes),
+            reads: share(self.count(Operation::Read)),
+            writes: share(self.count(Operation::Write)),
+            written_bytes: share(self.bytes(Operation::Write)),
+            syncs: share(self.syncs()),
+        }
+    }
+
     /// What happened after `earlier`, a report of the same database. The fastest and slowest times
-    /// stay those of the whole.
+    /// stay those of the whole, and what is a state is that of now.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut rest = self.clone();
@@ -119,7 +216,12 @@ impl IoReport {
                 calls.bytes -= before.bytes.min(calls.bytes);
                 calls.timed -= before.timed.min(calls.timed);
                 calls.total = calls.total.saturating_sub(before.total);
+                calls.squares -= before.squares;
             }
+        }
+        for (index, before) in rest.indexes.iter_mut().zip(&earlier.indexes) {
+            index.writes -= before.writes.min(index.writes);
+            index.lookups -= before.lookups.min(index.lookups);
         }
         rest
     }
@@ -131,7 +233,8 @@ impl IoReport {
     }
 }
 
-/// A table, one line for each file and operation that occurred.
+/// A table, one line for each file and operation that occurred, with the least, mean and greatest
+/// time of a call.
 impl fmt::Display for IoReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.elapsed.as_secs_f64();
@@ -140,11 +243,21 @@ impl fmt::Display for IoReport {
             "{} commits of {} changes, {} bytes, in {seconds:.3} s",
             self.commits, self.changes, self.logical_bytes
         )?;
+        let PerCommit {
+            writes,
+            written_bytes,
+            syncs,
+            ..
+        } = self.per_commit();
+        writeln!(
+            f,
+            "each {writes:.1} writes of {written_bytes:.0} bytes, {syncs:.1} syncs"
+        )?;
         for file in &self.files {
             for calls in file.calls.iter().filter(|calls| calls.count > 0) {
                 writeln!(
                     f,
-                    "{:<8}{:<15}{:>8} calls {:>10} bytes  {:?} / {:?} / {:?}",
+                    "{:<8}{:<15}{:>8} calls {:>10} bytes  {:?} / {:?} / {:?}, deviation {:?}",
                     file.kind,
                     calls.operation,
                     calls.count,
@@ -152,6 +265,7 @@ impl fmt::Display for IoReport {
                     calls.min,
                     calls.mean(),
                     calls.max,
+                    calls.deviation(),
                 )?;
             }
         }

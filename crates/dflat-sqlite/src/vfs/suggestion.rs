@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::call::{FileKind, Operation};
-use super::report::IoReport;
+use super::report::{IndexReport, IoReport};
 
 /// Advice, with the figures it stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,16 @@ const COUNT_MIN: u64 = 16;
 type Rule = fn(&IoReport) -> Option<String>;
 
 /// The rules, most important first.
-const RULES: [Rule; 3] = [failed_calls, synced_commits, small_transactions];
+const RULES: [Rule; 8] = [
+    failed_calls,
+    synced_commits,
+    small_transactions,
+    pinned_log,
+    unused_space,
+    reopened,
+    read_again,
+    idle_index,
+];
 
 pub(super) fn suggest(report: &IoReport) -> Vec<Suggestion> {
     let texts = RULES.iter().filter_map(|rule| rule(report));
@@ -69,4 +78,77 @@ fn small_transactions(report: &IoReport) -> Option<String> {
             report.commits, report.changes, report.logical_bytes
         )
     })
+}
+
+fn pinned_log(report: &IoReport) -> Option<String> {
+    // One large transaction makes the log long too; the next commit starts it anew then.
+    const COMMITS_MIN: u64 = 4;
+    (report.late_commits >= COMMITS_MIN).then(|| {
+        format!(
+            "the write-ahead log is {} MiB long, and was not taken into the file during {} \
+             commits: a snapshot is held for long, or another program reads",
+            report.log_bytes >> 20,
+            report.late_commits
+        )
+    })
+}
+
+fn unused_space(report: &IoReport) -> Option<String> {
+    const PAGES_MIN: u64 = 256;
+    let space = report.space?;
+    (space.free_pages >= PAGES_MIN && space.free_percent() > 20).then(|| {
+        format!(
+            "{} of {} pages are unused: reclaim() gives them back, or Reclaim::Idle does, after a \
+             compact() if need be",
+            space.free_pages, space.pages
+        )
+    })
+}
+
+fn reopened(report: &IoReport) -> Option<String> {
+    const OPENS_MIN: u64 = 4;
+    (report.opens_before >= OPENS_MIN).then(|| {
+        format!(
+            "the file was opened {} times before: keep one workspace open, and share it",
+            report.opens_before
+        )
+    })
+}
+
+fn read_again(report: &IoReport) -> Option<String> {
+    // Smaller ones fit into SQLite's cache.
+    const BYTES_MIN: u64 = 2 << 20;
+    const TIMES_MIN: u64 = 4;
+    let read: u64 = [FileKind::Main, FileKind::Log]
+        .into_iter()
+        .filter_map(|kind| report.files.iter().find(|file| file.kind == kind))
+        .filter_map(|file| file.calls(Operation::Read))
+        .map(|calls| calls.bytes)
+        .sum();
+    // What the log holds may be in the file too.
+    let there = report.main_bytes.max(report.log_bytes);
+    (there >= BYTES_MIN && read > there.saturating_mul(TIMES_MIN)).then(|| {
+        format!(
+            "{} MiB were read from files of {} MiB, each page {} times: index the fields that \
+             queries ask for, or fetch once and subscribe",
+            read >> 20,
+            there >> 20,
+            read / there.max(1)
+        )
+    })
+}
+
+fn idle_index(report: &IoReport) -> Option<String> {
+    const WRITES_MIN: u64 = 64;
+    let idle =
+        |index: &&IndexReport| index.lookups == 0 && !index.unique && index.writes >= WRITES_MIN;
+    let index = report
+        .indexes
+        .iter()
+        .filter(idle)
+        .max_by_key(|index| index.writes)?;
+    Some(format!(
+        "the index on {}.{} was written {} times and never looked up: it need not be `indexed`",
+        index.table, index.index, index.writes
+    ))
 }

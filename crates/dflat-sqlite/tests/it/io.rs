@@ -1,19 +1,26 @@
 //! I/O counted: the figures are counts, the same on every machine.
 
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use dflat_engine::storage::{Backend, CloseOptions, RowWrite, Source, View};
-use dflat_model::{RowId, Table, ValueRef};
+use dflat_engine::storage::{
+    Backend, CloseOptions, IndexEntry, Key, KeyScan, RowWrite, Source, View,
+};
+use dflat_model::{Direction, RowId, Step, Table, Value, ValueRef};
 use dflat_sqlite::inject::{self, Action, Failure, Fault, FaultPlan};
-use dflat_sqlite::{Durability, FileKind, IoReport, Operation, SqliteBackend, SqliteOptions};
+use dflat_sqlite::{
+    Durability, FileKind, IoReport, Operation, PerCommit, Reclaim, SqliteBackend, SqliteOptions,
+};
 
 use crate::raw::Raw;
-use crate::sample::{INT, begin, ids, snapshot, table_of};
+use crate::sample::{INT, begin, field, ids, snapshot, table_of};
 
 fn open_counted(path: &Path, durability: Durability) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         durability,
+        // What a thread of its own writes would be counted too.
+        reclaim: Reclaim::Never,
         io_stats: true,
         ..SqliteOptions::default()
     };
@@ -232,4 +239,148 @@ fn failed_calls_bring_a_suggestion() {
     );
     let went_well = spent(&backend, || commit().unwrap());
     assert!(suggestions(&went_well).is_empty());
+}
+
+/// As [`suggestions`], those that say something.
+fn saying(report: &IoReport, what: &str) -> usize {
+    let texts = suggestions(report);
+    texts.iter().filter(|text| text.contains(what)).count()
+}
+
+#[test]
+fn a_snapshot_that_is_held_brings_a_suggestion() {
+    for held in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+        insert(&backend, 0, 1, 1);
+        let mut reader = snapshot(&backend, View::Pinned);
+        if held {
+            ids(&mut *reader, &plain(), Source::Rows);
+        }
+        // One that is large by itself, and some that are not.
+        insert(&backend, 1000, 1, 40_000);
+        assert_eq!(saying(&backend.io_report().unwrap(), "log is"), 0);
+        insert(&backend, 100, 5, 1);
+        let report = backend.io_report().unwrap();
+        assert_eq!(saying(&report, "log is"), usize::from(held), "{report}");
+    }
+}
+
+#[test]
+fn unused_space_brings_a_suggestion() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 4000);
+    let mut tx = begin(&backend);
+    for row in 1..=3000 {
+        tx.delete(&plain(), RowId(row)).unwrap();
+    }
+    tx.commit().unwrap();
+    assert_eq!(saying(&backend.io_report().unwrap(), "are unused"), 1);
+    assert_eq!(backend.reclaim(10_000).unwrap(), 0);
+    assert_eq!(saying(&backend.io_report().unwrap(), "are unused"), 0);
+}
+
+#[test]
+fn opening_again_and_again_brings_a_suggestion() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let work = |backend: &Arc<SqliteBackend>| {
+        ids(
+            &mut *snapshot(backend, View::Latest),
+            &plain(),
+            Source::Rows,
+        );
+        saying(&backend.io_report().unwrap(), "was opened")
+    };
+    let kept = open_counted(&path, Durability::Normal);
+    for _ in 0..8 {
+        assert_eq!(work(&kept), 0);
+    }
+    drop(kept);
+    let again = (0..8).map(|_| work(&open_counted(&path, Durability::Normal)));
+    assert_eq!(again.sum::<usize>(), 5);
+}
+
+#[test]
+fn reading_the_same_pages_again_and_again_brings_a_suggestion() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 20_000);
+    for (scans, count) in [(2, 0), (8, 1)] {
+        let report = spent(&backend, || {
+            for _ in 0..scans {
+                let mut reader = snapshot(&backend, View::Latest);
+                ids(&mut *reader, &plain(), Source::Rows);
+            }
+        });
+        assert_eq!(saying(&report, "were read"), count, "{report}");
+    }
+}
+
+#[test]
+fn an_index_that_is_never_looked_up_brings_a_suggestion() {
+    let field = field(&[Step::Field(4)], INT);
+    let indexed = table_of("indexed", &[INT], &[(field, false)]);
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    let mut tx = begin(&backend);
+    tx.create(&indexed).unwrap();
+    for key in 0..100 {
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(key)]),
+            payload: &[7; 50],
+            entries: &[IndexEntry {
+                index: 0,
+                value: ValueRef::Int(key),
+            }],
+        };
+        tx.insert(&indexed, &row).unwrap();
+    }
+    tx.commit().unwrap();
+    let report = backend.io_report().unwrap();
+    assert_eq!(
+        (report.indexes[0].writes, report.indexes[0].lookups),
+        (100, 0)
+    );
+    assert_eq!(saying(&report, "never looked up"), 1);
+    let by_index = Source::Key(KeyScan {
+        key: Key::Index(0),
+        prefix: &[],
+        lower: Bound::Included(&Value::Int(90)),
+        upper: Bound::Unbounded,
+        direction: Direction::Ascending,
+    });
+    let mut reader = snapshot(&backend, View::Latest);
+    assert_eq!(ids(&mut *reader, &indexed, by_index).len(), 10);
+    let report = backend.io_report().unwrap();
+    assert_eq!(report.indexes[0].lookups, 1);
+    assert_eq!(saying(&report, "never looked up"), 0);
+}
+
+#[test]
+fn temporary_files_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
+    insert(&backend, 0, 1, 20_000);
+    let report = spent(&backend, || backend.compact().unwrap());
+    let written = report.count_of(FileKind::Temporary, Operation::Write);
+    assert!(written > 1000, "{report}");
+    // They are private to the process: nobody waits for the device.
+    assert_eq!(report.count_of(FileKind::Temporary, Operation::Flush), 0);
+}
+
+#[test]
+fn a_report_says_what_a_commit_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open_counted(&directory.path().join("a.db"), Durability::Full);
+    insert(&backend, 0, 1, 1);
+    let each = spent(&backend, || update(&backend, 8)).per_commit();
+    assert_eq!((each.changes, each.logical_bytes), (1.0, 500.0));
+    assert_eq!(
+        (each.writes, each.written_bytes, each.syncs),
+        (2.0, 4120.0, 1.0)
+    );
+    let none = spent(&backend, || {});
+    assert_eq!(none.per_commit(), PerCommit::default());
 }

@@ -10,7 +10,7 @@ use dflat_engine::storage::{
     Backend, CloseOptions, IndexEntry, RowWrite, Source, View, WriteTransaction,
 };
 use dflat_model::{RowId, Step, Table, ValueRef};
-use dflat_sqlite::{Operation, SqliteBackend, SqliteOptions};
+use dflat_sqlite::{Operation, Reclaim, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;
 use crate::sample::{INT, TEXT, begin, field, ids, snapshot, table_of};
@@ -18,6 +18,7 @@ use crate::sample::{INT, TEXT, begin, field, ids, snapshot, table_of};
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         busy_timeout: Duration::from_millis(50),
+        reclaim: Reclaim::Never,
         io_stats: true,
         ..SqliteOptions::default()
     };

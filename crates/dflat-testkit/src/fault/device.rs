@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dflat::{Durability, Workspace};
+use dflat::{Durability, Reclaim, Workspace};
 use dflat_sqlite::IoReport;
 use dflat_sqlite::inject::{Fault, FaultPlan, Recording};
 use tempfile::TempDir;
@@ -55,6 +55,8 @@ impl Device {
         Workspace::builder(self.path())
             .durability(self.durability)
             .busy_timeout(Duration::from_millis(100))
+            // The calls are to be the same each time.
+            .reclaim(Reclaim::Never)
             .io_stats(true)
             .open()
     }

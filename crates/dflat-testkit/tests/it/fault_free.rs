@@ -1,8 +1,10 @@
 //! A workspace whose I/O is counted, on a device that is well.
 
-use dflat::{ErrorKind, FileKind, Operation, Workspace};
+use std::sync::mpsc;
+
+use dflat::{ErrorKind, FileKind, IoReport, Operation, Workspace};
 use dflat_testkit::fault::{Device, Durability, Ledger, run_workload};
-use dflat_testkit::schema::Other;
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
 #[test]
 fn a_workspace_reports_its_io_if_asked() {
@@ -56,4 +58,50 @@ fn after_shutdown_there_is_no_maintenance() {
         ErrorKind::ShutDown
     );
     assert_eq!(workspace.purge().unwrap_err().kind(), ErrorKind::ShutDown);
+}
+
+/// Creates 100 objects in so many transactions, which are all queued before the first one goes on.
+fn create_queued(workspace: &Workspace, first: i32, transactions: i32) -> IoReport {
+    let before = workspace.io_report().unwrap();
+    let (go, all_queued) = mpsc::channel::<()>();
+    let held = workspace.perform_changes([Other::TABLE], move |_| {
+        all_queued.recv().unwrap();
+        Ok(())
+    });
+    let each = 100 / transactions;
+    let handles: Vec<_> = (0..transactions)
+        .map(|t| {
+            workspace.perform_changes([Other::TABLE], move |tx| {
+                for id in first + t * each..first + (t + 1) * each {
+                    let note = Some("x".repeat(50));
+                    tx.submit(OtherChangeRequest::creation(OtherData { id, note }))?;
+                }
+                Ok(())
+            })
+        })
+        .collect();
+    go.send(()).unwrap();
+    held.wait().unwrap();
+    for handle in handles {
+        handle.wait().unwrap();
+    }
+    workspace.io_report().unwrap().since(&before)
+}
+
+/// Figures C2 and C3: what is queued shares its commit.
+#[test]
+fn queued_transactions_cost_little_more_than_one() {
+    let device = Device::new(Durability::Normal);
+    let workspace = device.open().unwrap();
+    create_queued(&workspace, 0, 1);
+    let one = create_queued(&workspace, 100, 1);
+    let [one_writes, one_bytes] = [one.count(Operation::Write), one.bytes(Operation::Write)];
+    assert!(one_writes <= 20 && one_bytes <= 40 << 10, "{one}");
+    assert_eq!(one.syncs(), 0);
+    // A group ends when it is some milliseconds old: on a busy machine not all get into one.
+    let mut attempts = (2..40).map(|n| create_queued(&workspace, n * 100, 100));
+    let queued = attempts.find(|report| report.commits == 1).unwrap();
+    assert!(queued.count(Operation::Write) <= 2 * one_writes, "{queued}");
+    assert!(queued.bytes(Operation::Write) <= 2 * one_bytes, "{queued}");
+    assert_eq!((queued.changes, queued.syncs()), (100, 0));
 }

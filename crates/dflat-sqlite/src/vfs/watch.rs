@@ -1,0 +1,121 @@
+//! What we know of an open file, and who is told of its calls.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use super::call::{FileKind, Operation};
+use super::counter::FileCounters;
+use super::monitor::{Call, Monitor};
+use super::recording::Event;
+use super::watched::note_current;
+
+/// What we know of an open file.
+pub(super) struct FileState {
+    pub(super) kind: FileKind,
+    /// `None` if nobody watches the file's database.
+    pub(super) watch: Option<Watch>,
+    /// Whether the next sync is one of the directory too.
+    pub(super) syncs_directory: Cell<bool>,
+}
+
+/// Who watches an open file, and where its calls are counted.
+pub(super) struct Watch {
+    monitor: Arc<Monitor>,
+    file: Arc<FileCounters>,
+    /// The index of the log, which is mapped and locked through the main file.
+    log_index: Option<Arc<FileCounters>>,
+}
+
+impl Watch {
+    pub(super) fn new(monitor: Arc<Monitor>, kind: FileKind) -> Self {
+        Self {
+            file: monitor.open_file(kind),
+            log_index: (kind == FileKind::Main).then(|| monitor.open_file(FileKind::LogIndex)),
+            monitor,
+        }
+    }
+
+    /// The counters for an operation on the file, or on the log's index.
+    fn counters(&self, on_log_index: bool) -> &FileCounters {
+        match &self.log_index {
+            Some(counters) if on_log_index => counters,
+            _ => &self.file,
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        for counters in [Some(&self.file), self.log_index.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            self.monitor.close_file(counters);
+        }
+    }
+}
+
+impl FileState {
+    /// Makes a call that the monitor, if there is one, counts and may make fail.
+    #[inline]
+    pub(super) fn run(
+        &self,
+        operation: Operation,
+        length: usize,
+        event: Option<&dyn Fn(usize) -> Event>,
+        perform: impl FnMut(usize) -> c_int,
+    ) -> c_int {
+        self.run_on(false, operation, length, event, perform)
+    }
+
+    /// As [`Self::run`], on the index of the log.
+    pub(super) fn run_on_log_index(
+        &self,
+        operation: Operation,
+        perform: impl FnMut(usize) -> c_int,
+    ) -> c_int {
+        self.run_on(true, operation, 1, None, perform)
+    }
+
+    #[inline]
+    fn run_on(
+        &self,
+        on_log_index: bool,
+        operation: Operation,
+        length: usize,
+        event: Option<&dyn Fn(usize) -> Event>,
+        mut perform: impl FnMut(usize) -> c_int,
+    ) -> c_int {
+        let Some(watch) = &self.watch else {
+            return perform(length);
+        };
+        let counters = watch.counters(on_log_index);
+        let call = Call {
+            counters: Some(counters),
+            kind: counters.kind,
+            operation,
+            length,
+            // Several may be there at a time, and none is left after a loss of power.
+            event: event.filter(|_| self.kind != FileKind::Temporary),
+        };
+        watch.monitor.run(&call, perform)
+    }
+
+    /// Notes how far a read or write reaches.
+    #[inline]
+    pub(super) fn note_reach(&self, operation: Operation, offset: i64, length: usize) {
+        if let Some(watch) = &self.watch {
+            let start = offset.unsigned_abs();
+            let end = start + length as u64;
+            watch.monitor.note_reach(self.kind, operation, start, end);
+        }
+    }
+
+    /// Notes that this thread uses the file's database.
+    pub(super) fn note_current(&self) {
+        if let Some(watch) = &self.watch {
+            note_current(&watch.monitor);
+        }
+    }
+}
