@@ -1,9 +1,10 @@
 //! What to generate, in terms of the schema: the same for every language.
 //!
 //! A plan resolves what each printer would otherwise decide again: which fields there are and of
-//! which kind, in which order inline values are written, where recursion needs a box, which types
-//! are nested in others, which are compiled elsewhere, what is stored and how.
-
+//! which kind, in which order inline values are written, where recursion needs a box and where a
+//! chain needs a veil, which types are nested in others, which are compiled elsewhere, what is
+//! stored and how.
+mod chain;
 mod external;
 mod recursion;
 
@@ -14,6 +15,7 @@ use dflat_schema::{
 };
 
 use crate::Options;
+use chain::Chains;
 use recursion::Recursion;
 
 /// A schema, ready to be printed.
@@ -24,6 +26,20 @@ pub(crate) struct Plan<'s> {
     pub(crate) types: Vec<Type<'s>>,
     /// Whether objects are stored, so that there are queries.
     pub(crate) storage: bool,
+    ownership: Ownership,
+}
+
+/// How values of types stand inside others.
+struct Ownership {
+    recursion: Recursion,
+    chains: Chains,
+}
+
+impl Ownership {
+    /// Whether a table inside a value needs a box. What hides its type is one already.
+    fn boxes(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
+        self.recursion.joins(outer, inner) && !self.chains.cuts(outer, inner)
+    }
 }
 
 /// A type of the schema.
@@ -136,7 +152,10 @@ pub(crate) enum Item {
 impl<'s> Plan<'s> {
     pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Result<Self, Vec<Diagnostic>> {
         let origins = external::origins(schema, &options.external)?;
-        let recursion = Recursion::of(schema);
+        let ownership = Ownership {
+            recursion: Recursion::of(schema),
+            chains: Chains::of(schema),
+        };
         let nested = nested(schema);
         let ids = (0..).map(DefinitionId);
         let types = ids.zip(&schema.definitions).map(|(id, definition)| {
@@ -149,21 +168,29 @@ impl<'s> Plan<'s> {
                 external: origins[definition.span.file.0 as usize],
                 nested: nested[id.0 as usize],
                 stored: stored.then(|| dflat_schema::describe(schema, id)),
-                kind: kind(schema, &recursion, id),
+                kind: kind(schema, &ownership, id),
             }
         });
+        let types = types.collect();
         let requested = schema.files.iter().filter(|file| file.requested);
         Ok(Self {
             requested: requested
                 .map(|file| file_name(&file.path).to_owned())
                 .collect(),
-            types: types.collect(),
+            types,
+            ownership,
             storage: !options.payload_only,
         })
     }
 
     pub(crate) fn ty(&self, id: DefinitionId) -> &Type<'s> {
         &self.types[id.0 as usize]
+    }
+
+    /// Whether values of the table `inner` inside an `outer` hide their type, lest the compiler of
+    /// the code follow too long a chain.
+    pub(crate) fn hides(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
+        self.ownership.chains.cuts(outer, inner)
     }
 
     /// The enum of an id that names one.
@@ -221,18 +248,18 @@ fn nested(schema: &Schema) -> Vec<bool> {
     nested
 }
 
-fn kind<'s>(schema: &'s Schema, recursion: &Recursion, id: DefinitionId) -> Kind<'s> {
+fn kind<'s>(schema: &'s Schema, ownership: &Ownership, id: DefinitionId) -> Kind<'s> {
     match &schema.definition(id).kind {
         DefinitionKind::Enum(found) => Kind::Enum(found),
-        DefinitionKind::Union(union) => Kind::Union(members(schema, recursion, id, union)),
+        DefinitionKind::Union(union) => Kind::Union(members(schema, ownership, id, union)),
         DefinitionKind::Struct(found) => Kind::Struct(structure(schema, found)),
-        DefinitionKind::Table(found) => Kind::Table(table(schema, recursion, id, found)),
+        DefinitionKind::Table(found) => Kind::Table(table(schema, ownership, id, found)),
     }
 }
 
 fn members<'s>(
     schema: &Schema,
-    recursion: &Recursion,
+    ownership: &Ownership,
     id: DefinitionId,
     union: &'s Union,
 ) -> Vec<MemberPlan<'s>> {
@@ -243,7 +270,7 @@ fn members<'s>(
             UnionTarget::Text => (Target::Text, false),
             UnionTarget::Definition(inner) => match schema.definition(inner).kind {
                 DefinitionKind::Struct(_) => (Target::Struct(inner), false),
-                _ => (Target::Table(inner), recursion.joins(id, inner)),
+                _ => (Target::Table(inner), ownership.boxes(id, inner)),
             },
         };
         MemberPlan {
@@ -302,7 +329,7 @@ fn item(schema: &Schema, element: Element) -> Item {
 
 fn table<'s>(
     schema: &Schema,
-    recursion: &Recursion,
+    ownership: &Ownership,
     id: DefinitionId,
     found: &'s Table,
 ) -> TablePlan<'s> {
@@ -310,7 +337,7 @@ fn table<'s>(
     let fields: Vec<FieldPlan<'s>> = kept
         .map(|source| FieldPlan {
             source,
-            value: value(schema, recursion, id, source),
+            value: value(schema, ownership, id, source),
         })
         .collect();
     // Descending alignment leaves no padding between values; ties in the order of the vtable.
@@ -342,7 +369,7 @@ fn table<'s>(
 
 fn value<'s>(
     schema: &Schema,
-    recursion: &Recursion,
+    ownership: &Ownership,
     table: DefinitionId,
     field: &'s Field,
 ) -> Value<'s> {
@@ -366,7 +393,7 @@ fn value<'s>(
         // Of a cycle through unions, the union's member takes the box.
         Item::Table(id) => Value::Table {
             id,
-            boxed: recursion.joins(table, id),
+            boxed: ownership.boxes(table, id),
         },
     }
 }

@@ -9,26 +9,9 @@ pub(super) struct Recursion {
 }
 
 impl Recursion {
-    /// Finds the strongly connected components, with two searches that use no call stack: a hostile
-    /// schema nests types as deep as it likes.
     pub(super) fn of(schema: &Schema) -> Self {
         let contained: Vec<Vec<usize>> = schema.definitions.iter().map(contained).collect();
-        let mut containers = vec![Vec::new(); contained.len()];
-        for (outer, inners) in contained.iter().enumerate() {
-            for inner in inners {
-                containers[*inner].push(outer);
-            }
-        }
-        let mut groups = vec![usize::MAX; contained.len()];
-        for start in finishing_order(&contained).into_iter().rev() {
-            let mut pending = vec![start];
-            while let Some(node) = pending.pop() {
-                if groups[node] == usize::MAX {
-                    groups[node] = start;
-                    pending.extend(&containers[node]);
-                }
-            }
-        }
+        let groups = groups(&contained, &finishing_order(&contained));
         Self { groups }
     }
 
@@ -63,8 +46,31 @@ fn contained(definition: &dflat_schema::Definition) -> Vec<usize> {
     ids.into_iter().map(|id| id.0 as usize).collect()
 }
 
+/// The strongly connected components, each node's by one of its members, from
+/// [`finishing_order`]. No search uses the call stack: a hostile schema nests types as deep as it
+/// likes.
+pub(super) fn groups(edges: &[Vec<usize>], finished: &[usize]) -> Vec<usize> {
+    let mut sources = vec![Vec::new(); edges.len()];
+    for (source, targets) in edges.iter().enumerate() {
+        for target in targets {
+            sources[*target].push(source);
+        }
+    }
+    let mut groups = vec![usize::MAX; edges.len()];
+    for start in finished.iter().rev() {
+        let mut pending = vec![*start];
+        while let Some(node) = pending.pop() {
+            if groups[node] == usize::MAX {
+                groups[node] = *start;
+                pending.extend(&sources[node]);
+            }
+        }
+    }
+    groups
+}
+
 /// All nodes, each behind those it leads to as far as no cycle prevents it.
-fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
+pub(super) fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(edges.len());
     let mut visited = vec![false; edges.len()];
     for start in 0..edges.len() {

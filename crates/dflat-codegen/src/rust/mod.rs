@@ -188,6 +188,18 @@ impl<'p> Scope<'p> {
         self.path(id, if stored { "Data" } else { "" })
     }
 
+    /// How a value of this type holds the owned form of another table.
+    fn held(self, id: DefinitionId, boxed: bool) -> String {
+        let (owned, codegen) = (self.owned(id), self.codegen());
+        if self.plan().hides(self.id, id) {
+            format!("{codegen}::Opaque<{owned}>")
+        } else if boxed {
+            format!("{codegen}::Box<{owned}>")
+        } else {
+            owned
+        }
+    }
+
     /// A scalar's Rust type, as everyone names it.
     fn item_type(self, item: Item) -> String {
         match item {

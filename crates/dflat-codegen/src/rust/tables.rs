@@ -207,9 +207,9 @@ impl<'p> Scope<'p> {
             } => optional(absent, self.path(id, "")),
             Value::Text { default } => optional(default.is_none(), format!("{codegen}::String")),
             Value::Struct(id) | Value::Union(id) => optional(true, self.path(id, "")),
-            Value::Table { id, boxed: false } => optional(true, self.owned(id)),
-            Value::Table { id, boxed: true } => {
-                optional(true, format!("{codegen}::Box<{}>", self.owned(id)))
+            Value::Table { id, boxed } => optional(true, self.held(id, boxed)),
+            Value::Vector(Item::Table(id)) => {
+                format!("{codegen}::Vec<{}>", self.held(id, false))
             }
             Value::Vector(item) => format!("{codegen}::Vec<{}>", self.item_type(item)),
         }

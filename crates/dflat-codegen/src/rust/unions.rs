@@ -66,10 +66,7 @@ impl<'p> Scope<'p> {
                 for member in members {
                     let ty = match member.1.target {
                         Target::Struct(id) => self.path(id, ""),
-                        Target::Table(id) if member.1.boxed => {
-                            format!("{codegen}::Box<{}>", self.owned(id))
-                        }
-                        Target::Table(id) => self.owned(id),
+                        Target::Table(id) => self.held(id, member.1.boxed),
                         Target::Text => format!("{codegen}::String"),
                     };
                     variant(&member.0.variant, member, ty, text);

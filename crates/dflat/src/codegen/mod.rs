@@ -2,6 +2,7 @@
 
 mod encoder;
 mod message;
+mod opaque;
 mod path;
 mod reader;
 mod vector;
@@ -23,6 +24,7 @@ pub use message::{
     read_enum_member, read_member, read_struct_member, same, text, write_array, write_enum_member,
     write_member, write_struct_member,
 };
+pub use opaque::Opaque;
 pub use path::Path;
 pub use reader::{TableReader, UnionReader};
 pub use vector::{Iter, UnionIter, UnionVector, Vector, VectorElement};

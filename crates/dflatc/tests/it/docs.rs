@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 
 use super::{dflatc, folder, text};
 
@@ -35,29 +36,49 @@ fn every_diagnostic_has_its_section() {
     assert_eq!(described, codes);
 }
 
-/// An example is a block ```` ```fbs ````; its first line may be `// dflatc <arguments>`.
+/// The codes in diagnostics that were written as JSON.
+fn codes(stderr: &str) -> BTreeSet<&str> {
+    stderr.lines().filter_map(|line| line.get(9..14)).collect()
+}
+
+/// Runs an example ```` ```fbs ````, whose first line may be `// dflatc <arguments>`.
+fn run_schema(example: &str) -> Output {
+    let folder = folder(&[("example.fbs", example), ("part.fbs", "table Part {}")]);
+    let first = example.lines().next().unwrap_or_default();
+    let options = first.strip_prefix("// dflatc ").unwrap_or("check");
+    let mut arguments: Vec<&str> = options.split(' ').collect();
+    arguments.extend(["--message-format", "json", "example.fbs"]);
+    dflatc(folder.path(), &arguments)
+}
+
+/// Runs an example ```` ```sh ````: what a file's text cannot show, such as bytes and limits.
+fn run_shell(example: &str) -> Output {
+    let folder = folder(&[]);
+    let program = Path::new(env!("CARGO_BIN_EXE_dflatc"));
+    let mut path = program.parent().unwrap().as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let script = example.replace("dflatc check", "dflatc check --message-format json");
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-e", "-c", &script]).env("PATH", path);
+    shell.current_dir(folder.path()).output().unwrap()
+}
+
 #[test]
 fn examples_give_their_diagnostic() {
     for (code, _, body) in sections(&document()) {
-        let Some((_, example)) = body.split_once("```fbs\n") else {
-            // What a text in a document cannot show: bytes, and limits.
-            assert!(
-                ["E0012", "E0021", "E0093", "E0095"].contains(&code),
-                "{code} has no example"
-            );
-            continue;
+        let block = |language: &str| {
+            let (_, example) = body.split_once(&format!("```{language}\n"))?;
+            example.split("```").next()
         };
-        let example = example.split("```").next().unwrap();
-        let folder = folder(&[("example.fbs", example), ("part.fbs", "table Part {}")]);
-        let first = example.lines().next().unwrap_or_default();
-        let options = first.strip_prefix("// dflatc ").unwrap_or("check");
-        let mut arguments: Vec<&str> = options.split(' ').collect();
-        arguments.extend(["--message-format", "json", "example.fbs"]);
-        let output = dflatc(folder.path(), &arguments);
+        let output = match (block("fbs"), block("sh")) {
+            (Some(example), None) => run_schema(example),
+            (None, Some(_)) if cfg!(windows) => continue,
+            (None, Some(example)) => run_shell(example),
+            _ => panic!("{code} has no example, or two"),
+        };
         let stderr = text(&output.stderr);
-        let codes = stderr.lines().filter_map(|line| line.get(9..14));
-        let found: BTreeSet<&str> = codes.collect();
-        assert_eq!(found, BTreeSet::from([code]), "{stderr}");
+        assert_eq!(codes(&stderr), BTreeSet::from([code]), "{stderr}");
         assert_eq!(output.status.success(), code.starts_with('N'));
     }
 }

@@ -1,0 +1,102 @@
+//! Where the compiler of the generated code must not see from one type into the next.
+//!
+//! rustc follows the types of fields to find whether a type is `Send`, and what dropping it
+//! touches, some 128 steps deep at most, and four of them lead from a table through a vector to the
+//! next. Types that own one another, vectors included, are therefore cut into chains that are
+//! shorter; the value at a cut is held so that its type does not show.
+
+use dflat_schema::{Definition, DefinitionId, DefinitionKind, Element, Schema, UnionTarget};
+
+use super::recursion::{finishing_order, groups};
+
+/// The most types of a chain: at four steps each there is room for what users put around them.
+const TYPES_MAX: usize = 24;
+
+/// Which types own one another, however far.
+pub(super) struct Chains {
+    /// By [`DefinitionId`]: types of one group own one another.
+    groups: Vec<usize>,
+    /// By group: how many types it has.
+    sizes: Vec<usize>,
+    /// By group: how many types follow one another from there to the end or the next cuts.
+    heights: Vec<usize>,
+}
+
+impl Chains {
+    pub(super) fn of(schema: &Schema) -> Self {
+        let owned: Vec<Vec<usize>> = schema.definitions.iter().map(owned).collect();
+        let finished = finishing_order(&owned);
+        let groups = groups(&owned, &finished);
+        let mut sizes = vec![0; owned.len()];
+        groups.iter().for_each(|group| sizes[*group] += 1);
+        let mut chains = Self {
+            groups,
+            sizes,
+            heights: vec![0; owned.len()],
+        };
+        // A group's height grows with each member; what a member owns outside of its group is
+        // finished before it, with all of its own group.
+        for node in finished {
+            let group = chains.groups[node];
+            let mut below = 0;
+            for inner in &owned[node] {
+                let table = matches!(schema.definitions[*inner].kind, DefinitionKind::Table(_));
+                let inner = chains.groups[*inner];
+                if inner != group && !(table && chains.exceeds(group, inner)) {
+                    below = below.max(chains.heights[inner]);
+                }
+            }
+            let height = chains.own_height(group) + below;
+            chains.heights[group] = chains.heights[group].max(height);
+        }
+        chains
+    }
+
+    /// Whether values of the table `inner` inside an `outer` hide their type.
+    pub(super) fn cuts(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
+        let [outer, inner] = [outer, inner].map(|id| self.groups[id.0 as usize]);
+        if outer == inner {
+            self.sizes[outer] > TYPES_MAX
+        } else {
+            self.exceeds(outer, inner)
+        }
+    }
+
+    fn exceeds(&self, outer: usize, inner: usize) -> bool {
+        self.own_height(outer) + self.heights[inner] > TYPES_MAX
+    }
+
+    /// How many types of a group may follow one another. All tables of a large one are cut off, and
+    /// what is left is a table and a union.
+    fn own_height(&self, group: usize) -> usize {
+        match self.sizes[group] {
+            size if size > TYPES_MAX => 2,
+            size => size,
+        }
+    }
+}
+
+/// The tables and unions whose values a value owns, in vectors too.
+fn owned(definition: &Definition) -> Vec<usize> {
+    let ids: Vec<DefinitionId> = match &definition.kind {
+        DefinitionKind::Table(table) => {
+            let kept = table.fields.iter().filter(|field| !field.deprecated);
+            kept.filter_map(|field| match field.ty.element() {
+                Element::Definition(id) => Some(id),
+                Element::Scalar(_) | Element::Text => None,
+            })
+            .collect()
+        }
+        DefinitionKind::Union(union) => {
+            let targets = union.members.iter().map(|member| member.target);
+            targets
+                .filter_map(|target| match target {
+                    UnionTarget::Definition(id) => Some(id),
+                    UnionTarget::Text => None,
+                })
+                .collect()
+        }
+        DefinitionKind::Struct(_) | DefinitionKind::Enum(_) => Vec::new(),
+    };
+    ids.into_iter().map(|id| id.0 as usize).collect()
+}

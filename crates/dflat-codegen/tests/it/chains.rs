@@ -1,0 +1,170 @@
+//! Sixty tables that lead from one to the next: rustc needs no larger limits for their code,
+//! and values go through it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use dflat_codegen::{Options, generate};
+use dflat_schema::{MemoryLoader, compile};
+
+/// More than rustc follows when it asks what is `Send` or dropped, whatever leads from a table to
+/// the next. Of generic functions it instantiates 128 inside one another, which nothing changes.
+const LENGTH: usize = 60;
+
+/// The tables of a value: more than stand between two places where types are hidden, and less than
+/// a payload may have.
+const DEPTH: usize = 40;
+
+/// How a table holds the next.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    /// Whether the last leads to the first.
+    circle: bool,
+    /// The type of the field, given the number of the next table.
+    field: fn(usize) -> String,
+    /// The value of the field, given that table's.
+    value: fn(usize, &str) -> String,
+}
+
+const SHAPES: [Shape; 6] = [
+    Shape {
+        name: "circle",
+        circle: true,
+        field: table,
+        value: some,
+    },
+    Shape {
+        name: "chain",
+        circle: false,
+        field: table,
+        value: some,
+    },
+    Shape {
+        name: "circle_of_vectors",
+        circle: true,
+        field: vector,
+        value: elements,
+    },
+    Shape {
+        name: "chain_of_vectors",
+        circle: false,
+        field: vector,
+        value: elements,
+    },
+    Shape {
+        name: "circle_of_unions",
+        circle: true,
+        field: union,
+        value: member,
+    },
+    Shape {
+        name: "chain_of_vectors_of_unions",
+        circle: false,
+        field: unions,
+        value: members,
+    },
+];
+
+fn table(next: usize) -> String {
+    format!("T{next}")
+}
+
+fn some(_: usize, value: &str) -> String {
+    format!("Some({value}.into())")
+}
+
+fn vector(next: usize) -> String {
+    format!("[T{next}]")
+}
+
+fn elements(_: usize, value: &str) -> String {
+    format!("vec![{value}.into()]")
+}
+
+fn union(next: usize) -> String {
+    format!("U{next}")
+}
+
+fn member(next: usize, value: &str) -> String {
+    format!("Some(U{next}::T{next}({value}.into()))")
+}
+
+fn unions(next: usize) -> String {
+    format!("[U{next}]")
+}
+
+fn members(next: usize, value: &str) -> String {
+    format!("vec![Some(U{next}::T{next}({value}.into()))]")
+}
+
+impl Shape {
+    fn schema(self) -> String {
+        let mut text = String::new();
+        for number in 0..LENGTH {
+            let next = (number + 1) % LENGTH;
+            let field = match next {
+                0 if !self.circle => "int".to_owned(),
+                next => (self.field)(next),
+            };
+            writeln!(text, "union U{number} {{ T{number} }}").unwrap();
+            writeln!(text, "table T{number} {{ id: int; next: {field}; }}").unwrap();
+        }
+        text + "table Root { id: int (primary); first: T0; } root_type Root;"
+    }
+
+    fn code(self) -> String {
+        let loader = MemoryLoader::new().with_file("a.fbs", &self.schema());
+        let compilation = compile(&["a.fbs".to_owned()], &loader, &Default::default());
+        let code = generate(&compilation.schema.unwrap(), &Options::default()).unwrap();
+        code.text
+    }
+
+    /// A test of the code: a value that goes through a workspace, on another thread.
+    fn program(self) -> String {
+        let mut value = format!("T{DEPTH}::default()");
+        for number in (0..DEPTH).rev() {
+            let next = (self.value)(number + 1, &value);
+            value = format!("T{number} {{ id: {number}, next: {next} }}");
+        }
+        let name = self.name;
+        format!(
+            "mod {name} {{\ninclude!({name:?});\npub fn check() {{\n\
+             let data = RootData {{ id: 1, first: Some({value}.into()) }};\n\
+             let copy = data.clone();\n\
+             let workspace = dflat::Workspace::in_memory();\n\
+             let done = workspace.perform_changes([<Root as dflat::Object>::TABLE], |tx| {{\n\
+             tx.submit(RootChangeRequest::creation(data)).map(drop)\n}});\n\
+             done.wait().unwrap();\n\
+             let found = workspace.get::<Root>(1).unwrap().unwrap();\n\
+             let read = std::thread::spawn(move || dflat::Object::to_data(&found));\n\
+             let read = read.join().unwrap();\n\
+             assert_eq!(read, copy);\n\
+             assert_eq!(format!(\"{{read:?}}\").matches(\"id: \").count(), {});\n}}\n}}\n",
+            DEPTH + 2
+        )
+    }
+}
+
+/// The files of a package whose program checks values of every shape.
+pub(crate) fn package() -> Vec<(String, String)> {
+    let dflat = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dflat");
+    let manifest = format!(
+        "[package]\nname = \"chains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies]\ndflat = {{ path = {dflat:?}, default-features = false }}\n"
+    );
+    let mut main = SHAPES.map(Shape::program).concat();
+    let checks = SHAPES.map(|shape| format!("{}::check();", shape.name));
+    write!(main, "fn main() {{ {} }}", checks.concat()).unwrap();
+    let code = SHAPES.map(|shape| (format!("src/{}", shape.name), shape.code()));
+    let rest = [
+        ("Cargo.toml".to_owned(), manifest),
+        ("src/main.rs".to_owned(), main),
+    ];
+    code.into_iter().chain(rest).collect()
+}
+
+#[test]
+fn long_chains_need_no_larger_limits() {
+    super::compiled::cargo(&["run", "--package", "chains"]);
+}
