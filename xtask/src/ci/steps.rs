@@ -61,6 +61,7 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     steps.extend(if_present(&packages, "dflat-bench", || {
         "cargo run --quiet -p dflat-bench -- --quick".to_owned()
     }));
+    steps.push(instructions());
     steps.push(Step {
         name: "archives",
         work: Work::Task("package", package::run),
@@ -83,6 +84,18 @@ fn if_present(
 ) -> Option<Step> {
     let present = packages.iter().any(|package| package.name == name);
     present.then(|| program(name, Invocation::new(&line())))
+}
+
+/// Compares the instructions of generated code with those of Google's.
+fn instructions() -> Step {
+    let line = "cargo bench -p dflat-codegen --bench codec -- --quick";
+    let work = if succeeds("valgrind", &["--version"]) {
+        Work::Program(Invocation::new(line))
+    } else {
+        Work::Skip("valgrind is not installed".to_owned())
+    };
+    let name = "instructions";
+    Step { name, work }
 }
 
 fn features(packages: &[Package]) -> Vec<Step> {
