@@ -8,8 +8,19 @@ use std::path::PathBuf;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// No schema file was given.
+    NoFiles,
     /// The schema has errors: the diagnostics, as text to show.
     Schema(String),
+    /// Another call of this build script wrote the text already, from other files.
+    SameOutput {
+        /// The text.
+        path: PathBuf,
+        /// The files of the call before.
+        before: Vec<PathBuf>,
+        /// The files of this call.
+        now: Vec<PathBuf>,
+    },
     /// A file could not be written.
     Output {
         /// The file.
@@ -24,7 +35,20 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoFiles => f.write_str("no schema file was given"),
             Self::Schema(diagnostics) => f.write_str(diagnostics),
+            Self::SameOutput { path, before, now } => {
+                let paths = |paths: &[PathBuf]| {
+                    let paths = paths.iter().map(|path| path.display().to_string());
+                    paths.collect::<Vec<_>>().join(", ")
+                };
+                let (path, before, now) = (path.display(), paths(before), paths(now));
+                write!(
+                    f,
+                    "{path} was written for {before} and would be overwritten for {now}; compile \
+                     all in one call, or choose another `name` or `out_dir`"
+                )
+            }
             Self::Output { path, source } => {
                 write!(f, "cannot write {}: {source}", path.display())
             }
@@ -42,7 +66,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Output { source, .. } => Some(source),
-            Self::Schema(_) | Self::Environment(_) => None,
+            _ => None,
         }
     }
 }

@@ -20,8 +20,8 @@ mod compiler;
 mod error;
 mod loader;
 mod output;
+mod watch;
 
-use std::collections::BTreeSet;
 use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub fn compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) {
 ///
 /// # Errors
 ///
-/// If the schema has errors, the text cannot be written, or this is no build script.
+/// If no file is given, the schema has errors, the text cannot be written or was written for other
+/// files, or this is no build script.
 pub fn try_compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) -> Result<PathBuf, Error> {
     Builder::new().try_compile(files)
 }
@@ -126,7 +127,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If the schema has errors, the text cannot be written, or this is no build script.
+    /// If no file is given, the schema has errors, the text cannot be written or was written for
+    /// other files, or this is no build script.
     pub fn try_compile<P: AsRef<str>>(
         mut self,
         files: impl IntoIterator<Item = P>,
@@ -138,6 +140,9 @@ impl Builder {
         };
         let files = files.into_iter().map(|file| file.as_ref().to_owned());
         self.request.files.extend(files);
+        if self.request.files.is_empty() {
+            return Err(Error::NoFiles);
+        }
         self.request.base = variable("CARGO_MANIFEST_DIR")?;
         let out_dir = match self.out_dir {
             Some(dir) => self.request.base.join(dir),
@@ -150,6 +155,8 @@ impl Builder {
             _ => return Err(Error::Schema(rendered(&outcome, Severity::Error))),
         };
         let path = out_dir.join(&output.name);
+        let files = self.request.files.iter();
+        output::claim(&path, files.map(|file| self.request.base.join(file)))?;
         write_if_changed(&path, &output.text)?;
         Ok(path)
     }
@@ -158,27 +165,20 @@ impl Builder {
 /// Tells cargo what to watch, and its user what to look at.
 fn report(outcome: &Outcome, base: &Path, out_dir: &Path) {
     let mut stdout = io::stdout().lock();
-    for path in watched(outcome, base, out_dir) {
+    let watch = watch::Watch::of(outcome, &[base, out_dir]);
+    for path in watch.paths {
         // A build script whose output nobody reads has nobody to tell.
         let _ = writeln!(stdout, "cargo:rerun-if-changed={}", path.display());
     }
-    for line in rendered(outcome, Severity::Warning).lines() {
+    let warnings = rendered(outcome, Severity::Warning);
+    for line in watch
+        .warnings
+        .iter()
+        .map(String::as_str)
+        .chain(warnings.lines())
+    {
         let _ = writeln!(stdout, "cargo:warning={line}");
     }
-}
-
-/// The paths whose change means another result.
-///
-/// Cargo takes a path that does not exist for one that changed, and would run the script every
-/// time. So the folder is watched in which a missing file would come into being, unless that holds
-/// much else: cargo looks at all that is in a folder.
-fn watched(outcome: &Outcome, base: &Path, out_dir: &Path) -> BTreeSet<PathBuf> {
-    let folders = outcome.missing.iter().filter_map(|path| path.parent());
-    let small = folders.filter(|folder| {
-        folder.is_dir() && !base.starts_with(folder) && !out_dir.starts_with(folder)
-    });
-    let found = outcome.found.iter().cloned();
-    found.chain(small.map(Path::to_path_buf)).collect()
 }
 
 /// The diagnostics of one severity, as text.

@@ -1,10 +1,34 @@
 //! Writing files so that nobody sees half of one.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Error;
+
+/// Notes for which files this process writes a text.
+///
+/// # Errors
+///
+/// If it wrote the text for other files before.
+pub(crate) fn claim(path: &Path, files: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
+    static CLAIMED: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let now: Vec<PathBuf> = files.collect();
+    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = claimed
+        .entry(path.to_owned())
+        .or_insert_with(|| now.clone());
+    if *before == now {
+        return Ok(());
+    }
+    Err(Error::SameOutput {
+        path: path.to_owned(),
+        before: before.clone(),
+        now,
+    })
+}
 
 /// Writes a text beside its place and renames it there; leaves a file that has the text already
 /// untouched, so that what depends on it is not built again.

@@ -81,3 +81,21 @@ pub use snapshot::Snapshot;
 pub use transaction::{TransactionContext, UpdatedObject};
 pub use transaction_handle::TransactionHandle;
 pub use workspace::Workspace;
+
+/// Includes the code that `dflat_build` made of a schema in this package's build script.
+///
+/// The argument is the name of the text: that of the first schema file without `.fbs`, or what
+/// `dflat_build::Builder::name` says. The types stand where the macro does, so that a module around
+/// it is the place for attributes.
+///
+/// ```text
+/// pub mod schema {
+///     dflat::include_schema!("post"); // of build.rs: dflat_build::compile(["schemas/post.fbs"]);
+/// }
+/// ```
+#[macro_export]
+macro_rules! include_schema {
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}

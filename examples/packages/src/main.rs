@@ -10,7 +10,7 @@ use dflat::{FetchedResult, Predicate, Result, Workspace};
 mod metadata;
 
 mod schema {
-    include!(concat!(env!("OUT_DIR"), "/packages.rs"));
+    dflat::include_schema!("packages");
 }
 
 use schema::cargo::{

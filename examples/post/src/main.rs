@@ -6,7 +6,7 @@ use futures::StreamExt;
 use futures::executor::block_on;
 
 mod schema {
-    include!(concat!(env!("OUT_DIR"), "/post.rs"));
+    dflat::include_schema!("post");
 }
 
 use schema::{Color, Content, ContentRef, Post, PostChangeRequest, PostData, TextContent};

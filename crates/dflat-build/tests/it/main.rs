@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod package;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -199,4 +201,36 @@ fn try_compile_returns_the_path_or_why_not() {
     // This is no build script, so cargo sets no `OUT_DIR`.
     let error = dflat_build::try_compile([good.to_str().unwrap()]).unwrap_err();
     assert!(matches!(error, Error::Environment("OUT_DIR")), "{error}");
+}
+
+#[test]
+fn nothing_to_compile_is_an_error() {
+    let error = Builder::new().try_compile([""; 0]).unwrap_err();
+    assert!(matches!(error, Error::NoFiles), "{error}");
+    assert_eq!(error.to_string(), "no schema file was given");
+}
+
+#[test]
+fn outputs_of_two_calls_do_not_overwrite_one_another() {
+    let base = tempfile::tempdir().unwrap();
+    let files = ["a/post.fbs", "b/post.fbs"].map(|file| base.path().join(file));
+    for (file, name) in files.iter().zip(["A", "B"]) {
+        write(file, &format!("table {name} {{ x: int; }}"));
+    }
+    let compile = |file: &Path, name: &str| {
+        let builder = Builder::new().out_dir(base.path()).name(name);
+        builder.try_compile([file.to_str().unwrap()])
+    };
+    let path = compile(&files[0], "post").unwrap();
+    assert_eq!(compile(&files[0], "post").unwrap(), path);
+    let error = compile(&files[1], "post").unwrap_err();
+    assert!(matches!(error, Error::SameOutput { .. }), "{error}");
+    for path in files.iter().chain([&path]) {
+        assert!(
+            error.to_string().contains(path.to_str().unwrap()),
+            "{error}"
+        );
+    }
+    assert!(fs::read_to_string(&path).unwrap().contains("pub struct A"));
+    assert_ne!(compile(&files[1], "other").unwrap(), path);
 }

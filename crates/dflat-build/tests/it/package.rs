@@ -1,0 +1,125 @@
+//! A package with a build script, built by cargo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::write;
+
+/// A package of this name beside the build's own files, which compiles `schemas/post.fbs`.
+fn package(name: &str, script: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    for stale in ["schemas", "src", "part.fbs"] {
+        // Left by a run before, or not there.
+        let _ = fs::remove_dir_all(root.join(stale)).or_else(|_| fs::remove_file(root.join(stale)));
+    }
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = format!(
+        "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\
+         [dependencies]\ndflat = {{ path = {:?}, default-features = false }}\n\
+         [build-dependencies]\ndflat-build = {{ path = {:?} }}\n",
+        crates.join("dflat"),
+        crates.join("dflat-build"),
+    );
+    write(&root.join("Cargo.toml"), &manifest);
+    fs::copy(crates.join("../Cargo.lock"), root.join("Cargo.lock")).unwrap();
+    write(&root.join("build.rs"), &format!("fn main() {{ {script} }}"));
+    write(&root.join("src/main.rs"), PROGRAM);
+    write(&root.join("schemas/post.fbs"), &schema("string"));
+    root
+}
+
+const PROGRAM: &str = "
+    mod schema { dflat::include_schema!(\"post\"); }
+    fn main() { println!(\"{:?}\", schema::PostData::default()); }";
+
+fn schema(ty: &str) -> String {
+    format!(
+        "include \"part.fbs\"; table Post {{ title: {ty} (primary); part: Part; }} root_type Post;"
+    )
+}
+
+fn cargo(root: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO"));
+    let command = command.args(["run", "--offline"]).current_dir(root);
+    // What cargo sets for this test is not for the other package. One target folder for both tests:
+    // the compiler is built once.
+    let command = command.env_remove("RUSTFLAGS").env_remove("OUT_DIR");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    command.env("CARGO_TARGET_DIR", target).output().unwrap()
+}
+
+/// What the program prints, after a build that must succeed.
+fn printed(root: &Path) -> String {
+    let output = cargo(root);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whether cargo built the package again.
+fn builds_again(root: &Path) -> bool {
+    let output = cargo(root);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    errors.contains("Compiling")
+}
+
+#[test]
+fn a_package_is_built_again_when_its_schemas_change() {
+    let script = "dflat_build::Builder::new().include_dir(\"schemas/shared\")\
+                  .compile([\"schemas/post.fbs\"]);";
+    let root = package("watched", script);
+    write(
+        &root.join("schemas/shared/part.fbs"),
+        "table Part { far: int; }",
+    );
+    assert!(printed(&root).contains("PostData { title: \"\", part: None }"));
+    assert!(!builds_again(&root));
+
+    // What is in the file that comes into being is found first.
+    write(
+        &root.join("schemas/part.fbs"),
+        "table Part { near: int = \"wrong\"; }",
+    );
+    let output = cargo(&root);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for line in [
+        "error[E0060]: ",
+        " --> schemas/part.fbs:1:26",
+        "error: the schema was not compiled",
+    ] {
+        assert!(errors.contains(line), "{line} is not in {errors}");
+    }
+
+    write(&root.join("schemas/part.fbs"), "table Part { near: int; }");
+    write(
+        &root.join("schemas/post.fbs"),
+        &schema("string").replace("title", "name"),
+    );
+    assert!(printed(&root).contains("PostData { name: \"\", part: None }"));
+}
+
+#[test]
+fn an_include_that_may_appear_beside_the_package_is_watched() {
+    let script = "dflat_build::Builder::new().include_dir(\"schemas\").compile([\"post.fbs\"]);";
+    let root = package("beside", script);
+    write(&root.join("post.fbs"), &schema("string"));
+    write(&root.join("schemas/part.fbs"), "table Part { x: int; }");
+    let output = cargo(&root);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("Put the schemas into a folder of their own"),
+        "{errors}"
+    );
+
+    write(&root.join("part.fbs"), "table Part { x: strnig; }");
+    let output = cargo(&root);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && errors.contains("E0035"),
+        "{errors}"
+    );
+}
