@@ -210,6 +210,55 @@ impl Workspace {
         handle
     }
 
+    /// Runs `handler` in a transaction over these types as [`perform_changes`](Self::perform_changes)
+    /// does, on this thread, and waits until it is committed and its callbacks have returned. The
+    /// handler may borrow, and need not be `Send`.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let titles = ["a", "b"].map(String::from);
+    /// let mut last = None;
+    /// let count = workspace.perform_changes_blocking([Post::TABLE], |tx| {
+    ///     for title in &titles {
+    ///         let data = PostData { title: title.clone(), ..PostData::default() };
+    ///         last = tx.submit(PostChangeRequest::creation(data))?.into_object();
+    ///     }
+    ///     Ok(titles.len())
+    /// })?;
+    /// assert_eq!((count, last.as_ref().map(Post::title)), (2, Some("b")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Concurrency
+    /// It takes its turn like any other transaction, and needs none of the threads that
+    /// [`threads_max`](crate::WorkspaceBuilder::threads_max) bounds. While it waits for its commit,
+    /// callbacks and completions of other transactions may run on this thread.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
+    /// [`TransactionHandle::wait`].
+    pub fn perform_changes_blocking<R>(
+        &self,
+        types: impl IntoIterator<Item = Table>,
+        handler: impl FnOnce(&TransactionContext) -> Result<R>,
+    ) -> Result<R> {
+        self.engine()
+            .perform_here(types.into_iter().collect(), |transaction| {
+                handler(&TransactionContext::new(transaction))
+            })
+    }
+
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
     /// the query sees what the transaction sees.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {

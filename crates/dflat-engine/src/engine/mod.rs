@@ -1,28 +1,24 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
+mod perform;
 mod read;
 mod subscribe;
 
 use std::fmt;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-
-use dflat_model::Table;
 
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::Registry;
 use crate::storage::{Backend, CloseOptions};
 pub use crate::transaction::Completion;
-use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler, Transaction};
+use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
 
+pub use perform::Handler;
 pub use read::EngineSnapshot;
 use read::{Reader, SnapshotCell};
 pub use subscribe::Known;
-
-/// What a transaction does; on a thread of the engine.
-pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
 
 /// An engine on one backend; clones share it.
 #[derive(Clone)]
@@ -98,50 +94,6 @@ impl Engine {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
-    }
-
-    /// Queues a transaction over these tables and returns at once. `completion` is called exactly
-    /// once: on the committing thread when all is done, callbacks included; or on this thread,
-    /// before this returns, if the transaction can't be queued.
-    pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
-        if tables.is_empty() {
-            let message = "cannot perform changes: no type is named";
-            completion(Err(Error::new(ErrorKind::InvalidArgument, message)));
-            return;
-        }
-        // Shared with the job, so that it can be called here if the job is refused.
-        let completion = Arc::new(Mutex::new(Some(completion)));
-        let complete = Arc::clone(&completion);
-        let engine = self.clone();
-        let names: Vec<Table> = tables.clone();
-        let job = Box::new(move || {
-            let taken = complete
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                engine.run(tables, handler, completion);
-            }
-        });
-        let names = names.iter().map(|table| table.name.as_ref());
-        if let Err(error) = self.inner.scheduler.enqueue(names, job) {
-            let taken = completion
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                completion(Err(error.context("cannot perform changes")));
-            }
-        }
-    }
-
-    /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
-    fn run(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
-        let transaction = Rc::new(Transaction::new(self.inner.groups.clone(), tables));
-        let handled = callback::run("a transaction's handler", || {
-            transaction.enter(|transaction| handler(transaction))
-        });
-        transaction.finish(handled.and_then(|outcome| outcome), completion);
     }
 
     /// Waits until the work queued so far is done: transactions, registrations, and all that is

@@ -3,7 +3,8 @@
 //! A job names its tables. It runs when it is first in the queue of each of them, and leaves all
 //! queues when it has ended. Jobs enter all their queues in one step, so that they stand in the
 //! same order in each, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the
-//! same time, each on a thread of its own: they may wait for one another.
+//! same time, each on a thread of its own: they may wait for one another. A guest is a job that
+//! runs on the thread of its caller.
 //!
 //! This file does no I/O and calls no user code but the jobs.
 
@@ -60,6 +61,8 @@ struct State {
     /// The jobs whose turn has come on all their tables.
     ready: VecDeque<u64>,
     next_id: u64,
+    /// The guests whose turn has come, and who have not started.
+    summoned: usize,
     running: usize,
     threads: usize,
     idle: usize,
@@ -68,10 +71,17 @@ struct State {
 }
 
 struct Waiting {
-    job: Job,
+    work: Work,
     tables: Vec<String>,
     /// The tables on which another job is first.
     blocked: usize,
+}
+
+enum Work {
+    /// For a thread of the scheduler.
+    Job(Job),
+    /// For the thread that waits here for its turn.
+    Guest(Arc<Condvar>),
 }
 
 impl Scheduler {
@@ -97,13 +107,50 @@ impl Scheduler {
     /// [`ErrorKind::ShutDown`] if the scheduler is closed, [`ErrorKind::Io`] if there is no thread
     /// and none can be started. The job is dropped then.
     pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> Result<()> {
+        let tables = self.queues_of(tables);
+        let mut state = self.shared.lock();
+        let id = state.queue(tables, Work::Job(job))?;
+        self.shared.start(&mut state, id)
+    }
+
+    /// Runs a job on this thread when its turn on these tables comes; it needs none of the
+    /// scheduler's threads. Must not be called by a job.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`] if the scheduler is closed. The job is dropped then.
+    pub fn run_here<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t str>,
+        job: impl FnOnce(),
+    ) -> Result<()> {
+        let tables = self.queues_of(tables);
+        let turn = Arc::new(Condvar::new());
+        let mut state = self.shared.lock();
+        let id = state.queue(tables, Work::Guest(Arc::clone(&turn)))?;
+        let is_blocked = |state: &mut State| state.waiting.get(&id).is_some_and(|w| w.blocked > 0);
+        let waited = turn.wait_while(state, is_blocked);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let Some(Waiting { tables, .. }) = state.waiting.remove(&id) else {
+            return Ok(());
+        };
+        state.summoned -= 1;
+        let mut state = self.shared.run(state, id, &tables, job, 0);
+        // Without a thread to take it, this one does what it has made ready.
+        while state.threads == 0 && !state.ready.is_empty() {
+            state = self.shared.run_next(state);
+        }
+        Ok(())
+    }
+
+    /// The queues that a job on these tables enters.
+    fn queues_of<'t>(&self, tables: impl IntoIterator<Item = &'t str>) -> Vec<String> {
         let mut tables: Vec<String> = match self.concurrency {
             Concurrency::MultiWriter => tables.into_iter().map(str::to_owned).collect(),
             Concurrency::SingleWriter => vec![String::new()],
         };
         tables.sort_unstable();
         tables.dedup();
-        self.queue(self.shared.lock(), tables, job)
+        tables
     }
 
     /// Queues a job that runs when all jobs queued so far have ended.
@@ -111,44 +158,10 @@ impl Scheduler {
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
     pub fn enqueue_last(&self, job: Job) -> Result<()> {
-        let state = self.shared.lock();
+        let mut state = self.shared.lock();
         let tables = state.queues.keys().cloned().collect();
-        self.queue(state, tables, job)
-    }
-
-    fn queue(&self, mut state: MutexGuard<'_, State>, tables: Vec<String>, job: Job) -> Result<()> {
-        if state.closed {
-            return Err(Error::new(
-                ErrorKind::ShutDown,
-                "the workspace is shut down",
-            ));
-        }
-        let id = state.next_id;
-        state.next_id += 1;
-        let mut blocked = 0;
-        for table in &tables {
-            // Looked up first: the table is nearly always known, and a key need not be cloned then.
-            if !state.queues.contains_key(table) {
-                state.queues.insert(table.clone(), VecDeque::new());
-            }
-            if let Some(queue) = state.queues.get_mut(table) {
-                blocked += usize::from(!queue.is_empty());
-                queue.push_back(id);
-            }
-        }
-        state.waiting.insert(
-            id,
-            Waiting {
-                job,
-                tables,
-                blocked,
-            },
-        );
-        if blocked == 0 {
-            state.ready.push_back(id);
-            return self.shared.provide_thread(&mut state);
-        }
-        Ok(())
+        let id = state.queue(tables, Work::Job(job))?;
+        self.shared.start(&mut state, id)
     }
 
     /// Refuses further jobs. Those queued run.
@@ -188,6 +201,19 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Starts a job that was queued, if its turn has come.
+    fn start(self: &Arc<Self>, state: &mut State, id: u64) -> Result<()> {
+        if state.ready.back() != Some(&id) {
+            return Ok(());
+        }
+        self.provide_thread(state).inspect_err(|_| {
+            state.ready.pop_back();
+            if let Some(waiting) = state.waiting.remove(&id) {
+                state.leave(id, &waiting.tables);
+            }
+        })
+    }
+
     /// Sees to it that a thread takes a job that has become ready.
     fn provide_thread(self: &Arc<Self>, state: &mut State) -> Result<()> {
         if state.idle >= state.ready.len() || state.threads >= self.threads_max {
@@ -208,18 +234,11 @@ impl Shared {
             }
             // Those that run will take it.
             Err(_) if state.threads > 0 => Ok(()),
-            Err(error) => {
-                if let Some(id) = state.ready.pop_back()
-                    && let Some(waiting) = state.waiting.remove(&id)
-                {
-                    state.leave(id, &waiting.tables);
-                }
-                Err(Error::with_source(
-                    ErrorKind::Io,
-                    "no thread can be started",
-                    error,
-                ))
-            }
+            Err(error) => Err(Error::with_source(
+                ErrorKind::Io,
+                "no thread can be started",
+                error,
+            )),
         }
     }
 
@@ -227,48 +246,110 @@ impl Shared {
     fn work(self: &Arc<Self>) {
         let mut state = self.lock();
         loop {
-            let Some(id) = state.ready.pop_front() else {
-                if state.closed && state.waiting.is_empty() {
-                    break;
-                }
-                state.idle += 1;
-                let waited = self.ready.wait_timeout(state, IDLE);
-                let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-                state = woken;
-                state.idle -= 1;
-                if timeout.timed_out() && state.ready.is_empty() {
-                    break;
-                }
+            if !state.ready.is_empty() {
+                state = self.run_next(state);
                 continue;
-            };
-            let Some(Waiting { job, tables, .. }) = state.waiting.remove(&id) else {
-                continue;
-            };
-            state.running += 1;
-            drop(state);
-            // User code is caught where it runs; nothing else may take the turn along either.
-            let _ = catch_unwind(AssertUnwindSafe(job));
-            state = self.lock();
-            let readied = state.leave(id, &tables);
-            // This thread takes one; others are needed for the rest.
-            for _ in 1..readied {
-                // This thread will take it at the latest.
-                let _ = self.provide_thread(&mut state);
             }
-            let more = !state.ready.is_empty();
-            drop(state);
-            let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
-            state = self.lock();
-            state.running -= 1;
-            if state.closed && state.running == 0 && state.waiting.is_empty() {
-                self.ended.notify_all();
+            if state.closed && state.waiting.is_empty() {
+                break;
+            }
+            state.idle += 1;
+            let waited = self.ready.wait_timeout(state, IDLE);
+            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if timeout.timed_out() && state.ready.is_empty() {
+                break;
             }
         }
         state.threads -= 1;
     }
+
+    /// Runs the next job that is ready. This thread can take one that becomes ready by it.
+    fn run_next<'s>(
+        self: &'s Arc<Self>,
+        mut state: MutexGuard<'s, State>,
+    ) -> MutexGuard<'s, State> {
+        let id = state.ready.pop_front();
+        match id.and_then(|id| Some((id, state.waiting.remove(&id)?))) {
+            Some((
+                id,
+                Waiting {
+                    work: Work::Job(job),
+                    tables,
+                    ..
+                },
+            )) => self.run(state, id, &tables, job, 1),
+            _ => state,
+        }
+    }
+
+    /// Runs a job whose turn it is, passes the turn on, and does what follows each job. This thread
+    /// will take so many of the jobs that become ready.
+    fn run<'s>(
+        self: &'s Arc<Self>,
+        mut state: MutexGuard<'s, State>,
+        id: u64,
+        tables: &[String],
+        job: impl FnOnce(),
+        takes: usize,
+    ) -> MutexGuard<'s, State> {
+        state.running += 1;
+        drop(state);
+        // User code is caught where it runs; nothing else may take the turn along either.
+        let _ = catch_unwind(AssertUnwindSafe(job));
+        state = self.lock();
+        let readied = state.leave(id, tables);
+        for _ in takes..readied {
+            // This thread will take it at the latest.
+            let _ = self.provide_thread(&mut state);
+        }
+        let more = !state.ready.is_empty() || state.summoned > 0;
+        drop(state);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
+        state = self.lock();
+        state.running -= 1;
+        if state.closed && state.running == 0 && state.waiting.is_empty() {
+            self.ended.notify_all();
+        }
+        state
+    }
 }
 
 impl State {
+    /// Puts work into its queues; among what is ready, if its turn has come.
+    fn queue(&mut self, tables: Vec<String>, work: Work) -> Result<u64> {
+        if self.closed {
+            return Err(Error::new(
+                ErrorKind::ShutDown,
+                "the workspace is shut down",
+            ));
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut blocked = 0;
+        for table in &tables {
+            // Looked up first: the table is nearly always known, and a key need not be cloned then.
+            if !self.queues.contains_key(table) {
+                self.queues.insert(table.clone(), VecDeque::new());
+            }
+            if let Some(queue) = self.queues.get_mut(table) {
+                blocked += usize::from(!queue.is_empty());
+                queue.push_back(id);
+            }
+        }
+        let waiting = Waiting {
+            work,
+            tables,
+            blocked,
+        };
+        if blocked == 0 {
+            summon(&mut self.ready, &mut self.summoned, id, &waiting);
+        }
+        self.waiting.insert(id, waiting);
+        Ok(id)
+    }
+
     /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
     /// of it.
     fn leave(&mut self, id: u64, tables: &[String]) -> usize {
@@ -280,14 +361,27 @@ impl State {
             let left = queue.pop_front();
             debug_assert_eq!(left, Some(id), "a job runs only while it is first");
             let Some(next) = queue.front() else { continue };
-            if let Some(waiting) = self.waiting.get_mut(next) {
+            let next = *next;
+            if let Some(waiting) = self.waiting.get_mut(&next) {
                 waiting.blocked -= 1;
                 if waiting.blocked == 0 {
-                    self.ready.push_back(*next);
-                    readied += 1;
+                    readied +=
+                        usize::from(summon(&mut self.ready, &mut self.summoned, next, waiting));
                 }
             }
         }
         readied
     }
+}
+
+/// Calls work whose turn has come; whether a thread of the scheduler is needed.
+fn summon(ready: &mut VecDeque<u64>, summoned: &mut usize, id: u64, waiting: &Waiting) -> bool {
+    match &waiting.work {
+        Work::Job(_) => ready.push_back(id),
+        Work::Guest(turn) => {
+            *summoned += 1;
+            turn.notify_one();
+        }
+    }
+    matches!(waiting.work, Work::Job(_))
 }

@@ -242,6 +242,15 @@ laws! { ($)
         deletion_can_be_optimistic
         request_of_another_transaction_is_refused
     }
+    blocking {
+        blocking_handler_borrows_and_runs_on_its_callers_thread
+        blocking_transaction_ends_after_its_callbacks
+        blocking_transaction_fails_like_any_other
+        blocking_transactions_take_their_turn_with_the_others
+        blocking_transactions_of_disjoint_types_can_meet
+        blocking_inside_a_handler_or_callback_would_deadlock
+        blocking_after_shutdown_says_so_and_before_is_finished
+    }
     groups {
         member_may_wait_for_its_predecessors_completion
         member_that_has_written_may_wait_for_its_predecessors_completion

@@ -1,0 +1,107 @@
+//! Performing changes: on a thread of the engine, or on the caller's.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use dflat_model::Table;
+
+use super::{Completion, Engine};
+use crate::callback;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transaction::Transaction;
+
+/// What a transaction does; on a thread of the engine.
+pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
+
+impl Engine {
+    /// Queues a transaction over these tables and returns at once. `completion` is called exactly
+    /// once: on the committing thread when all is done, callbacks included; or on this thread,
+    /// before this returns, if the transaction can't be queued.
+    pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
+        if let Err(error) = check_named(&tables) {
+            completion(Err(error));
+            return;
+        }
+        // Shared with the job, so that it can be called here if the job is refused.
+        let completion = Arc::new(Mutex::new(Some(completion)));
+        let complete = Arc::clone(&completion);
+        let engine = self.clone();
+        let names = tables.clone();
+        let job = Box::new(move || {
+            let taken = complete
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(completion) = taken {
+                engine.run(tables, handler, completion);
+            }
+        });
+        let names = names.iter().map(|table| table.name.as_ref());
+        if let Err(error) = self.inner.scheduler.enqueue(names, job) {
+            let taken = completion
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(completion) = taken {
+                completion(Err(error.context("cannot perform changes")));
+            }
+        }
+    }
+
+    /// Runs a transaction over these tables on this thread when its turn comes, and waits until it
+    /// is committed and delivered. Other transactions may be delivered on this thread, too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
+    /// shutdown; else those of the handler and of committing.
+    pub fn perform_here<R>(
+        &self,
+        tables: Vec<Table>,
+        handler: impl FnOnce(&Rc<Transaction>) -> Result<R>,
+    ) -> Result<R> {
+        callback::forbid_blocking("perform changes and wait for them")?;
+        check_named(&tables)?;
+        let (tell, told) = mpsc::channel();
+        let completion = Box::new(move |outcome| {
+            // The receiver waits below.
+            let _ = tell.send(outcome);
+        });
+        let mut value = None;
+        let names = tables.clone();
+        let job = || {
+            let handler = |transaction: &Rc<Transaction>| {
+                value = Some(handler(transaction)?);
+                Ok(())
+            };
+            self.run(tables, handler, completion);
+        };
+        let names = names.iter().map(|table| table.name.as_ref());
+        let ran = self.inner.scheduler.run_here(names, job);
+        ran.map_err(|error| error.context("cannot perform changes"))?;
+        let lost = |_| Error::new(ErrorKind::Backend, "the outcome of the changes is lost");
+        told.recv().map_err(lost)??;
+        value.ok_or_else(|| lost(mpsc::RecvError))
+    }
+
+    /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
+    fn run(
+        &self,
+        tables: Vec<Table>,
+        handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
+        completion: Completion,
+    ) {
+        let transaction = Rc::new(Transaction::new(self.inner.groups.clone(), tables));
+        let handled = callback::run("a transaction's handler", || {
+            transaction.enter(|transaction| handler(transaction))
+        });
+        transaction.finish(handled.and_then(|outcome| outcome), completion);
+    }
+}
+
+fn check_named(tables: &[Table]) -> Result<()> {
+    if tables.is_empty() {
+        let message = "cannot perform changes: no type is named";
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    Ok(())
+}
