@@ -210,9 +210,9 @@ impl Workspace {
         handle
     }
 
-    /// Runs `handler` in a transaction over these types as [`perform_changes`](Self::perform_changes)
-    /// does, on this thread, and waits until it is committed and its callbacks have returned. The
-    /// handler may borrow, and need not be `Send`.
+    /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
+    /// this thread, and waits until it is committed and its callbacks have returned. The handler
+    /// may borrow, and need not be `Send`.
     ///
     /// # Examples
     /// ```
