@@ -82,6 +82,53 @@ impl fmt::Display for Field {
     }
 }
 
+/// A path to a vector inside an object: what conditions on members use.
+///
+/// The paths of such a condition start at a member: a scalar or a string by no step at all, a field
+/// of a struct or table by its step, a union's member by [`Step::Member`] or [`Step::Tag`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorField {
+    /// The name in the schema, such as `tags`.
+    pub name: Cow<'static, str>,
+    /// The steps from the object's root table.
+    pub steps: Cow<'static, [Step]>,
+    /// The type of the members.
+    pub member: VectorMember,
+}
+
+/// The type of a vector's members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VectorMember {
+    /// Numbers, booleans, or the numbers of enums.
+    Scalar(Scalar),
+    /// Strings.
+    Text,
+    /// Structs of this size in bytes.
+    Struct(u32),
+    /// FlatBuffers tables.
+    Table,
+    /// Unions.
+    Union,
+}
+
+impl VectorMember {
+    /// The bytes that a member takes in its vector.
+    #[must_use]
+    pub const fn size_bytes(self) -> usize {
+        match self {
+            Self::Scalar(scalar) => scalar.size_bytes(),
+            Self::Struct(size) => size as usize,
+            Self::Text | Self::Table | Self::Union => 4,
+        }
+    }
+}
+
+impl fmt::Display for VectorField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
 /// The declared type of a key or index column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnType {

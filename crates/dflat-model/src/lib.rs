@@ -4,6 +4,7 @@
 //! comparison and printing, and no dependency. The public interface of Dflat is the crate `dflat`.
 
 mod descriptor;
+mod expression;
 mod field;
 mod id;
 mod predicate;
@@ -16,9 +17,10 @@ pub use descriptor::{
     Shape, StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor,
     TypeId, UnionLayout,
 };
-pub use field::{ColumnType, Field, FieldKind, Step};
+pub use expression::{Arithmetic, Domain, Expression};
+pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};
-pub use predicate::{Comparison, Predicate};
-pub use query::{Direction, Order, Query};
+pub use predicate::{Comparison, Predicate, TextTest};
+pub use query::{Direction, Nulls, Order, Query};
 pub use scalar::Scalar;
 pub use value::{Value, ValueRef};

@@ -3,40 +3,81 @@
 //! Logic is SQL's, three-valued: a comparison with NULL is UNKNOWN, `and` is false if either side
 //! is false, `or` true if either is true, and a row qualifies on true only.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::{Field, Value};
+use crate::{Expression, Value, VectorField};
 
-/// A condition on an object.
+/// A condition on an object, or on a member of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// True or false whatever the object.
     Constant(bool),
-    /// A comparison of a field with a value. A NULL value makes it UNKNOWN.
+    /// A comparison of two values; UNKNOWN if one is NULL.
     Compare {
         /// The left side.
-        field: Field,
+        left: Expression,
         /// The operator.
         operator: Comparison,
         /// The right side.
-        value: Value,
+        right: Expression,
     },
-    /// Whether a field is one of several values; UNKNOWN if the field is NULL.
+    /// Whether a value is one of several; UNKNOWN if it is NULL.
     In {
-        /// The field.
-        field: Field,
+        /// The value.
+        operand: Expression,
         /// The values.
         values: Vec<Value>,
     },
-    /// Whether a field has no value; never UNKNOWN.
-    IsNull(Field),
+    /// Whether there is no value; never UNKNOWN.
+    IsNull(Expression),
+    /// A test of a string; UNKNOWN if it is NULL.
+    Text {
+        /// The string.
+        operand: Expression,
+        /// The test.
+        test: TextTest,
+        /// What it is tested for.
+        pattern: Cow<'static, str>,
+        /// Whether upper and lower case are the same.
+        ignore_case: bool,
+    },
+    /// Whether a condition holds for a member of a vector, in which its paths start: false without
+    /// members, UNKNOWN if it is true for none and UNKNOWN for one, or if what should hold the
+    /// vector is absent.
+    Any {
+        /// The vector.
+        vector: VectorField,
+        /// The condition.
+        condition: Box<Self>,
+    },
     /// All conditions hold.
     And(Vec<Self>),
     /// At least one condition holds.
     Or(Vec<Self>),
     /// The condition does not hold.
     Not(Box<Self>),
+}
+
+/// A test of a string.
+///
+/// With `ignore_case`, two characters are the same if the lower case of their upper case is, by
+/// Unicode's mappings of one character to one, whatever the locale: an accented letter is its
+/// capital, the three forms of the Greek sigma are one, and the German sharp s is not `ss`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextTest {
+    /// Equals the pattern.
+    Equal,
+    /// Begins with the pattern.
+    StartsWith,
+    /// Ends with the pattern.
+    EndsWith,
+    /// Has the pattern somewhere.
+    Contains,
+    /// Matches the pattern as a whole: `%` stands for any characters, `_` for one, and a backslash
+    /// takes the meaning from the character behind it.
+    Like,
 }
 
 impl Predicate {
@@ -80,7 +121,7 @@ impl Predicate {
         }
     }
 
-    /// How deep conditions stand inside conditions: 1 for a comparison.
+    /// How deep conditions and computations stand in one another: 1 for a comparison of fields.
     #[must_use]
     pub fn depth(&self) -> usize {
         // A stack of its own: the depth may be what a thread's stack can't hold.
@@ -92,8 +133,17 @@ impl Predicate {
                 Self::And(parts) | Self::Or(parts) => {
                     open.extend(parts.iter().map(|part| (part, depth + 1)));
                 }
-                Self::Not(inner) => open.push((inner, depth + 1)),
-                Self::Constant(_) | Self::Compare { .. } | Self::In { .. } | Self::IsNull(_) => {}
+                Self::Not(inner)
+                | Self::Any {
+                    condition: inner, ..
+                } => open.push((inner, depth + 1)),
+                Self::Constant(_) => {}
+                Self::Compare { left, right, .. } => {
+                    deepest = deepest.max(depth + left.depth().max(right.depth()));
+                }
+                Self::In { operand, .. } | Self::IsNull(operand) | Self::Text { operand, .. } => {
+                    deepest = deepest.max(depth + operand.depth());
+                }
             }
         }
         deepest
@@ -154,21 +204,43 @@ impl fmt::Display for Comparison {
     }
 }
 
+impl fmt::Display for TextTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "equals",
+            Self::StartsWith => "starts with",
+            Self::EndsWith => "ends with",
+            Self::Contains => "contains",
+            Self::Like => "like",
+        })
+    }
+}
+
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant(value) => value.fmt(f),
             Self::Compare {
-                field,
+                left,
                 operator,
-                value,
-            } => write!(f, "{field} {operator} {value}"),
-            Self::In { field, values } => {
-                write!(f, "{field} in [")?;
+                right,
+            } => write!(f, "{left} {operator} {right}"),
+            Self::Text {
+                operand,
+                test,
+                pattern,
+                ignore_case,
+            } => {
+                let case = if *ignore_case { " ignoring case" } else { "" };
+                write!(f, "{operand} {test} {pattern:?}{case}")
+            }
+            Self::Any { vector, condition } => write!(f, "any({vector}: {condition})"),
+            Self::In { operand, values } => {
+                write!(f, "{operand} in [")?;
                 write_joined(f, values, ", ")?;
                 f.write_str("]")
             }
-            Self::IsNull(field) => write!(f, "{field} is null"),
+            Self::IsNull(operand) => write!(f, "{operand} is null"),
             Self::And(parts) => write_parts(f, parts, " && "),
             Self::Or(parts) => write_parts(f, parts, " || "),
             Self::Not(inner) => write!(f, "!({inner})"),
@@ -182,7 +254,7 @@ fn write_parts(f: &mut fmt::Formatter<'_>, parts: &[Predicate], operator: &str) 
     f.write_str(")")
 }
 
-fn write_joined(
+pub(crate) fn write_joined(
     f: &mut fmt::Formatter<'_>,
     items: &[impl fmt::Display],
     separator: &str,

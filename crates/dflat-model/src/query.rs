@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Field, Predicate};
+use crate::{Expression, Predicate};
 
 /// Which objects of a table, in which order, and how many.
 ///
@@ -21,13 +21,25 @@ pub struct Query {
 /// A key of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// The field.
-    pub field: Field,
+    /// What is compared.
+    pub key: Expression,
     /// The direction.
     pub direction: Direction,
+    /// Where objects without a value stand.
+    pub nulls: Nulls,
 }
 
-/// The direction of an order. NULL sorts below every value: first ascending, last descending.
+/// Where objects without a value stand in an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Nulls {
+    /// Below every value: first in an ascending order, last in a descending one.
+    #[default]
+    Smallest,
+    /// Above every value: last in an ascending order, first in a descending one.
+    Largest,
+}
+
+/// The direction of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the smallest.
@@ -55,10 +67,13 @@ impl fmt::Display for Query {
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.field.fmt(f)?;
-        match self.direction {
-            Direction::Ascending => Ok(()),
-            Direction::Descending => f.write_str(" descending"),
+        self.key.fmt(f)?;
+        if self.direction == Direction::Descending {
+            f.write_str(" descending")?;
+        }
+        match self.nulls {
+            Nulls::Smallest => Ok(()),
+            Nulls::Largest => f.write_str(" with nulls largest"),
         }
     }
 }

@@ -8,7 +8,9 @@ use dflat::{UpdatedObject, Workspace};
 
 use crate::fixture::{Fixture, Open, bounded};
 use crate::lower;
-use crate::model::{Cell, Condition, Effect, Model, Operator, Path, Question, Refusal, same};
+use crate::model::{
+    Cell, Condition, Effect, Key, Model, Operator, Path, Question, Refusal, Term, same,
+};
 use crate::random::Random;
 use crate::schema::{Body, Level, Note, Photo, Point, Sample, SampleData};
 use crate::seeds;
@@ -303,11 +305,16 @@ fn sample(random: &mut Random) -> SampleData {
         maybe: (!random.one_in(3)).then(|| small(random)),
         body: body(random),
         point: (!random.one_in(3)).then(|| point(random)),
+        ..SampleData::default()
     }
 }
 
 fn question(random: &mut Random) -> Question {
-    let order = (0..random.below(3)).map(|_| (*random.pick(&Path::ALL), random.one_in(2)));
+    let order = (0..random.below(3)).map(|_| Key {
+        term: Term::Path(*random.pick(&Path::ALL)),
+        descending: random.one_in(2),
+        missing_first: None,
+    });
     let order = order.collect();
     Question {
         condition: (!random.one_in(8)).then(|| condition(random, 3)),

@@ -92,7 +92,9 @@ impl<'w, T: Object> Fetch<'w, T> {
 
     /// Orders by a key, after those asked for before.
     pub fn order_by(mut self, order: Order<T>) -> Self {
-        self.query.order.push(order.into_data());
+        let (order, too_deep) = order.into_data();
+        self.too_deep |= too_deep;
+        self.query.order.push(order);
         self
     }
 

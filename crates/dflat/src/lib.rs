@@ -76,7 +76,10 @@ pub use fetch::Fetch;
 pub use fetched_result::FetchedResult;
 pub use object::Object;
 pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};
-pub use query::{Field, FieldType, Operand, Order, Predicate};
+pub use query::{
+    Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
+    VectorField,
+};
 pub use snapshot::Snapshot;
 pub use transaction::{TransactionContext, UpdatedObject};
 pub use transaction_handle::TransactionHandle;

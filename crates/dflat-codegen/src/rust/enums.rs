@@ -5,7 +5,7 @@ use dflat_schema::Enum;
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, NONE, OPTION, SOME, Scope, scalar_kind, scalar_type};
+use super::{MUST_USE, NONE, OPTION, SOME, Scope, scalar_type};
 use crate::plan::default_value;
 
 const DERIVES: &str =
@@ -96,24 +96,8 @@ impl Scope<'_> {
             });
         });
         if self.plan().storage {
-            text.item(|text| {
-                text.implementation(&format!("{dflat}::FieldType"), name, |text| {
-                    let kind = format!("{codegen}::FieldKind");
-                    let scalar = format!("{codegen}::ScalarKind::{}", scalar_kind(found.base));
-                    text.member(|text| {
-                        let value = call(format!("{kind}::Scalar"), [atom(scalar)]);
-                        text.assignment(&format!("const KIND: {kind}"), &value);
-                    });
-                    text.item(|text| {
-                        let result = format!("{codegen}::Value");
-                        text.function("fn to_value", &["&self"], &result, |text| {
-                            let number = call(format!("{codegen}::Enum::to_base"), [atom("*self")]);
-                            let to_value = format!("{dflat}::FieldType::to_value");
-                            text.value(&call(to_value, [number.reference()]));
-                        });
-                    });
-                });
-            });
+            let kind = if found.bit_flags { "flags" } else { "enum" };
+            text.item(|text| text.line(format!("{dflat}::__field_type!({kind} {name});")));
         }
         text.item(|text| text.line(format!("{dflat}::__vector_element!(enum {name});")));
     }

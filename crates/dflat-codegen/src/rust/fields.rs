@@ -12,6 +12,8 @@ pub(super) enum Query {
     Compare(String),
     /// Go further, by this type of fields.
     Enter(String),
+    /// Ask for its members, which are of this type.
+    Members(String),
     /// Nothing.
     Nothing,
 }
@@ -25,12 +27,18 @@ impl<'p> Scope<'p> {
             Value::Struct(id) | Value::Table { id, .. } | Value::Union(id) => {
                 Query::Enter(self.path(id, "Fields"))
             }
-            Value::Vector(_) => Query::Nothing,
+            Value::Vector(item) => Query::Members(match item {
+                Item::Scalar(scalar) => scalar_type(scalar).to_owned(),
+                Item::Text => "str".to_owned(),
+                Item::Enum(id) | Item::Struct(id) | Item::Union(id) => self.path(id, ""),
+                Item::Table(id) => self.owned(id),
+            }),
         }
     }
 
-    /// The type with the query fields of a table, a struct or a union, and `new`; then `methods`.
-    pub(super) fn query_fields(self, methods: impl FnOnce(&mut Text), text: &mut Text) {
+    /// The type with the query fields of a table, a struct or a union, as `kind` says, and `new`;
+    /// then `methods`.
+    pub(super) fn query_fields(self, kind: &str, methods: impl FnOnce(&mut Text), text: &mut Text) {
         let (base, codegen) = (self.base(), self.codegen());
         let owned = match self.ty().stored {
             Some(_) => format!("{base}Data"),
@@ -60,6 +68,11 @@ impl<'p> Scope<'p> {
                 methods(text);
             });
         });
+        text.item(|text| {
+            let dflat = self.dflat();
+            let line = format!("{dflat}::__query_element!({kind} {owned}, {base}Fields);");
+            text.line(line);
+        });
     }
 
     pub(super) fn table_query_fields(self, fields: &[Named<'p>], text: &mut Text) {
@@ -80,7 +93,7 @@ impl<'p> Scope<'p> {
                 );
             }
         };
-        self.query_fields(methods, text);
+        self.query_fields("table", methods, text);
     }
 
     pub(super) fn struct_query_fields(self, plan: &StructPlan<'_>, text: &mut Text) {
@@ -106,7 +119,7 @@ impl<'p> Scope<'p> {
                 self.query_method(&member.method, &source.name, docs, query, step, zero, text);
             }
         };
-        self.query_fields(methods, text);
+        self.query_fields("struct", methods, text);
     }
 
     #[expect(
@@ -134,6 +147,10 @@ impl<'p> Scope<'p> {
             Query::Enter(ty) => {
                 let inner = call(format!("{ty}::new"), [path.method("then", [name, step])]);
                 (format!("{ty}<R>"), inner)
+            }
+            Query::Members(ty) => {
+                let vector = path.method("vector", [name, step]);
+                (format!("{}::VectorField<R, {ty}>", self.dflat()), vector)
             }
         };
         text.item(|text| {

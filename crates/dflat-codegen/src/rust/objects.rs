@@ -103,11 +103,14 @@ impl<'p> Scope<'p> {
                         let value = call(format!("{ty}::new"), [path]);
                         text.assignment(&format!("pub const {constant}: {ty}<Self>"), &value);
                     }
+                    Query::Members(ty) => {
+                        text.line(format!("/// The query field `{name}`."));
+                        let value = call(format!("{dflat}::VectorField::new"), path);
+                        let ty = format!("{dflat}::VectorField<Self, {ty}>");
+                        text.assignment(&format!("pub const {constant}: {ty}"), &value);
+                    }
                 }
             };
-            if matches!(field.value, Value::Vector(_)) {
-                continue;
-            }
             if std::mem::take(&mut first) {
                 text.item(write);
             } else {

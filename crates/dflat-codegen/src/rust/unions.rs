@@ -20,7 +20,7 @@ impl<'p> Scope<'p> {
             for (member, plan) in &named {
                 self.union_member(member, plan, text);
             }
-            self.query_fields(|text| self.union_query(text), text);
+            self.query_fields("union", |text| self.union_query(text), text);
         }
     }
 

@@ -8,8 +8,8 @@ use dflat_model::{Order, Query, RowId, Table};
 
 use super::corrupt;
 use crate::error::Result;
-use crate::object::{Malformed, Object, ObjectBatch, Origin, field_value};
-use crate::query::compare_rows;
+use crate::object::{Malformed, Object, ObjectBatch, Origin};
+use crate::query::{compare_rows, compute};
 use crate::storage::Row;
 
 /// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or,
@@ -55,7 +55,7 @@ impl<'q> Collector<'q> {
 
     fn push_candidate(&mut self, row: Row<'_>, limit: usize) -> Result<(), Malformed> {
         for key in self.order {
-            field_value(row.payload, &key.field)?;
+            compute(&key.key, row.payload)?;
         }
         let worse = |worst: &Candidate<'_>| {
             let ordering = compare_rows(

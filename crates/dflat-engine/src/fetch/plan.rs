@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Bound;
 
-use dflat_model::{Comparison, Direction, Field, Predicate, Query, Table, Value};
+use dflat_model::{
+    Comparison, Direction, Expression, Field, Nulls, Predicate, Query, Table, Value,
+};
 
 use crate::storage::{IndexState, Key, KeyScan, Source};
 
@@ -162,7 +164,11 @@ pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
         return false;
     }
     let indexed = |field: &Field| table.indexes.iter().any(|i| i.field.steps == field.steps);
-    let ordered = query.limit.is_some() && query.order.first().is_some_and(|o| indexed(&o.field));
+    let ordered = query.limit.is_some()
+        && query
+            .order
+            .first()
+            .is_some_and(|order| order.key.as_field().is_some_and(indexed));
     ordered
         || query
             .predicate
@@ -174,7 +180,10 @@ pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
 pub(super) fn may_scan_twice(table: &Table, query: &Query) -> bool {
     let primary = table.primary_key.first();
     let several = |part: &Predicate| match part {
-        Predicate::In { field, .. } => primary.is_some_and(|key| key.steps == field.steps),
+        Predicate::In {
+            operand: Expression::Field(field),
+            ..
+        } => primary.is_some_and(|key| key.steps == field.steps),
         _ => false,
     };
     match &query.predicate {
@@ -186,13 +195,19 @@ pub(super) fn may_scan_twice(table: &Table, query: &Query) -> bool {
 
 fn mentions(predicate: &Predicate, is: &dyn Fn(&Field) -> bool) -> bool {
     match predicate {
-        Predicate::Constant(_) => false,
-        Predicate::Compare { field, .. }
-        | Predicate::In { field, .. }
-        | Predicate::IsNull(field) => is(field),
+        Predicate::Compare {
+            left: Expression::Field(field),
+            right: Expression::Literal(_),
+            ..
+        }
+        | Predicate::In {
+            operand: Expression::Field(field),
+            ..
+        }
+        | Predicate::IsNull(Expression::Field(field)) => is(field),
         Predicate::And(parts) => parts.iter().any(|part| mentions(part, is)),
-        // A disjunction or negation is evaluated row by row.
-        Predicate::Or(_) | Predicate::Not(_) => false,
+        // Anything else is evaluated row by row.
+        _ => false,
     }
 }
 
@@ -244,11 +259,14 @@ impl Planner<'_> {
         for (position, part) in self.parts.iter().enumerate() {
             let (field, mut values) = match part {
                 Predicate::Compare {
-                    field,
+                    left: Expression::Field(field),
                     operator: Comparison::Equal,
-                    value,
+                    right: Expression::Literal(value),
                 } => (field, vec![vec![value.clone()]]),
-                Predicate::In { field, values } => (
+                Predicate::In {
+                    operand: Expression::Field(field),
+                    values,
+                } => (
                     field,
                     values.iter().map(|value| vec![value.clone()]).collect(),
                 ),
@@ -271,7 +289,11 @@ impl Planner<'_> {
     /// Comparisons that bound a field of an index, or the first of the primary key.
     fn range(&self) -> Option<(AccessPath, Vec<usize>)> {
         let field = self.parts.iter().find_map(|part| match part {
-            Predicate::Compare { field, .. } | Predicate::IsNull(field) => {
+            Predicate::Compare {
+                left: Expression::Field(field),
+                ..
+            }
+            | Predicate::IsNull(Expression::Field(field)) => {
                 let bounded = bounds(part, field).is_some();
                 (bounded && self.key_of(field, false).is_some()).then_some(field)
             }
@@ -305,10 +327,8 @@ impl Planner<'_> {
     fn ordered(&self) -> Option<(AccessPath, Vec<usize>)> {
         self.query.limit?;
         let first = self.query.order.first()?;
-        if first.field.is_tag() {
-            return None;
-        }
-        let key = self.key_of(&first.field, false)?;
+        let field = first.key.as_field().filter(|field| !field.is_tag())?;
+        let key = self.key_of(field, false)?;
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         let access = AccessPath::Range {
             key,
@@ -342,7 +362,7 @@ impl Planner<'_> {
             .query
             .order
             .first()
-            .filter(|order| order.field.steps == field.steps);
+            .filter(|order| is_field(&order.key, field));
         first.map_or(Direction::Ascending, |order| order.direction)
     }
 
@@ -360,14 +380,16 @@ impl Planner<'_> {
                     && whole
                     && order
                         .iter()
-                        .all(|order| parts.iter().any(|f| f.steps == order.field.steps))
+                        .all(|order| parts.iter().any(|field| is_field(&order.key, field)))
             }
             AccessPath::Range { key, direction, .. } => {
                 let parts = self.key_fields(*key);
                 // Ties within the order go by row id, so the order must name the whole key.
                 order.len() == parts.len()
                     && order.iter().zip(parts).all(|(order, field)| {
-                        order.direction == *direction && order.field.steps == field.steps
+                        order.direction == *direction
+                            && order.nulls == Nulls::Smallest
+                            && is_field(&order.key, field)
                     })
             }
         }
@@ -387,6 +409,13 @@ impl Planner<'_> {
     }
 }
 
+/// Whether an expression is nothing but this field.
+fn is_field(expression: &Expression, field: &Field) -> bool {
+    expression
+        .as_field()
+        .is_some_and(|other| other.steps == field.steps)
+}
+
 fn order_of(values: &[Value]) -> dflat_model::ValueRef<'_> {
     values
         .first()
@@ -397,7 +426,9 @@ fn order_of(values: &[Value]) -> dflat_model::ValueRef<'_> {
 fn is_never_true(part: &Predicate) -> bool {
     match part {
         Predicate::Constant(value) => !value,
-        Predicate::Compare { value, .. } => *value == Value::Null,
+        Predicate::Compare { left, right, .. } => [left, right]
+            .iter()
+            .any(|side| side.as_literal() == Some(&Value::Null)),
         Predicate::In { values, .. } => values.iter().all(|value| *value == Value::Null),
         _ => false,
     }
@@ -406,10 +437,10 @@ fn is_never_true(part: &Predicate) -> bool {
 fn equal_value<'p>(part: &'p Predicate, field: &Field) -> Option<&'p Value> {
     match part {
         Predicate::Compare {
-            field: left,
+            left,
             operator: Comparison::Equal,
-            value,
-        } if left.steps == field.steps => Some(value),
+            right: Expression::Literal(value),
+        } if is_field(left, field) => Some(value),
         _ => None,
     }
 }
@@ -417,14 +448,14 @@ fn equal_value<'p>(part: &'p Predicate, field: &Field) -> Option<&'p Value> {
 /// The range in which a conjunct on this field holds, and nowhere else.
 fn bounds(part: &Predicate, field: &Field) -> Option<(Bound<Value>, Bound<Value>)> {
     match part {
-        Predicate::IsNull(left) if left.steps == field.steps && !field.is_tag() => {
+        Predicate::IsNull(left) if is_field(left, field) && !field.is_tag() => {
             Some((Bound::Included(Value::Null), Bound::Included(Value::Null)))
         }
         Predicate::Compare {
-            field: left,
+            left,
             operator,
-            value,
-        } if left.steps == field.steps => {
+            right: Expression::Literal(value),
+        } if is_field(left, field) => {
             if field.is_tag() && !admits_members_only(*operator, value) {
                 return None;
             }

@@ -1,8 +1,8 @@
 //! The value of a field path in a payload that need not be verified.
 
-use dflat_model::{Field, FieldKind, Scalar, Step, ValueRef};
+use dflat_model::{Field, FieldKind, Scalar, Step, ValueRef, VectorField, VectorMember};
 
-use super::{Malformed, ScalarType, TableView, UnionView};
+use super::{Malformed, ScalarType, TableView, UnionView, VectorView};
 
 /// Where the steps of a path have led.
 #[derive(Clone, Copy)]
@@ -12,20 +12,135 @@ enum Place<'a> {
     Field(TableView<'a>, u16),
     /// Bytes of a struct from some offset on.
     Struct(&'a [u8]),
-    /// A union that holds the member the path asks for.
+    /// A union that holds the member the path asks for; or a string of a vector.
     Union(UnionView<'a>),
+    /// A union of a vector, which may be empty.
+    Choice(Option<UnionView<'a>>),
 }
 
-/// Reads the value of `field`: NULL if a container on the way is absent or another union member.
-///
-/// Costs a few nanoseconds a step and does not allocate.
+/// What paths start from: an object's root table, or a member of a vector.
+#[derive(Clone, Copy)]
+pub struct Scope<'a>(Place<'a>);
+
+impl<'a> Scope<'a> {
+    /// The root table of a payload.
+    ///
+    /// # Errors
+    /// If the bytes are malformed.
+    #[inline]
+    pub fn root(payload: &'a [u8]) -> Result<Self, Malformed> {
+        Ok(Self(Place::Table(TableView::root(payload)?)))
+    }
+
+    /// Reads the value of `field`: NULL if a container on the way is absent or another union
+    /// member.
+    ///
+    /// Costs a few nanoseconds a step and does not allocate.
+    ///
+    /// # Errors
+    /// If the bytes on the way are malformed; never on other bytes.
+    #[inline]
+    pub fn value(self, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
+        if let Some((Step::Tag, steps)) = field.steps.split_last() {
+            return Ok(match walk(self.0, steps)? {
+                None => ValueRef::Null,
+                Some(place) => ValueRef::Int(held(place)?.map_or(0, |union| union.code.into())),
+            });
+        }
+        match walk(self.0, &field.steps)? {
+            None => Ok(ValueRef::Null),
+            Some(place) => terminal(place, field),
+        }
+    }
+
+    /// The members of a vector: none if it is absent; `None` if what should hold it is.
+    ///
+    /// # Errors
+    /// As [`Scope::value`].
+    pub fn members(self, vector: &VectorField) -> Result<Option<Members<'a>>, Malformed> {
+        let (table, voffset) = match walk(self.0, &vector.steps)? {
+            None => return Ok(None),
+            Some(Place::Field(table, voffset)) => (table, voffset),
+            Some(_) => return Err(Malformed),
+        };
+        let kind = vector.member;
+        let values = table.vector(voffset, kind.size_bytes())?;
+        let codes = match kind {
+            VectorMember::Union => {
+                let codes = table.vector(voffset.wrapping_sub(2), 1)?;
+                let len = |vector: Option<VectorView<'_>>| vector.map_or(0, |vector| vector.len());
+                if len(codes) != len(values) {
+                    return Err(Malformed);
+                }
+                codes
+            }
+            _ => None,
+        };
+        Ok(Some(Members {
+            kind,
+            values,
+            codes,
+        }))
+    }
+}
+
+/// The members of a vector.
+#[derive(Clone, Copy)]
+pub struct Members<'a> {
+    kind: VectorMember,
+    values: Option<VectorView<'a>>,
+    codes: Option<VectorView<'a>>,
+}
+
+impl<'a> Members<'a> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.map_or(0, |values| values.len())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The member at a position.
+    ///
+    /// # Errors
+    /// If there is none or the bytes are malformed.
+    #[inline]
+    pub fn get(&self, index: usize) -> Result<Scope<'a>, Malformed> {
+        let values = self.values.ok_or(Malformed)?;
+        let size = self.kind.size_bytes();
+        Ok(Scope(match self.kind {
+            VectorMember::Scalar(_) | VectorMember::Struct(_) => {
+                Place::Struct(values.structure(index, size)?)
+            }
+            VectorMember::Table => Place::Table(values.table(index)?),
+            VectorMember::Text => Place::Union(values.union(index, 0)?),
+            VectorMember::Union => {
+                let code = self.codes.ok_or(Malformed)?.scalar::<u8>(index)?;
+                let union = (code != 0).then(|| values.union(index, code));
+                Place::Choice(union.transpose()?)
+            }
+        }))
+    }
+}
+
+/// Reads the value of `field` in an object, as [`Scope::value`].
 ///
 /// # Errors
-/// If the bytes on the way are malformed; never on other bytes.
+/// As [`Scope::value`].
 #[inline]
 pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
-    let mut place = Place::Table(TableView::root(payload)?);
-    for step in field.steps.as_ref() {
+    Scope::root(payload)?.value(field)
+}
+
+/// Where steps lead; `None` if a container on the way is absent or another union member.
+#[inline]
+fn walk<'a>(mut place: Place<'a>, steps: &[Step]) -> Result<Option<Place<'a>>, Malformed> {
+    for step in steps {
         let next = match (place, *step) {
             (Place::Table(table), Step::Field(voffset)) => Some(Place::Field(table, voffset)),
             (Place::Field(table, outer), Step::Field(voffset)) => table
@@ -34,15 +149,9 @@ pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'
             (Place::Field(table, outer), Step::Offset(offset)) => table
                 .structure_from(outer, offset.into())?
                 .map(Place::Struct),
-            (Place::Field(table, outer), Step::Member(code)) => table
-                .union(outer)?
+            (Place::Field(..) | Place::Choice(_), Step::Member(code)) => held(place)?
                 .filter(|union| union.code == code)
                 .map(Place::Union),
-            (Place::Field(table, outer), Step::Tag) => {
-                return Ok(ValueRef::Int(
-                    table.union(outer)?.map_or(0, |union| union.code.into()),
-                ));
-            }
             (Place::Union(union), Step::Field(voffset)) => {
                 Some(Place::Field(union.table()?, voffset))
             }
@@ -56,11 +165,20 @@ pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'
             _ => return Err(Malformed),
         };
         match next {
-            None => return Ok(ValueRef::Null),
+            None => return Ok(None),
             Some(next) => place = next,
         }
     }
-    terminal(place, field)
+    Ok(Some(place))
+}
+
+/// What the union at a place holds.
+fn held(place: Place<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
+    match place {
+        Place::Field(table, voffset) if voffset >= 2 => table.union(voffset),
+        Place::Choice(union) => Ok(union),
+        _ => Err(Malformed),
+    }
 }
 
 /// Whether a field has the same value in two payloads.

@@ -16,9 +16,9 @@ mod verify;
 mod writer;
 
 pub use compare::equal;
-pub use field_value::{field_value, same_value};
+pub use field_value::{Members, Scope, field_value, same_value};
 pub use handle::{Object, ObjectBatch, Origin};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
-pub use verify::{DEPTH_MAX, verify};
+pub use verify::{DEPTH_MAX, verify, visits_max};
 pub use writer::{Slot, Writer};

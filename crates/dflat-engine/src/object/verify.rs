@@ -17,18 +17,21 @@ pub const DEPTH_MAX: usize = 64;
 const VISITS_PER_BYTE: usize = 16;
 const VISITS_MIN: usize = 64 * 1024;
 
+/// The most bytes that reading all of a payload may visit.
+#[must_use]
+pub fn visits_max(payload: &[u8]) -> usize {
+    let visits = payload.len().saturating_mul(VISITS_PER_BYTE);
+    visits.max(VISITS_MIN)
+}
+
 /// Verifies a payload whose root table is the first of `types`.
 ///
 /// # Errors
 /// If reading the payload by these types could fail.
 pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed> {
-    let budget = payload
-        .len()
-        .saturating_mul(VISITS_PER_BYTE)
-        .max(VISITS_MIN);
     let mut verifier = Verifier {
         types,
-        budget,
+        budget: visits_max(payload),
         depth: 0,
     };
     verifier.table(ROOT_TYPE, TableView::root(payload)?)

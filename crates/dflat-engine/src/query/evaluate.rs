@@ -1,37 +1,95 @@
-//! Evaluates a predicate on a payload by three-valued logic.
+//! Evaluates a predicate on a payload by three-valued logic, in place and without allocating.
 
-use dflat_model::{Field, Predicate, Value};
+use std::cell::Cell;
 
-use crate::object::{Malformed, field_value};
+use dflat_model::{Expression, Predicate, Value, ValueRef, VectorField};
+
+use super::arithmetic::arithmetic;
+use super::text;
+use crate::object::{Malformed, Scope, visits_max};
+
+/// True, false, or UNKNOWN.
+type Truth = Result<Option<bool>, Malformed>;
 
 /// Whether a payload, verified or not, meets a predicate: `None` is UNKNOWN.
 ///
 /// # Errors
-/// If a field that decides cannot be read.
-pub fn evaluate(predicate: &Predicate, payload: &[u8]) -> Result<Option<bool>, Malformed> {
+/// If a value that decides cannot be read.
+pub fn evaluate(predicate: &Predicate, payload: &[u8]) -> Truth {
+    let visits = Visits {
+        payload,
+        left: Cell::new(None),
+    };
+    holds(predicate, Scope::root(payload)?, &visits)
+}
+
+/// The value of an expression in a payload, verified or not.
+///
+/// # Errors
+/// If a value that it is computed from cannot be read.
+pub fn compute<'a>(
+    expression: &'a Expression,
+    payload: &'a [u8],
+) -> Result<ValueRef<'a>, Malformed> {
+    // Fields are most of what is sorted by and projected.
+    match expression {
+        Expression::Literal(value) => Ok(value.as_ref()),
+        _ => value(expression, Scope::root(payload)?),
+    }
+}
+
+/// The members of vectors inside vectors that may still be visited: a payload whose parts are
+/// shared must not cost more than one that says the same without.
+struct Visits<'a> {
+    payload: &'a [u8],
+    /// `None` outside such vectors.
+    left: Cell<Option<usize>>,
+}
+
+impl Visits<'_> {
+    fn spend(&self) -> Result<(), Malformed> {
+        if let Some(left) = self.left.get() {
+            let less = left.checked_sub(1).ok_or(Malformed)?;
+            self.left.set(Some(less));
+        }
+        Ok(())
+    }
+}
+
+fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>) -> Truth {
     match predicate {
         Predicate::Constant(value) => Ok(Some(*value)),
         Predicate::Compare {
-            field,
+            left,
             operator,
-            value,
+            right,
         } => {
-            let ordering = field_value(payload, field)?.compare(value.as_ref());
+            let ordering = value(left, scope)?.compare(value(right, scope)?);
             Ok(ordering.map(|ordering| operator.accepts(ordering)))
         }
-        Predicate::In { field, values } => is_in(payload, field, values),
-        Predicate::IsNull(field) => Ok(Some(field_value(payload, field)?.is_null())),
-        Predicate::And(parts) => fold(parts, payload, false),
-        Predicate::Or(parts) => fold(parts, payload, true),
-        Predicate::Not(inner) => Ok(evaluate(inner, payload)?.map(|value| !value)),
+        Predicate::In { operand, values } => Ok(is_in(value(operand, scope)?, values)),
+        Predicate::IsNull(operand) => Ok(Some(value(operand, scope)?.is_null())),
+        Predicate::Text {
+            operand,
+            test,
+            pattern,
+            ignore_case,
+        } => Ok(match value(operand, scope)? {
+            ValueRef::Text(text) => Some(text::matches(*test, text, pattern, *ignore_case)),
+            _ => None,
+        }),
+        Predicate::Any { vector, condition } => any(vector, condition, scope, visits),
+        Predicate::And(parts) => fold(parts, scope, visits, false),
+        Predicate::Or(parts) => fold(parts, scope, visits, true),
+        Predicate::Not(inner) => Ok(holds(inner, scope, visits)?.map(|value| !value)),
     }
 }
 
 /// Evaluates parts until one has the deciding value; UNKNOWN if none has and one is UNKNOWN.
-fn fold(parts: &[Predicate], payload: &[u8], deciding: bool) -> Result<Option<bool>, Malformed> {
+fn fold(parts: &[Predicate], scope: Scope<'_>, visits: &Visits<'_>, deciding: bool) -> Truth {
     let mut result = Some(!deciding);
     for part in parts {
-        match evaluate(part, payload)? {
+        match holds(part, scope, visits)? {
             Some(value) if value == deciding => return Ok(Some(deciding)),
             Some(_) => {}
             None => result = None,
@@ -40,18 +98,105 @@ fn fold(parts: &[Predicate], payload: &[u8], deciding: bool) -> Result<Option<bo
     Ok(result)
 }
 
-fn is_in(payload: &[u8], field: &Field, values: &[Value]) -> Result<Option<bool>, Malformed> {
-    let value = field_value(payload, field)?;
-    if value.is_null() {
+fn any(
+    vector: &VectorField,
+    condition: &Predicate,
+    scope: Scope<'_>,
+    visits: &Visits<'_>,
+) -> Truth {
+    let Some(members) = scope.members(vector)? else {
         return Ok(None);
+    };
+    let outermost = visits.left.get().is_none();
+    if outermost && let inner @ 1.. = vectors_in(condition) {
+        let each = visits_max(visits.payload);
+        visits.left.set(Some(each.saturating_mul(inner + 1)));
+    }
+    let mut result = Some(false);
+    for index in 0..members.len() {
+        visits.spend()?;
+        match holds(condition, members.get(index)?, visits)? {
+            Some(true) => {
+                result = Some(true);
+                break;
+            }
+            Some(false) => {}
+            None => result = None,
+        }
+    }
+    if outermost {
+        visits.left.set(None);
+    }
+    Ok(result)
+}
+
+/// How many conditions on the members of vectors there are in a condition.
+fn vectors_in(condition: &Predicate) -> usize {
+    match condition {
+        Predicate::Any { condition, .. } => 1 + vectors_in(condition),
+        Predicate::Not(inner) => vectors_in(inner),
+        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().map(vectors_in).sum(),
+        _ => 0,
+    }
+}
+
+fn is_in(value: ValueRef<'_>, values: &[Value]) -> Option<bool> {
+    if value.is_null() {
+        return None;
     }
     let mut result = Some(false);
     for candidate in values {
         match value.compare(candidate.as_ref()) {
-            Some(ordering) if ordering.is_eq() => return Ok(Some(true)),
+            Some(ordering) if ordering.is_eq() => return Some(true),
             Some(_) => {}
             None => result = None,
         }
     }
-    Ok(result)
+    result
+}
+
+#[inline]
+fn value<'a>(expression: &'a Expression, scope: Scope<'a>) -> Result<ValueRef<'a>, Malformed> {
+    match expression {
+        Expression::Field(field) => scope.value(field),
+        Expression::Literal(value) => Ok(value.as_ref()),
+        computed => computed_value(computed, scope),
+    }
+}
+
+fn computed_value<'a>(
+    expression: &'a Expression,
+    scope: Scope<'a>,
+) -> Result<ValueRef<'a>, Malformed> {
+    Ok(match expression {
+        Expression::Field(_) | Expression::Literal(_) => return value(expression, scope),
+        Expression::Arithmetic {
+            operator,
+            domain,
+            left,
+            right,
+        } => arithmetic(
+            *operator,
+            *domain,
+            value(left, scope)?,
+            value(right, scope)?,
+        ),
+        Expression::Length(operand) => match value(operand, scope)? {
+            ValueRef::Text(text) => ValueRef::from_u64(text.chars().count() as u64),
+            _ => ValueRef::Null,
+        },
+        Expression::Count(vector) => match scope.members(vector)? {
+            Some(members) => ValueRef::from_u64(members.len() as u64),
+            None => ValueRef::Null,
+        },
+        Expression::Position { operand, values } => {
+            let operand = value(operand, scope)?;
+            if operand.is_null() {
+                return Ok(ValueRef::Null);
+            }
+            let is_it = |value: &Value| operand.compare(value.as_ref()).is_some_and(|o| o.is_eq());
+            let position = values.iter().position(is_it).unwrap_or(values.len());
+            ValueRef::from_u64(position as u64)
+        }
+    })
 }

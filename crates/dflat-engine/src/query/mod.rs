@@ -1,8 +1,10 @@
-//! Predicates and orders on the bytes of objects: what the residual of a scan, sorting and live
-//! queries share, so that they always agree.
+//! Predicates, computations and orders on the bytes of objects: what the residual of a scan,
+//! sorting and live queries share, so that they always agree.
 
+mod arithmetic;
 mod evaluate;
 mod order;
+mod text;
 
-pub use evaluate::evaluate;
-pub use order::compare_rows;
+pub use evaluate::{compute, evaluate};
+pub use order::{compare_keys, compare_rows};

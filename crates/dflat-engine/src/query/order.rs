@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use dflat_model::{Direction, Order, RowId};
+use dflat_model::{Direction, Nulls, Order, RowId, ValueRef};
 
-use crate::object::{Malformed, field_value};
+use super::compute;
+use crate::object::Malformed;
 
 /// Compares two rows by an order's keys, then by ascending row id.
 ///
@@ -16,14 +17,24 @@ pub fn compare_rows(
     (b_id, b): (RowId, &[u8]),
 ) -> Result<Ordering, Malformed> {
     for key in order {
-        let ordering = field_value(a, &key.field)?.order(field_value(b, &key.field)?);
-        let ordering = match key.direction {
-            Direction::Ascending => ordering,
-            Direction::Descending => ordering.reverse(),
-        };
+        let ordering = compare_keys(key, compute(&key.key, a)?, compute(&key.key, b)?);
         if ordering.is_ne() {
             return Ok(ordering);
         }
     }
     Ok(a_id.cmp(&b_id))
+}
+
+/// Compares two values of a key as the order places them.
+#[must_use]
+pub fn compare_keys(key: &Order, a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+    let ordering = match (key.nulls, a.is_null(), b.is_null()) {
+        (Nulls::Largest, true, false) => Ordering::Greater,
+        (Nulls::Largest, false, true) => Ordering::Less,
+        _ => a.order(b),
+    };
+    match key.direction {
+        Direction::Ascending => ordering,
+        Direction::Descending => ordering.reverse(),
+    }
 }

@@ -3,7 +3,8 @@
 use dflat_engine::fetch::Plan;
 use dflat_engine::storage::IndexState;
 use dflat_model::{
-    Comparison, Direction, Field, FieldKind, Order, Predicate, Query, Scalar, Step, Table, Value,
+    Comparison, Direction, Field, FieldKind, Nulls, Order, Predicate, Query, Scalar, Step, Table,
+    Value,
 };
 
 use crate::{field, table};
@@ -48,9 +49,9 @@ impl Setting {
 
     fn compare(&self, name: &str, operator: Comparison, value: Value) -> Predicate {
         Predicate::Compare {
-            field: self.field(name),
+            left: self.field(name).into(),
             operator,
-            value,
+            right: value.into(),
         }
     }
 
@@ -112,8 +113,9 @@ fn comparisons_become_one_range() {
     let ordered = Query {
         predicate: Some(above),
         order: vec![Order {
-            field: s.field("n"),
+            key: s.field("n").into(),
             direction: Direction::Descending,
+            nulls: Nulls::Smallest,
         }],
         limit: None,
     };
@@ -126,7 +128,7 @@ fn what_can_never_be_true_scans_nothing() {
     assert_eq!(s.of(s.equal("plain", Value::Null)), "nothing");
     assert_eq!(s.of(Predicate::Constant(false)), "nothing");
     let none = Predicate::In {
-        field: s.field("n"),
+        operand: s.field("n").into(),
         values: vec![],
     };
     assert_eq!(s.of(none), "nothing");
@@ -136,8 +138,9 @@ fn what_can_never_be_true_scans_nothing() {
 fn a_limit_makes_an_index_worth_its_order() {
     let s = Setting::new(IndexState::Ready);
     let order = vec![Order {
-        field: s.field("n"),
+        key: s.field("n").into(),
         direction: Direction::Ascending,
+        nulls: Nulls::Smallest,
     }];
     let limited = Query {
         order: order.clone(),

@@ -87,6 +87,19 @@ laws! { ($)
         indexes_follow_updates_and_deletions
         result_is_an_immutable_slice
     }
+    expressions {
+        arithmetic_computes
+        overflow_is_missing
+        division_by_zero_is_missing
+        strings_are_tested
+        between_and_not_in_leave_out_what_is_missing
+        members_of_vectors_are_asked_for
+        members_that_are_missing_leave_it_open
+        flags_are_tested
+        order_goes_by_what_is_nested_and_computed
+        order_can_be_given_by_value
+        live_results_follow_what_is_computed
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried

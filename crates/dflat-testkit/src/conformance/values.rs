@@ -13,7 +13,7 @@ fn keys(found: &FetchedResult<Twin>) -> Vec<i32> {
 fn alike<T, V>(w: &Fixture, pair: [Field<Twin, T>; 2], values: &[Option<V>])
 where
     T: FieldType + ?Sized,
-    V: Operand<T> + Clone + PartialOrd + std::fmt::Debug,
+    V: Operand<Twin, T> + Clone + PartialOrd + std::fmt::Debug,
 {
     for probe in values.iter().flatten() {
         let holds = |accepts: &dyn Fn(&V) -> bool| -> Vec<i32> {

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 use dflat::Object;
 use dflat::codegen::{Encoder, FieldPath, Handle, Message};
 use dflat_engine::object::{Origin, Writer, equal, field_value, verify};
-use dflat_engine::query::compare_rows;
-use dflat_model::{Direction, Order, RowId, Step};
+use dflat_engine::query::{compare_rows, evaluate};
+use dflat_model::{
+    Direction, Nulls, Order, Predicate, RowId, Scalar, Step, VectorField, VectorMember,
+};
 use rusqlite::Connection;
 
 use super::original::{BenchDoc, DictItem, Monster, folder};
@@ -81,6 +83,29 @@ fn encoded<M: Message>(data: &M) -> Vec<u8> {
     writer.finish().unwrap().to_vec()
 }
 
+/// Asks for the members of a vector where there need not be one, and for the members of those.
+fn ask_for_members(payload: &[u8], field: &FieldPath) {
+    for member in [
+        VectorMember::Scalar(Scalar::F64),
+        VectorMember::Text,
+        VectorMember::Struct(12),
+        VectorMember::Table,
+        VectorMember::Union,
+    ] {
+        let of = |steps: &[Step], inner| Predicate::Any {
+            vector: VectorField {
+                name: field.name.clone(),
+                steps: steps.to_vec().into(),
+                member,
+            },
+            condition: Box::new(inner),
+        };
+        let null = Predicate::IsNull(field.clone().into());
+        let inner = of(&field.steps, null.clone()).or(of(&[], null));
+        let _ = evaluate(&of(&field.steps, inner), payload);
+    }
+}
+
 /// Whether bytes are an object of a type; all that can be done with either must go well.
 fn check<T: Object + Debug>(payload: &[u8]) -> bool {
     let table = T::TABLE;
@@ -104,8 +129,10 @@ fn check<T: Object + Debug>(payload: &[u8]) -> bool {
         .map(|field| field_value(payload, field))
         .collect();
     for field in &fields {
+        ask_for_members(payload, field);
         let order = Order {
-            field: (*field).clone(),
+            key: (*field).clone().into(),
+            nulls: Nulls::Smallest,
             direction: Direction::Descending,
         };
         let _ = compare_rows(&[order], (RowId(1), payload), (RowId(2), payload));

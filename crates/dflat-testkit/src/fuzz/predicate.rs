@@ -49,7 +49,7 @@ struct Live {
 /// One change.
 #[derive(Clone)]
 enum Step {
-    Upsert(SampleData),
+    Upsert(Box<SampleData>),
     Delete(i32),
 }
 
@@ -132,7 +132,7 @@ impl Run {
                     data.code = None;
                     self.model.upsert(data.clone()).unwrap();
                 }
-                Step::Upsert(data)
+                Step::Upsert(Box::new(data))
             };
             steps.push(step);
         }
@@ -141,7 +141,7 @@ impl Run {
             workspace.perform([Sample::TABLE], move |tx| {
                 for step in steps {
                     let request = match step {
-                        Step::Upsert(data) => ChangeRequest::upsert(data),
+                        Step::Upsert(data) => ChangeRequest::upsert(*data),
                         Step::Delete(id) => {
                             let object = tx.get::<Sample>(id)?.unwrap();
                             ChangeRequest::deletion(tx, &object)?.unwrap()

@@ -1,10 +1,11 @@
 //! Random objects, and random questions whose parts meet: few fields at a time, from few values.
 
-use crate::model::{Cell, Condition, Operator, Path, Question};
+use super::expression::{computing, term};
+use crate::model::{Cell, Condition, Key, Operator, Path, Question, Term};
 use crate::random::Random;
-use crate::schema::{Body, Level, Note, Photo, Point, SampleData};
+use crate::schema::{Body, Level, Mark, Note, Photo, Point, SampleData};
 
-const TEXTS: [&str; 20] = [
+pub(super) const TEXTS: [&str; 20] = [
     "",
     "\0",
     "a",
@@ -26,7 +27,7 @@ const TEXTS: [&str; 20] = [
     " ",
     "'",
 ];
-const REALS: [f64; 18] = [
+pub(super) const REALS: [f64; 18] = [
     0.0,
     -0.0,
     1.0,
@@ -46,7 +47,7 @@ const REALS: [f64; 18] = [
     9_223_372_036_854_775_808.0,
     -9_223_372_036_854_775_808.0,
 ];
-const WIDES: [u64; 9] = [
+pub(super) const WIDES: [u64; 9] = [
     0,
     1,
     7,
@@ -77,7 +78,7 @@ fn text(random: &mut Random) -> Option<String> {
     (!random.one_in(4)).then(|| (*random.pick(&TEXTS)).to_owned())
 }
 
-fn number(random: &mut Random) -> i32 {
+pub(super) fn number(random: &mut Random) -> i32 {
     *random.pick(&NUMBERS)
 }
 
@@ -97,20 +98,33 @@ pub(super) fn key(random: &mut Random) -> i32 {
     }
 }
 
-/// An object.
-pub(super) fn sample(random: &mut Random) -> SampleData {
-    let body = match random.below(5) {
-        0 | 1 => Some(Body::Note(Note {
-            text: text(random),
-            stars: number(random),
-        })),
+fn note(random: &mut Random) -> Note {
+    Note {
+        text: text(random),
+        stars: number(random),
+    }
+}
+
+fn body(random: &mut Random) -> Option<Body> {
+    match random.below(5) {
+        0 | 1 => Some(Body::Note(note(random))),
         2 => Some(Body::Photo(Photo {
             url: text(random),
             bytes: *random.pick(&WIDES),
         })),
         3 => Some(Body::Spot(point(random))),
         _ => None,
-    };
+    }
+}
+
+/// None, or a few.
+fn several<T>(random: &mut Random, one: impl Fn(&mut Random) -> T) -> Vec<T> {
+    let count = if random.one_in(2) { 0 } else { random.below(4) };
+    (0..count).map(|_| one(random)).collect()
+}
+
+/// An object.
+pub(super) fn sample(random: &mut Random) -> SampleData {
     SampleData {
         id: key(random),
         rank: number(random),
@@ -124,8 +138,14 @@ pub(super) fn sample(random: &mut Random) -> SampleData {
         flag: random.one_in(2),
         level: *random.pick(&Level::ALL),
         maybe: (!random.one_in(3)).then(|| number(random)),
-        body,
+        body: body(random),
         point: (!random.one_in(3)).then(|| point(random)),
+        marks: Mark::from_bits(u8::try_from(random.below(8)).unwrap()),
+        tags: several(random, |random| (*random.pick(&TEXTS)).to_owned()),
+        scores: several(random, number),
+        notes: several(random, note),
+        spots: several(random, point),
+        bodies: several(random, body),
     }
 }
 
@@ -133,7 +153,15 @@ pub(super) fn sample(random: &mut Random) -> SampleData {
 pub(super) fn question(random: &mut Random) -> Question {
     let paths: Vec<Path> = (0..1 + random.below(3)).map(|_| path(random)).collect();
     let order = (0..random.below(3))
-        .map(|_| (*random.pick(&paths), random.one_in(2)))
+        .map(|_| Key {
+            term: if random.one_in(4) {
+                term(random)
+            } else {
+                Term::Path(*random.pick(&paths))
+            },
+            descending: random.one_in(2),
+            missing_first: random.one_in(4).then(|| random.one_in(2)),
+        })
         .collect();
     let parts = random.below(6);
     let condition = (0..parts)
@@ -162,7 +190,7 @@ fn path(random: &mut Random) -> Path {
 
 fn part(random: &mut Random, paths: &[Path], depth: usize) -> Condition {
     let path = *random.pick(paths);
-    let kind = random.below(if depth == 0 { 12 } else { 16 });
+    let kind = random.below(if depth == 0 { 15 } else { 19 });
     let inner = |random: &mut Random| Box::new(part(random, paths, depth.saturating_sub(1)));
     match kind {
         0..8 => Condition::Compare(path, operator(random), cell(random, path)),
@@ -174,13 +202,15 @@ fn part(random: &mut Random, paths: &[Path], depth: usize) -> Condition {
             Condition::In(path, values)
         }
         11 => Condition::IsNull(path),
-        12 => Condition::And(inner(random), inner(random)),
-        13 => Condition::Or(inner(random), inner(random)),
+        12 => Condition::Between(path, cell(random, path), cell(random, path)),
+        13 | 14 => computing(random, path),
+        15 => Condition::And(inner(random), inner(random)),
+        16 => Condition::Or(inner(random), inner(random)),
         _ => Condition::Not(inner(random)),
     }
 }
 
-fn operator(random: &mut Random) -> Operator {
+pub(super) fn operator(random: &mut Random) -> Operator {
     use Operator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     *random.pick(&[
         Equal,
@@ -194,7 +224,7 @@ fn operator(random: &mut Random) -> Operator {
 }
 
 /// A value to compare a field with, missing only as the NaN of a float.
-fn cell(random: &mut Random, path: Path) -> Cell {
+pub(super) fn cell(random: &mut Random, path: Path) -> Cell {
     match path {
         Path::Name | Path::Nick | Path::Code | Path::NoteText | Path::PhotoUrl => {
             Cell::Text((*random.pick(&TEXTS)).to_owned())
@@ -202,6 +232,7 @@ fn cell(random: &mut Random, path: Path) -> Cell {
         Path::Weight | Path::Mass => real(*random.pick(&REALS)),
         Path::PointY => real(f64::from(*random.pick(&REALS) as f32)),
         Path::Wide | Path::PhotoBytes => Cell::Whole((*random.pick(&WIDES)).into()),
+        Path::Marks => Cell::Whole(i128::try_from(random.below(8)).unwrap()),
         Path::Flag => Cell::Whole(i128::from(random.one_in(2))),
         Path::Level => Cell::Whole(*random.pick(&[1, 5, 9])),
         Path::BodyTag => Cell::Whole(*random.pick(&[0, 1, 2, 3, 4, 255])),
@@ -212,7 +243,7 @@ fn cell(random: &mut Random, path: Path) -> Cell {
     }
 }
 
-fn real(number: f64) -> Cell {
+pub(super) fn real(number: f64) -> Cell {
     if number.is_nan() {
         Cell::Missing
     } else {

@@ -122,7 +122,7 @@ fn leaf(field: usize, r: &mut Random) -> (Pair<Predicate<Twin>>, Pair<Order<Twin
     }
 }
 
-fn pair<T: FieldType + ?Sized, V: Operand<T> + Copy>(
+fn pair<T: FieldType + ?Sized, V: Operand<Twin, T> + Copy>(
     fields: [Field<Twin, T>; 2],
     values: &[V],
     random: &mut Random,

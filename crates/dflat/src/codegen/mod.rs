@@ -12,6 +12,7 @@ pub use dflat_model::{
     Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
     IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step, StructFieldLayout,
     StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
+    ValueRef, VectorMember,
 };
 pub use std::borrow::Cow;
 pub use std::boxed::Box;

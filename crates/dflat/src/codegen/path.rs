@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use dflat_model::{Step, Value};
 
 use super::UnionMember;
-use crate::query::{Field, FieldType, Predicate};
+use crate::query::{Element, Field, FieldType, Predicate, VectorField};
 
 /// A path from an object of type `R` to a nested struct, table or union.
 pub struct Path<R> {
@@ -25,6 +25,23 @@ impl<R> Path<R> {
             steps: Cow::Borrowed(steps),
             object: PhantomData,
         }
+    }
+
+    /// The path to the member of a vector that a condition is about.
+    pub(crate) const fn member_of_vector() -> Self {
+        Self::new("member", &[])
+    }
+
+    /// The value that the path leads to.
+    pub(crate) fn value<T: FieldType + ?Sized>(self, default: Value) -> Field<R, T> {
+        Field::from_parts(self.name, self.steps, default)
+    }
+
+    /// The vector one step further.
+    #[must_use]
+    pub fn vector<E: Element + ?Sized>(&self, name: &str, step: Step) -> VectorField<R, E> {
+        let Self { name, steps, .. } = self.then(name, step);
+        VectorField::from_parts(name, steps)
     }
 
     /// The path one step further.
@@ -55,7 +72,7 @@ impl<R> Path<R> {
     /// The string that the path leads to: a union's member.
     #[must_use]
     pub fn text(self) -> Field<R, str> {
-        Field::from_parts(self.name, self.steps, Value::Null)
+        self.value(Value::Null)
     }
 
     /// The fields of a member of the union that the path leads to.

@@ -4,14 +4,20 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_engine::object::ScalarType;
-use dflat_model::{Comparison, Direction, FieldKind, Predicate as Data, Scalar, Step, Value};
+use dflat_model::{
+    Comparison, Direction, Expression, FieldKind, Predicate as Data, Scalar, Step, Value, ValueRef,
+};
 
-use super::{Operand, Predicate};
+use super::{Operand, Order, Predicate};
 
 /// A type that a query field can have: numbers, `bool`, `str`, and generated enums.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries can compare")]
 pub trait FieldType: 'static {
+    /// The type of a value that is read alone.
+    type Owned: Send + 'static;
+
     /// The field's type as plain data.
     #[doc(hidden)]
     const KIND: FieldKind;
@@ -19,48 +25,133 @@ pub trait FieldType: 'static {
     /// A value as plain data.
     #[doc(hidden)]
     fn to_value(&self) -> Value;
+
+    /// A value from plain data; `None` if it is NULL.
+    #[doc(hidden)]
+    fn from_value(value: ValueRef<'_>) -> Option<Self::Owned>;
 }
 
 macro_rules! scalar_fields {
-    ($($type:ty => $scalar:ident)*) => {$(
+    ($($type:ty => $scalar:ident $read:expr;)*) => {$(
         impl FieldType for $type {
+            type Owned = Self;
             const KIND: FieldKind = FieldKind::Scalar(Scalar::$scalar);
 
             fn to_value(&self) -> Value {
                 self.to_value_ref().to_value()
+            }
+
+            fn from_value(value: ValueRef<'_>) -> Option<Self> {
+                let read: fn(ValueRef<'_>) -> Option<Self> = $read;
+                read(value)
             }
         }
     )*};
 }
 
 scalar_fields! {
-    bool => Bool i8 => I8 u8 => U8 i16 => I16 u16 => U16 i32 => I32 u32 => U32 i64 => I64 u64 => U64
-    f32 => F32 f64 => F64
+    bool => Bool |value| integer(value).map(|value: u8| value != 0);
+    i8 => I8 integer;
+    u8 => U8 integer;
+    i16 => I16 integer;
+    u16 => U16 integer;
+    i32 => I32 integer;
+    u32 => U32 integer;
+    i64 => I64 integer;
+    u64 => U64 integer;
+    f32 => F32 |value| float(value).map(|value| value as Self);
+    f64 => F64 float;
+}
+
+fn integer<N: TryFrom<i64> + TryFrom<u64>>(value: ValueRef<'_>) -> Option<N> {
+    match value {
+        ValueRef::Int(value) => N::try_from(value).ok(),
+        ValueRef::UInt(value) => N::try_from(value).ok(),
+        _ => None,
+    }
+}
+
+const fn float(value: ValueRef<'_>) -> Option<f64> {
+    match value {
+        ValueRef::Float(value) => Some(value),
+        _ => None,
+    }
 }
 
 impl FieldType for str {
+    type Owned = String;
     const KIND: FieldKind = FieldKind::Text;
 
     fn to_value(&self) -> Value {
         Value::text(self)
     }
+
+    fn from_value(value: ValueRef<'_>) -> Option<String> {
+        match value {
+            ValueRef::Text(text) => Some(text.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Implements [`FieldType`] for a generated enum or set of bit flags.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __field_type {
+    (flags $type:ty) => {
+        $crate::__field_type!(enum $type);
+        impl $crate::Flags for $type {}
+    };
+    (enum $type:ty) => {
+        impl $crate::FieldType for $type {
+            type Owned = Self;
+            const KIND: $crate::codegen::FieldKind =
+                <<Self as $crate::codegen::Enum>::Base as $crate::FieldType>::KIND;
+
+            fn to_value(&self) -> $crate::codegen::Value {
+                $crate::FieldType::to_value(&$crate::codegen::Enum::to_base(*self))
+            }
+
+            /// A number that this code does not know is the enum's default.
+            fn from_value(
+                value: $crate::codegen::ValueRef<'_>,
+            ) -> ::core::option::Option<Self> {
+                type Base = <$type as $crate::codegen::Enum>::Base;
+                let base = <Base as $crate::FieldType>::from_value(value)?;
+                let value = <Self as $crate::codegen::Enum>::from_base(base);
+                ::core::option::Option::Some(value.unwrap_or_default())
+            }
+        }
+    };
 }
 
 /// Names the types without owning values of them.
 type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 
-/// A field of objects of type `R`, with values of type `T`.
+/// A field of objects of type `R`, with values of type `T`; or what is computed of fields.
 ///
 /// Generated code has one for each field that queries can use, such as `Post::TITLE` of type
-/// `Field<Post, str>`. Comparisons take values and references, strings in any form, and nothing
-/// else: comparing with a value of another type, or mixing fields of two types of objects, does not
-/// compile.
+/// `Field<Post, str>`. It is compared with values and references, strings in any form, and with
+/// other fields of the same objects. Comparing with a value of another type, or mixing fields of
+/// two types of objects, does not compile. Integers of any size compare with each other if both
+/// are signed or both unsigned.
 ///
 /// A missing value (an absent string; any field of an absent nested table, struct or union member)
 /// makes a comparison unknown. NaN counts as missing. Strings compare by their UTF-8 bytes, enums
 /// by their numbers.
+///
+/// # Arithmetic
+///
+/// `+ - * / %` compute in `i64`, `u64` or `f64`, whichever the field's type is a part of. Overflow
+/// and division by zero give a missing value; `/` of integers cuts off the fraction, and `%` has
+/// the sign of the left side.
+///
+/// They nest up to 256 deep, like conditions; a query with more fails with
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Field<R, T: ?Sized> {
-    inner: dflat_model::Field,
+    inner: Expression,
+    /// How deep it computes: 0 for a field. Beyond the limit `inner` is not kept.
+    depth: usize,
     types: Types<R, T>,
 }
 
@@ -77,76 +168,94 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
         steps: Cow<'static, [Step]>,
         default: Value,
     ) -> Self {
-        let inner = dflat_model::Field {
+        let field = dflat_model::Field {
             name,
             steps,
             kind: T::KIND,
             default,
         };
         Self {
-            inner,
+            inner: Expression::Field(field),
+            depth: 0,
             types: PhantomData,
         }
     }
 
-    fn compare(self, operator: Comparison, value: Value) -> Predicate<R> {
-        Predicate::new(Data::Compare {
-            field: self.inner,
-            operator,
-            value,
-        })
-    }
-
     /// The field's value equals `value`.
     #[must_use]
-    pub fn eq(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::Equal, value.into_value())
+    pub fn eq(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::Equal, value)
     }
 
     /// The field has a value, and it differs from `value`.
     #[must_use]
-    pub fn ne(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::NotEqual, value.into_value())
+    pub fn ne(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::NotEqual, value)
     }
 
     /// The field's value is less than `value`.
     #[must_use]
-    pub fn lt(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::Less, value.into_value())
+    pub fn lt(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::Less, value)
     }
 
     /// The field's value is at most `value`.
     #[must_use]
-    pub fn le(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::LessOrEqual, value.into_value())
+    pub fn le(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::LessOrEqual, value)
     }
 
     /// The field's value is greater than `value`.
     #[must_use]
-    pub fn gt(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::Greater, value.into_value())
+    pub fn gt(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::Greater, value)
     }
 
     /// The field's value is at least `value`.
     #[must_use]
-    pub fn ge(self, value: impl Operand<T>) -> Predicate<R> {
-        self.compare(Comparison::GreaterOrEqual, value.into_value())
+    pub fn ge(self, value: impl Operand<R, T>) -> Predicate<R> {
+        self.compare(Comparison::GreaterOrEqual, value)
     }
 
-    /// The field's value is one of `values`.
+    /// The field's value is at least `first` and at most `last`.
     #[must_use]
-    pub fn in_<O: Operand<T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
-        let values = values.into_iter().map(Operand::into_value).collect();
-        Predicate::new(Data::In {
-            field: self.inner,
-            values,
-        })
+    pub fn between(self, first: impl Operand<R, T>, last: impl Operand<R, T>) -> Predicate<R> {
+        self.clone().ge(first) & self.le(last)
+    }
+
+    /// The field's value is one of `values`, however many; never, if there are none.
+    #[must_use]
+    pub fn in_<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
+        let (mut literals, mut others) = (Vec::new(), Vec::new());
+        for value in values {
+            let value = value.into_field();
+            match value.inner {
+                Expression::Literal(literal) if value.depth <= PREDICATE_DEPTH_MAX => {
+                    literals.push(literal);
+                }
+                _ => others.push(value),
+            }
+        }
+        let among = Data::In {
+            operand: self.inner.clone(),
+            values: literals,
+        };
+        let among = Predicate::nested(among, 1 + self.depth);
+        others
+            .into_iter()
+            .fold(among, |any, other| any | self.clone().eq(other))
+    }
+
+    /// The field has a value, and it is none of `values`.
+    #[must_use]
+    pub fn not_in<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
+        !self.in_(values)
     }
 
     /// The field has no value.
     #[must_use]
     pub fn is_null(self) -> Predicate<R> {
-        Predicate::new(Data::IsNull(self.inner))
+        Predicate::nested(Data::IsNull(self.inner), 1 + self.depth)
     }
 
     /// The field has a value.
@@ -155,64 +264,86 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
         !self.is_null()
     }
 
+    /// The position of the field's value in a list, from 0; the length of the list if it is not
+    /// there. Ordering by it puts values in an order of your own.
+    #[must_use]
+    pub fn position_in<'v>(self, values: impl IntoIterator<Item = &'v T>) -> Field<R, u64> {
+        let values = values.into_iter().map(T::to_value).collect();
+        let position = |operand| Expression::Position { operand, values };
+        self.computed(position)
+    }
+
     /// The order by this field from the smallest value; objects without one come first.
     #[must_use]
     pub fn ascending(self) -> Order<R> {
-        Order::new(self.inner, Direction::Ascending)
+        Order::new(self.inner, self.depth, Direction::Ascending)
     }
 
     /// The order by this field from the largest value; objects without one come last.
     #[must_use]
     pub fn descending(self) -> Order<R> {
-        Order::new(self.inner, Direction::Descending)
+        Order::new(self.inner, self.depth, Direction::Descending)
+    }
+
+    fn compare(self, operator: Comparison, value: impl Operand<R, T>) -> Predicate<R> {
+        let value = value.into_field();
+        let depth = 1 + self.depth.max(value.depth);
+        let compare = Data::Compare {
+            left: self.inner,
+            operator,
+            right: value.inner,
+        };
+        Predicate::nested(compare, depth)
+    }
+}
+
+impl<R, T: ?Sized> Field<R, T> {
+    /// A value that is computed, as deep as it says.
+    pub(super) fn nested(inner: Expression, depth: usize) -> Self {
+        let inner = if depth > PREDICATE_DEPTH_MAX {
+            Expression::Literal(Value::Null)
+        } else {
+            inner
+        };
+        Self {
+            inner,
+            depth,
+            types: PhantomData,
+        }
+    }
+
+    /// The same value whatever the object.
+    pub(super) fn literal(value: Value) -> Self {
+        Self::nested(Expression::Literal(value), 0)
+    }
+
+    /// What is computed of this field alone.
+    pub(super) fn computed<U: ?Sized>(
+        self,
+        compute: impl FnOnce(Box<Expression>) -> Expression,
+    ) -> Field<R, U> {
+        Field::nested(compute(Box::new(self.inner)), self.depth + 1)
+    }
+
+    /// The same as a value of another type.
+    pub(super) fn retyped<U: ?Sized>(self) -> Field<R, U> {
+        Field::nested(self.inner, self.depth)
+    }
+
+    /// The plain data, and how deep it computes.
+    pub(super) fn into_data(self) -> (Expression, usize) {
+        (self.inner, self.depth)
     }
 }
 
 impl<R, T: ?Sized> Clone for Field<R, T> {
     fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            types: PhantomData,
-        }
+        Self::nested(self.inner.clone(), self.depth)
     }
 }
 
 impl<R, T: ?Sized> fmt::Debug for Field<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Field({})", self.inner)
-    }
-}
-
-/// A key of an order, made by [`Field::ascending`] and [`Field::descending`].
-pub struct Order<R> {
-    inner: dflat_model::Order,
-    object: PhantomData<fn() -> R>,
-}
-
-impl<R> Order<R> {
-    fn new(field: dflat_model::Field, direction: Direction) -> Self {
-        Self {
-            inner: dflat_model::Order { field, direction },
-            object: PhantomData,
-        }
-    }
-
-    pub(crate) fn into_data(self) -> dflat_model::Order {
-        self.inner
-    }
-}
-
-impl<R> Clone for Order<R> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            object: PhantomData,
-        }
-    }
-}
-
-impl<R> fmt::Debug for Order<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Order({})", self.inner)
     }
 }

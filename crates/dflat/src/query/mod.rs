@@ -1,9 +1,19 @@
 //! Typed queries: fields, predicates and orders, checked by the compiler and lowered to plain data.
 
 mod field;
+mod flags;
+mod number;
 mod operand;
+mod order;
 mod predicate;
+mod text;
+mod vector;
 
-pub use field::{Field, FieldType, Order};
+pub use field::{Field, FieldType};
+pub use flags::Flags;
+pub use number::Number;
 pub use operand::Operand;
+pub use order::Order;
 pub use predicate::Predicate;
+pub use text::IgnoreCase;
+pub use vector::{Element, Member, VectorField};

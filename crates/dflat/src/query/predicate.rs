@@ -23,11 +23,7 @@ pub struct Predicate<R> {
 }
 
 impl<R> Predicate<R> {
-    pub(crate) fn new(inner: Data) -> Self {
-        Self::nested(inner, 1)
-    }
-
-    fn nested(inner: Data, depth: usize) -> Self {
+    pub(super) fn nested(inner: Data, depth: usize) -> Self {
         let inner = if depth > PREDICATE_DEPTH_MAX {
             Data::Constant(false)
         } else {
@@ -43,12 +39,17 @@ impl<R> Predicate<R> {
     /// The condition that all objects meet, or none.
     #[must_use]
     pub fn constant(value: bool) -> Self {
-        Self::new(Data::Constant(value))
+        Self::nested(Data::Constant(value), 1)
     }
 
     /// The condition as plain data, and whether it nests too deeply to be kept.
     pub(crate) fn into_data(self) -> (Data, bool) {
         (self.inner, self.depth > PREDICATE_DEPTH_MAX)
+    }
+
+    /// The condition as plain data, and how deep it nests.
+    pub(super) fn into_parts(self) -> (Data, usize) {
+        (self.inner, self.depth)
     }
 
     /// Combines two conditions; those that are lists of the same kind become one list.

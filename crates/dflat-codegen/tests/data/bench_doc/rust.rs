@@ -47,14 +47,7 @@ impl ::dflat::codegen::Enum for Color {
     }
 }
 
-impl ::dflat::FieldType for Color {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Color);
 
 ::dflat::__vector_element!(enum Color);
 
@@ -135,6 +128,8 @@ impl<R> Vec3Fields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Vec3, Vec3Fields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -219,6 +214,8 @@ impl<R> TextContentFields<R> {
     }
 }
 
+::dflat::__query_element!(table TextContent, TextContentFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -294,7 +291,15 @@ impl<R> ImageContentFields<R> {
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
+
+    /// `images`
+    #[must_use]
+    pub fn images(&self) -> ::dflat::VectorField<R, str> {
+        self.0.vector("images", ::dflat::codegen::Step::Field(4))
+    }
 }
+
+::dflat::__query_element!(table ImageContent, ImageContentFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -416,6 +421,8 @@ impl<R> ContentFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Content, ContentFields);
 
 /// The values of a [`BenchDoc`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -78,6 +78,8 @@ impl<R> DflatFields<R> {
     }
 }
 
+::dflat::__query_element!(table Dflat, DflatFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -154,6 +156,8 @@ impl<R> CoreFields<R> {
         DflatFields::new(self.0.then("d", ::dflat::codegen::Step::Field(4)))
     }
 }
+
+::dflat::__query_element!(table Core, CoreFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -232,6 +236,8 @@ impl<R> I32Fields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table I32, I32Fields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -313,6 +319,8 @@ impl<R> StrFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table Str, StrFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -408,6 +416,12 @@ impl<R> U8Fields<R> {
         Self(path)
     }
 
+    /// `b`
+    #[must_use]
+    pub fn b(&self) -> ::dflat::VectorField<R, u8> {
+        self.0.vector("b", ::dflat::codegen::Step::Field(4))
+    }
+
     /// `yes`
     #[must_use]
     pub fn yes(&self) -> ::dflat::Field<R, bool> {
@@ -428,6 +442,8 @@ impl<R> U8Fields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table U8, U8Fields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -502,7 +518,15 @@ impl<R> UsizeFields<R> {
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
+
+    /// `x`
+    #[must_use]
+    pub fn x(&self) -> ::dflat::VectorField<R, Str> {
+        self.0.vector("x", ::dflat::codegen::Step::Field(4))
+    }
 }
+
+::dflat::__query_element!(table Usize, UsizeFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -622,6 +646,8 @@ impl<R> F64Fields<R> {
     }
 }
 
+::dflat::__query_element!(table F64, F64Fields);
+
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -669,14 +695,7 @@ impl ::dflat::codegen::Enum for Maybe {
     }
 }
 
-impl ::dflat::FieldType for Maybe {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Maybe);
 
 ::dflat::__vector_element!(enum Maybe);
 
@@ -852,6 +871,8 @@ impl<R> AnyFields<R> {
     }
 }
 
+::dflat::__query_element!(union Any, AnyFields);
+
 /// The values of a [`Self_`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -996,12 +1017,18 @@ impl Self_ {
         "any",
         &[::dflat::codegen::Step::Field(8)],
     ));
+    /// The query field `anys`.
+    pub const ANYS: ::dflat::VectorField<Self, Any> =
+        ::dflat::VectorField::new("anys", &[::dflat::codegen::Step::Field(12)]);
     /// The query field `maybe`.
     pub const MAYBE: ::dflat::Field<Self, Maybe> = ::dflat::Field::new(
         "maybe",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(0),
     );
+    /// The query field `maybes`.
+    pub const MAYBES: ::dflat::VectorField<Self, Maybe> =
+        ::dflat::VectorField::new("maybes", &[::dflat::codegen::Step::Field(16)]);
 
     /// `id`: the primary key.
     #[must_use]
@@ -1232,6 +1259,8 @@ pub mod core {
             )
         }
     }
+
+    ::dflat::__query_element!(table T, TFields);
 }
 
 /// The namespace `dflat` of the schema.
@@ -1308,6 +1337,8 @@ pub mod dflat {
             super::core::TFields::new(self.0.then("t", ::dflat::codegen::Step::Field(4)))
         }
     }
+
+    ::dflat::__query_element!(table V, VFields);
 }
 
 /// The namespace `std` of the schema.
@@ -1388,6 +1419,8 @@ pub mod std {
             )
         }
     }
+
+    ::dflat::__query_element!(table W, WFields);
 }
 
 /// The namespace `self` of the schema.
@@ -1465,6 +1498,8 @@ pub mod self_ {
             )
         }
     }
+
+    ::dflat::__query_element!(table S, SFields);
 }
 
 /// The namespace `super` of the schema.
@@ -1555,6 +1590,12 @@ pub mod super_ {
                 Self(path)
             }
 
+            /// `x`
+            #[must_use]
+            pub fn x(&self) -> ::dflat::VectorField<R, str> {
+                self.0.vector("x", ::dflat::codegen::Step::Field(4))
+            }
+
             /// `s`
             #[must_use]
             pub fn s(&self) -> super::super::self_::SFields<R> {
@@ -1563,5 +1604,7 @@ pub mod super_ {
                 )
             }
         }
+
+        ::dflat::__query_element!(table S2, S2Fields);
     }
 }

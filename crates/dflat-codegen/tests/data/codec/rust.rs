@@ -47,14 +47,7 @@ impl ::dflat::codegen::Enum for Color {
     }
 }
 
-impl ::dflat::FieldType for Color {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Color);
 
 ::dflat::__vector_element!(enum Color);
 
@@ -135,6 +128,8 @@ impl<R> Vec3Fields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Vec3, Vec3Fields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -240,6 +235,8 @@ impl<R> WeaponFields<R> {
     }
 }
 
+::dflat::__query_element!(table Weapon, WeaponFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -343,6 +340,8 @@ impl<R> OrbFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table Orb, OrbFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -458,6 +457,8 @@ impl<R> EquipmentFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Equipment, EquipmentFields);
 
 /// The values of a [`Monster`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
@@ -815,6 +816,24 @@ impl Monster {
         &[::dflat::codegen::Step::Field(20)],
         ::dflat::codegen::Value::Null,
     );
+    /// The query field `inventory`.
+    pub const INVENTORY: ::dflat::VectorField<Self, u8> =
+        ::dflat::VectorField::new("inventory", &[::dflat::codegen::Step::Field(22)]);
+    /// The query field `seen`.
+    pub const SEEN: ::dflat::VectorField<Self, i64> =
+        ::dflat::VectorField::new("seen", &[::dflat::codegen::Step::Field(24)]);
+    /// The query field `tags`.
+    pub const TAGS: ::dflat::VectorField<Self, str> =
+        ::dflat::VectorField::new("tags", &[::dflat::codegen::Step::Field(26)]);
+    /// The query field `colors`.
+    pub const COLORS: ::dflat::VectorField<Self, Color> =
+        ::dflat::VectorField::new("colors", &[::dflat::codegen::Step::Field(28)]);
+    /// The query field `path`.
+    pub const PATH: ::dflat::VectorField<Self, Vec3> =
+        ::dflat::VectorField::new("path", &[::dflat::codegen::Step::Field(30)]);
+    /// The query field `weapons`.
+    pub const WEAPONS: ::dflat::VectorField<Self, Weapon> =
+        ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(32)]);
     /// The query fields of `weapon`.
     pub const WEAPON: WeaponFields<Self> = WeaponFields::new(::dflat::codegen::Path::new(
         "weapon",

@@ -77,14 +77,7 @@ impl ::dflat::codegen::Enum for ValueType {
     }
 }
 
-impl ::dflat::FieldType for ValueType {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum ValueType);
 
 ::dflat::__vector_element!(enum ValueType);
 
@@ -345,6 +338,9 @@ impl DictItem {
         &[::dflat::codegen::Step::Field(22)],
         ::dflat::codegen::Value::Null,
     );
+    /// The query field `codable`.
+    pub const CODABLE: ::dflat::VectorField<Self, u8> =
+        ::dflat::VectorField::new("codable", &[::dflat::codegen::Step::Field(24)]);
 
     /// `key`: part of the primary key.
     #[must_use]

@@ -47,14 +47,7 @@ impl ::dflat::codegen::Enum for Color {
     }
 }
 
-impl ::dflat::FieldType for Color {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Color);
 
 ::dflat::__vector_element!(enum Color);
 
@@ -384,6 +377,8 @@ impl<R> PartFields<R> {
     }
 }
 
+::dflat::__query_element!(table Part, PartFields);
+
 /// Coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -433,6 +428,8 @@ impl<R> PosFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Pos, PosFields);
 
 /// Anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -550,3 +547,5 @@ impl<R> AnyFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Any, AnyFields);

@@ -50,14 +50,7 @@ pub mod my_game {
             }
         }
 
-        impl ::dflat::FieldType for Color {
-            const KIND: ::dflat::codegen::FieldKind =
-                ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-            fn to_value(&self) -> ::dflat::codegen::Value {
-                ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-            }
-        }
+        ::dflat::__field_type!(enum Color);
 
         ::dflat::__vector_element!(enum Color);
 
@@ -160,6 +153,8 @@ pub mod my_game {
             }
         }
 
+        ::dflat::__query_element!(table Weapon, WeaponFields);
+
         /// A table of the schema, as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
@@ -258,5 +253,7 @@ pub mod my_game {
                 )
             }
         }
+
+        ::dflat::__query_element!(table Orb, OrbFields);
     }
 }

@@ -128,6 +128,8 @@ pub mod shop {
         }
     }
 
+    ::dflat::__query_element!(union Item, ItemFields);
+
     /// The values of a [`Sale`], as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SaleData {
@@ -313,6 +315,12 @@ pub mod shop {
             "item",
             &[::dflat::codegen::Step::Field(12)],
         ));
+        /// The query field `items`.
+        pub const ITEMS: ::dflat::VectorField<Self, Item> =
+            ::dflat::VectorField::new("items", &[::dflat::codegen::Step::Field(16)]);
+        /// The query field `weapons`.
+        pub const WEAPONS: ::dflat::VectorField<Self, crate::equipment::my_game::sample::Weapon> =
+            ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(18)]);
 
         /// `id`: the primary key.
         #[must_use]

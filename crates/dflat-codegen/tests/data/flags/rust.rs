@@ -102,14 +102,7 @@ impl ::dflat::codegen::Enum for Rights {
     }
 }
 
-impl ::dflat::FieldType for Rights {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(flags Rights);
 
 ::dflat::__vector_element!(enum Rights);
 
@@ -213,14 +206,7 @@ impl ::dflat::codegen::Enum for Wide {
     }
 }
 
-impl ::dflat::FieldType for Wide {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(flags Wide);
 
 ::dflat::__vector_element!(enum Wide);
 
@@ -410,6 +396,9 @@ impl User {
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
     );
+    /// The query field `many`.
+    pub const MANY: ::dflat::VectorField<Self, Rights> =
+        ::dflat::VectorField::new("many", &[::dflat::codegen::Step::Field(14)]);
     /// The query field `maybe`.
     pub const MAYBE: ::dflat::Field<Self, Rights> = ::dflat::Field::new(
         "maybe",

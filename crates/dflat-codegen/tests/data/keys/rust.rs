@@ -104,6 +104,8 @@ impl<R> OtherFields<R> {
     }
 }
 
+::dflat::__query_element!(table OtherData, OtherFields);
+
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
@@ -240,14 +242,7 @@ impl ::dflat::codegen::Enum for Zone {
     }
 }
 
-impl ::dflat::FieldType for Zone {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U16);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Zone);
 
 ::dflat::__vector_element!(enum Zone);
 
@@ -314,6 +309,8 @@ impl<R> SpotFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Spot, SpotFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -395,6 +392,8 @@ impl<R> LabelFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table Label, LabelFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -512,6 +511,8 @@ impl<R> TagFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Tag, TagFields);
 
 /// The values of an [`Entry`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]

@@ -51,14 +51,7 @@ impl ::dflat::codegen::Enum for Match {
     }
 }
 
-impl ::dflat::FieldType for Match {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Match);
 
 ::dflat::__vector_element!(enum Match);
 
@@ -283,6 +276,8 @@ impl<R> Self_Fields<R> {
     }
 }
 
+::dflat::__query_element!(table Self_, Self_Fields);
+
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -433,6 +428,8 @@ impl<R> TypeFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Type, TypeFields);
 
 /// The values of a [`Loop`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1043,6 +1040,12 @@ impl Loop {
         "dyn",
         &[::dflat::codegen::Step::Field(56)],
     ));
+    /// The query field `dyn_codes`.
+    pub const DYN_CODES: ::dflat::VectorField<Self, i32> =
+        ::dflat::VectorField::new("dyn_codes", &[::dflat::codegen::Step::Field(58)]);
+    /// The query field `union`.
+    pub const UNION: ::dflat::VectorField<Self, Type> =
+        ::dflat::VectorField::new("union", &[::dflat::codegen::Step::Field(62)]);
     /// The query field `_1`.
     pub const FIELD_1: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "_1",
@@ -1055,6 +1058,9 @@ impl Loop {
         &[::dflat::codegen::Step::Field(66)],
         ::dflat::codegen::Value::Int(0),
     );
+    /// The query field `where`.
+    pub const WHERE: ::dflat::VectorField<Self, Self_> =
+        ::dflat::VectorField::new("where", &[::dflat::codegen::Step::Field(68)]);
 
     /// `fn`: part of the primary key.
     #[must_use]

@@ -50,14 +50,7 @@ pub mod my_game {
             }
         }
 
-        impl ::dflat::FieldType for Color {
-            const KIND: ::dflat::codegen::FieldKind =
-                ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-            fn to_value(&self) -> ::dflat::codegen::Value {
-                ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-            }
-        }
+        ::dflat::__field_type!(enum Color);
 
         ::dflat::__vector_element!(enum Color);
 
@@ -160,6 +153,8 @@ pub mod my_game {
             }
         }
 
+        ::dflat::__query_element!(table Weapon, WeaponFields);
+
         /// A table of the schema, as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
@@ -258,6 +253,8 @@ pub mod my_game {
                 )
             }
         }
+
+        ::dflat::__query_element!(table Orb, OrbFields);
 
         /// A union of the schema, as an owned enum.
         #[derive(Clone, Debug, PartialEq)]
@@ -383,6 +380,8 @@ pub mod my_game {
             }
         }
 
+        ::dflat::__query_element!(union Equipment, EquipmentFields);
+
         /// A struct of the schema.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Vec3 {
@@ -457,6 +456,8 @@ pub mod my_game {
                 )
             }
         }
+
+        ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
         /// A table of the schema, as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
@@ -533,6 +534,8 @@ pub mod my_game {
                 )
             }
         }
+
+        ::dflat::__query_element!(table Profile, ProfileFields);
 
         /// The values of a [`Monster`], as an owned struct.
         #[derive(Clone, Debug, PartialEq)]
@@ -835,10 +838,25 @@ pub mod my_game {
                 &[::dflat::codegen::Step::Field(12)],
                 ::dflat::codegen::Value::Int(2),
             );
+            /// The query field `inventory`.
+            pub const INVENTORY: ::dflat::VectorField<Self, u8> =
+                ::dflat::VectorField::new("inventory", &[::dflat::codegen::Step::Field(16)]);
+            /// The query field `bag`.
+            pub const BAG: ::dflat::VectorField<Self, Equipment> =
+                ::dflat::VectorField::new("bag", &[::dflat::codegen::Step::Field(20)]);
+            /// The query field `weapons`.
+            pub const WEAPONS: ::dflat::VectorField<Self, Weapon> =
+                ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(22)]);
             /// The query fields of `equipped`: indexed.
             pub const EQUIPPED: EquipmentFields<Self> = EquipmentFields::new(
                 ::dflat::codegen::Path::new("equipped", &[::dflat::codegen::Step::Field(26)]),
             );
+            /// The query field `colors`.
+            pub const COLORS: ::dflat::VectorField<Self, Color> =
+                ::dflat::VectorField::new("colors", &[::dflat::codegen::Step::Field(28)]);
+            /// The query field `path`.
+            pub const PATH: ::dflat::VectorField<Self, Vec3> =
+                ::dflat::VectorField::new("path", &[::dflat::codegen::Step::Field(30)]);
             /// The query field `hp_old`.
             pub const HP_OLD: ::dflat::Field<Self, i16> = ::dflat::Field::new(
                 "hp_old",

@@ -275,6 +275,8 @@ impl<R> GroupFields<R> {
     }
 }
 
+::dflat::__query_element!(struct Group, GroupFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -794,6 +796,12 @@ impl<R> IndexFields<R> {
         )
     }
 
+    /// `to_bytes`
+    #[must_use]
+    pub fn to_bytes(&self) -> ::dflat::VectorField<R, u8> {
+        self.0.vector("to_bytes", ::dflat::codegen::Step::Field(14))
+    }
+
     /// `row_id`
     #[must_use]
     pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
@@ -814,6 +822,12 @@ impl<R> IndexFields<R> {
     #[must_use]
     pub fn handle(&self) -> ValuesFields<R> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(22)))
+    }
+
+    /// `values`
+    #[must_use]
+    pub fn values(&self) -> ::dflat::VectorField<R, Values> {
+        self.0.vector("values", ::dflat::codegen::Step::Field(26))
     }
 
     /// `to_owned`
@@ -1047,6 +1061,8 @@ impl<R> IndexFields<R> {
     }
 }
 
+::dflat::__query_element!(table Index, IndexFields);
+
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -1250,6 +1266,8 @@ impl<R> ValuesFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Values, ValuesFields);
 
 /// The values of an [`Order`], as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
@@ -2263,6 +2281,12 @@ impl<R> OrderFields<R> {
         )
     }
 
+    /// `to_bytes`
+    #[must_use]
+    pub fn to_bytes(&self) -> ::dflat::VectorField<R, u8> {
+        self.0.vector("to_bytes", ::dflat::codegen::Step::Field(18))
+    }
+
     /// `row_id`
     #[must_use]
     pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
@@ -2283,6 +2307,12 @@ impl<R> OrderFields<R> {
     #[must_use]
     pub fn handle(&self) -> ValuesFields<R> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(26)))
+    }
+
+    /// `values`
+    #[must_use]
+    pub fn values(&self) -> ::dflat::VectorField<R, Values> {
+        self.0.vector("values", ::dflat::codegen::Step::Field(30))
     }
 
     /// `to_owned`
@@ -2575,6 +2605,12 @@ impl<R> OrderFields<R> {
         )
     }
 
+    /// `bytes`
+    #[must_use]
+    pub fn bytes(&self) -> ::dflat::VectorField<R, i8> {
+        self.0.vector("bytes", ::dflat::codegen::Step::Field(90))
+    }
+
     /// `change_request`
     #[must_use]
     pub fn change_request(&self) -> ::dflat::Field<R, i32> {
@@ -2812,6 +2848,8 @@ impl<R> OrderFields<R> {
     }
 }
 
+::dflat::__query_element!(table OrderData, OrderFields);
+
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
@@ -2868,6 +2906,9 @@ impl Order {
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),
     );
+    /// The query field `to_bytes`.
+    pub const TO_BYTES: ::dflat::VectorField<Self, u8> =
+        ::dflat::VectorField::new("to_bytes", &[::dflat::codegen::Step::Field(18)]);
     /// The query field `row_id`.
     pub const ROW_ID: ::dflat::Field<Self, i64> = ::dflat::Field::new(
         "row_id",
@@ -2884,6 +2925,9 @@ impl Order {
         "handle",
         &[::dflat::codegen::Step::Field(26)],
     ));
+    /// The query field `values`.
+    pub const VALUES: ::dflat::VectorField<Self, Values> =
+        ::dflat::VectorField::new("values", &[::dflat::codegen::Step::Field(30)]);
     /// The query field `to_owned`.
     pub const TO_OWNED: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "to_owned",
@@ -3058,6 +3102,9 @@ impl Order {
         &[::dflat::codegen::Step::Field(88)],
         ::dflat::codegen::Value::Int(0),
     );
+    /// The query field `bytes`.
+    pub const BYTES: ::dflat::VectorField<Self, i8> =
+        ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(90)]);
     /// The query field `change_request`.
     pub const CHANGE_REQUEST: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "change_request",
@@ -3877,14 +3924,7 @@ pub mod select {
             }
         }
 
-        impl ::dflat::FieldType for OrderBy {
-            const KIND: ::dflat::codegen::FieldKind =
-                ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-            fn to_value(&self) -> ::dflat::codegen::Value {
-                ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-            }
-        }
+        ::dflat::__field_type!(enum OrderBy);
 
         ::dflat::__vector_element!(enum OrderBy);
 
@@ -3998,14 +4038,7 @@ pub mod select {
             }
         }
 
-        impl ::dflat::FieldType for Clone {
-            const KIND: ::dflat::codegen::FieldKind =
-                ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8);
-
-            fn to_value(&self) -> ::dflat::codegen::Value {
-                ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-            }
-        }
+        ::dflat::__field_type!(flags Clone);
 
         ::dflat::__vector_element!(enum Clone);
     }

@@ -100,6 +100,8 @@ impl<R> PlainFields<R> {
     }
 }
 
+::dflat::__query_element!(table Plain, PlainFields);
+
 /// The namespace `A` of the schema.
 #[allow(dead_code, unreachable_pub)]
 pub mod a {
@@ -144,14 +146,7 @@ pub mod a {
         }
     }
 
-    impl ::dflat::FieldType for Kind {
-        const KIND: ::dflat::codegen::FieldKind =
-            ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-        fn to_value(&self) -> ::dflat::codegen::Value {
-            ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-        }
-    }
+    ::dflat::__field_type!(enum Kind);
 
     ::dflat::__vector_element!(enum Kind);
 
@@ -259,6 +254,8 @@ pub mod a {
         }
     }
 
+    ::dflat::__query_element!(table Inner, InnerFields);
+
     /// The namespace `A.A` of the schema.
     #[allow(clippy::module_inception)]
     pub mod a {
@@ -322,6 +319,8 @@ pub mod a {
                 )
             }
         }
+
+        ::dflat::__query_element!(struct Pair, PairFields);
     }
 }
 
@@ -455,6 +454,8 @@ pub mod b {
                 self.0.tag()
             }
         }
+
+        ::dflat::__query_element!(union Either, EitherFields);
 
         /// The values of a [`Root`], as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
@@ -629,6 +630,12 @@ pub mod b {
                 "either",
                 &[::dflat::codegen::Step::Field(14)],
             ));
+            /// The query field `eithers`.
+            pub const EITHERS: ::dflat::VectorField<Self, Either> =
+                ::dflat::VectorField::new("eithers", &[::dflat::codegen::Step::Field(18)]);
+            /// The query field `kinds`.
+            pub const KINDS: ::dflat::VectorField<Self, super::super::a::Kind> =
+                ::dflat::VectorField::new("kinds", &[::dflat::codegen::Step::Field(20)]);
 
             /// `id`: part of the primary key.
             #[must_use]
@@ -852,4 +859,6 @@ pub mod u8_ {
             )
         }
     }
+
+    ::dflat::__query_element!(table Leaf, LeafFields);
 }

@@ -47,14 +47,7 @@ impl ::dflat::codegen::Enum for Color {
     }
 }
 
-impl ::dflat::FieldType for Color {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Color);
 
 ::dflat::__vector_element!(enum Color);
 
@@ -141,6 +134,8 @@ impl<R> TextContentFields<R> {
     }
 }
 
+::dflat::__query_element!(table TextContent, TextContentFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -216,7 +211,15 @@ impl<R> ImageContentFields<R> {
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
+
+    /// `images`
+    #[must_use]
+    pub fn images(&self) -> ::dflat::VectorField<R, str> {
+        self.0.vector("images", ::dflat::codegen::Step::Field(4))
+    }
 }
+
+::dflat::__query_element!(table ImageContent, ImageContentFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -338,6 +341,8 @@ impl<R> ContentFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Content, ContentFields);
 
 /// The values of a [`Post`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]

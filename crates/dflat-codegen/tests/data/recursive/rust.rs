@@ -150,12 +150,20 @@ impl<R> TreeFields<R> {
         TreeFields::new(self.0.then("right", ::dflat::codegen::Step::Field(8)))
     }
 
+    /// `children`
+    #[must_use]
+    pub fn children(&self) -> ::dflat::VectorField<R, Tree> {
+        self.0.vector("children", ::dflat::codegen::Step::Field(10))
+    }
+
     /// `leaf`
     #[must_use]
     pub fn leaf(&self) -> LeafFields<R> {
         LeafFields::new(self.0.then("leaf", ::dflat::codegen::Step::Field(12)))
     }
 }
+
+::dflat::__query_element!(table Tree, TreeFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -235,6 +243,8 @@ impl<R> LeafFields<R> {
     }
 }
 
+::dflat::__query_element!(table Leaf, LeafFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -311,6 +321,8 @@ impl<R> EvenFields<R> {
         OddFields::new(self.0.then("odd", ::dflat::codegen::Step::Field(4)))
     }
 }
+
+::dflat::__query_element!(table Even, EvenFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -409,6 +421,8 @@ impl<R> OddFields<R> {
         AnyFields::new(self.0.then("any", ::dflat::codegen::Step::Field(8)))
     }
 }
+
+::dflat::__query_element!(table Odd, OddFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -572,6 +586,8 @@ impl<R> AnyFields<R> {
     }
 }
 
+::dflat::__query_element!(union Any, AnyFields);
+
 /// The values of a [`Document`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -727,7 +743,15 @@ impl<R> DocumentFields<R> {
     pub fn parent(&self) -> DocumentFields<R> {
         DocumentFields::new(self.0.then("parent", ::dflat::codegen::Step::Field(12)))
     }
+
+    /// `copies`
+    #[must_use]
+    pub fn copies(&self) -> ::dflat::VectorField<R, DocumentData> {
+        self.0.vector("copies", ::dflat::codegen::Step::Field(14))
+    }
 }
+
+::dflat::__query_element!(table DocumentData, DocumentFields);
 
 /// A stored object of the schema: immutable, cheaply cloned.
 #[derive(Clone)]
@@ -764,6 +788,9 @@ impl Document {
         "parent",
         &[::dflat::codegen::Step::Field(12)],
     ));
+    /// The query field `copies`.
+    pub const COPIES: ::dflat::VectorField<Self, DocumentData> =
+        ::dflat::VectorField::new("copies", &[::dflat::codegen::Step::Field(14)]);
 
     /// `id`: the primary key.
     #[must_use]

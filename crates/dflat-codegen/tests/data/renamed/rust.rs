@@ -47,14 +47,7 @@ impl ::storage::codegen::Enum for Color {
     }
 }
 
-impl ::storage::FieldType for Color {
-    const KIND: ::storage::codegen::FieldKind =
-        ::storage::codegen::FieldKind::Scalar(::storage::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::storage::codegen::Value {
-        ::storage::FieldType::to_value(&::storage::codegen::Enum::to_base(*self))
-    }
-}
+::storage::__field_type!(enum Color);
 
 ::storage::__vector_element!(enum Color);
 
@@ -141,6 +134,8 @@ impl<R> TextContentFields<R> {
     }
 }
 
+::storage::__query_element!(table TextContent, TextContentFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -216,7 +211,15 @@ impl<R> ImageContentFields<R> {
     pub const fn new(path: ::storage::codegen::Path<R>) -> Self {
         Self(path)
     }
+
+    /// `images`
+    #[must_use]
+    pub fn images(&self) -> ::storage::VectorField<R, str> {
+        self.0.vector("images", ::storage::codegen::Step::Field(4))
+    }
 }
+
+::storage::__query_element!(table ImageContent, ImageContentFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -342,6 +345,8 @@ impl<R> ContentFields<R> {
         self.0.tag()
     }
 }
+
+::storage::__query_element!(union Content, ContentFields);
 
 /// The values of a [`Post`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]

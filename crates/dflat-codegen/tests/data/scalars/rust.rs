@@ -47,14 +47,7 @@ impl ::dflat::codegen::Enum for Level {
     }
 }
 
-impl ::dflat::FieldType for Level {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Level);
 
 ::dflat::__vector_element!(enum Level);
 
@@ -101,14 +94,7 @@ impl ::dflat::codegen::Enum for Huge {
     }
 }
 
-impl ::dflat::FieldType for Huge {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Huge);
 
 ::dflat::__vector_element!(enum Huge);
 
@@ -694,6 +680,18 @@ impl Scalars {
         &[::dflat::codegen::Step::Field(50)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
+    /// The query field `bytes`.
+    pub const BYTES: ::dflat::VectorField<Self, u8> =
+        ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(52)]);
+    /// The query field `floats`.
+    pub const FLOATS: ::dflat::VectorField<Self, f64> =
+        ::dflat::VectorField::new("floats", &[::dflat::codegen::Step::Field(54)]);
+    /// The query field `bools`.
+    pub const BOOLS: ::dflat::VectorField<Self, bool> =
+        ::dflat::VectorField::new("bools", &[::dflat::codegen::Step::Field(56)]);
+    /// The query field `levels`.
+    pub const LEVELS: ::dflat::VectorField<Self, Level> =
+        ::dflat::VectorField::new("levels", &[::dflat::codegen::Step::Field(58)]);
 
     /// `id`: the primary key.
     #[must_use]

@@ -43,14 +43,7 @@ impl ::dflat::codegen::Enum for Result {
     }
 }
 
-impl ::dflat::FieldType for Result {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Result);
 
 ::dflat::__vector_element!(enum Result);
 
@@ -103,6 +96,8 @@ impl<R> VecFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Vec, VecFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -183,6 +178,8 @@ impl<R> OptionFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table Option, OptionFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -267,6 +264,8 @@ impl<R> StringFields<R> {
     }
 }
 
+::dflat::__query_element!(table String, StringFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -344,6 +343,8 @@ impl<R> BoxFields<R> {
     }
 }
 
+::dflat::__query_element!(table Box, BoxFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -398,6 +399,8 @@ impl<R> DefaultFields<R> {
         Self(path)
     }
 }
+
+::dflat::__query_element!(table Default, DefaultFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -478,6 +481,8 @@ impl<R> CloneFields<R> {
     }
 }
 
+::dflat::__query_element!(table Clone, CloneFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -553,7 +558,15 @@ impl<R> DebugFields<R> {
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
+
+    /// `values`
+    #[must_use]
+    pub fn values(&self) -> ::dflat::VectorField<R, Default> {
+        self.0.vector("values", ::dflat::codegen::Step::Field(4))
+    }
 }
+
+::dflat::__query_element!(table Debug, DebugFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -711,6 +724,8 @@ impl<R> SomeFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Some, SomeFields);
 
 /// The values of a `Copy`, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -927,6 +942,15 @@ impl Copy {
         "some",
         &[::dflat::codegen::Step::Field(16)],
     ));
+    /// The query field `somes`.
+    pub const SOMES: ::dflat::VectorField<Self, Some> =
+        ::dflat::VectorField::new("somes", &[::dflat::codegen::Step::Field(20)]);
+    /// The query field `strings`.
+    pub const STRINGS: ::dflat::VectorField<Self, String> =
+        ::dflat::VectorField::new("strings", &[::dflat::codegen::Step::Field(22)]);
+    /// The query field `vecs`.
+    pub const VECS: ::dflat::VectorField<Self, Vec> =
+        ::dflat::VectorField::new("vecs", &[::dflat::codegen::Step::Field(24)]);
 
     /// `Sized`: the primary key.
     #[must_use]

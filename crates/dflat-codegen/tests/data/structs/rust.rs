@@ -43,14 +43,7 @@ impl ::dflat::codegen::Enum for Side {
     }
 }
 
-impl ::dflat::FieldType for Side {
-    const KIND: ::dflat::codegen::FieldKind =
-        ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-    fn to_value(&self) -> ::dflat::codegen::Value {
-        ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-    }
-}
+::dflat::__field_type!(enum Side);
 
 ::dflat::__vector_element!(enum Side);
 
@@ -131,6 +124,8 @@ impl<R> Vec3Fields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Vec3, Vec3Fields);
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -215,6 +210,8 @@ impl<R> BoxFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Box, BoxFields);
 
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -306,6 +303,8 @@ impl<R> GridFields<R> {
     }
 }
 
+::dflat::__query_element!(struct Grid, GridFields);
+
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -355,6 +354,8 @@ impl<R> TinyFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Tiny, TinyFields);
 
 /// The values of a [`Place`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -508,6 +509,12 @@ impl Place {
         "tiny",
         &[::dflat::codegen::Step::Field(10)],
     ));
+    /// The query field `boxes`.
+    pub const BOXES: ::dflat::VectorField<Self, Box> =
+        ::dflat::VectorField::new("boxes", &[::dflat::codegen::Step::Field(12)]);
+    /// The query field `tinies`.
+    pub const TINIES: ::dflat::VectorField<Self, Tiny> =
+        ::dflat::VectorField::new("tinies", &[::dflat::codegen::Step::Field(14)]);
 
     /// `id`: the primary key.
     #[must_use]

@@ -64,6 +64,8 @@ impl<R> PointFields<R> {
     }
 }
 
+::dflat::__query_element!(struct Point, PointFields);
+
 /// A struct of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -123,6 +125,8 @@ impl<R> FarFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(struct Far, FarFields);
 
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -223,6 +227,8 @@ impl<R> NoteFields<R> {
         PointFields::new(self.0.then("at", ::dflat::codegen::Step::Field(6)))
     }
 }
+
+::dflat::__query_element!(table Note, NoteFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -428,6 +434,8 @@ impl<R> BodyFields<R> {
     }
 }
 
+::dflat::__query_element!(union Body, BodyFields);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -505,6 +513,8 @@ impl<R> RefFields<R> {
         )
     }
 }
+
+::dflat::__query_element!(table Ref, RefFields);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -620,6 +630,8 @@ impl<R> ShapeFields<R> {
     }
 }
 
+::dflat::__query_element!(union Shape, ShapeFields);
+
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -711,6 +723,8 @@ impl<R> SingleFields<R> {
         self.0.tag()
     }
 }
+
+::dflat::__query_element!(union Single, SingleFields);
 
 /// The values of a [`Message`], as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -887,11 +901,17 @@ impl Message {
         "body",
         &[::dflat::codegen::Step::Field(8)],
     ));
+    /// The query field `bodies`.
+    pub const BODIES: ::dflat::VectorField<Self, Body> =
+        ::dflat::VectorField::new("bodies", &[::dflat::codegen::Step::Field(12)]);
     /// The query fields of `shape`.
     pub const SHAPE: ShapeFields<Self> = ShapeFields::new(::dflat::codegen::Path::new(
         "shape",
         &[::dflat::codegen::Step::Field(16)],
     ));
+    /// The query field `shapes`.
+    pub const SHAPES: ::dflat::VectorField<Self, Shape> =
+        ::dflat::VectorField::new("shapes", &[::dflat::codegen::Step::Field(20)]);
     /// The query fields of `single`.
     pub const SINGLE: SingleFields<Self> = SingleFields::new(::dflat::codegen::Path::new(
         "single",
@@ -1182,3 +1202,5 @@ impl<R> HolderFields<R> {
         NoteFields::new(self.0.then("note", ::dflat::codegen::Step::Field(12)))
     }
 }
+
+::dflat::__query_element!(table Holder, HolderFields);

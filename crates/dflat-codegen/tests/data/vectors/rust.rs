@@ -44,14 +44,7 @@ pub mod v {
         }
     }
 
-    impl ::dflat::FieldType for E {
-        const KIND: ::dflat::codegen::FieldKind =
-            ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8);
-
-        fn to_value(&self) -> ::dflat::codegen::Value {
-            ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-        }
-    }
+    ::dflat::__field_type!(enum E);
 
     ::dflat::__vector_element!(enum E);
 
@@ -153,14 +146,7 @@ pub mod v {
         }
     }
 
-    impl ::dflat::FieldType for F {
-        const KIND: ::dflat::codegen::FieldKind =
-            ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64);
-
-        fn to_value(&self) -> ::dflat::codegen::Value {
-            ::dflat::FieldType::to_value(&::dflat::codegen::Enum::to_base(*self))
-        }
-    }
+    ::dflat::__field_type!(flags F);
 
     ::dflat::__vector_element!(enum F);
 
@@ -225,6 +211,8 @@ pub mod v {
         }
     }
 
+    ::dflat::__query_element!(struct S, SFields);
+
     /// A struct of the schema.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct S2 {
@@ -275,6 +263,8 @@ pub mod v {
             )
         }
     }
+
+    ::dflat::__query_element!(struct S2, S2Fields);
 
     /// A table of the schema, as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -351,6 +341,8 @@ pub mod v {
             )
         }
     }
+
+    ::dflat::__query_element!(table T, TFields);
 
     /// A union of the schema, as an owned enum.
     #[derive(Clone, Debug, PartialEq)]
@@ -525,6 +517,8 @@ pub mod v {
             self.0.tag()
         }
     }
+
+    ::dflat::__query_element!(union U, UFields);
 
     /// The values of a [`R`], as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
@@ -1110,10 +1104,142 @@ pub mod v {
             )
         }
 
+        /// `a`
+        #[must_use]
+        pub fn a(&self) -> ::dflat::VectorField<R, bool> {
+            self.0.vector("a", ::dflat::codegen::Step::Field(6))
+        }
+
+        /// `b`
+        #[must_use]
+        pub fn b(&self) -> ::dflat::VectorField<R, i8> {
+            self.0.vector("b", ::dflat::codegen::Step::Field(8))
+        }
+
+        /// `c`
+        #[must_use]
+        pub fn c(&self) -> ::dflat::VectorField<R, u8> {
+            self.0.vector("c", ::dflat::codegen::Step::Field(10))
+        }
+
+        /// `d`
+        #[must_use]
+        pub fn d(&self) -> ::dflat::VectorField<R, i16> {
+            self.0.vector("d", ::dflat::codegen::Step::Field(12))
+        }
+
+        /// `e`
+        #[must_use]
+        pub fn e(&self) -> ::dflat::VectorField<R, u16> {
+            self.0.vector("e", ::dflat::codegen::Step::Field(14))
+        }
+
+        /// `f`
+        #[must_use]
+        pub fn f(&self) -> ::dflat::VectorField<R, i32> {
+            self.0.vector("f", ::dflat::codegen::Step::Field(16))
+        }
+
+        /// `g`
+        #[must_use]
+        pub fn g(&self) -> ::dflat::VectorField<R, u32> {
+            self.0.vector("g", ::dflat::codegen::Step::Field(18))
+        }
+
+        /// `h`
+        #[must_use]
+        pub fn h(&self) -> ::dflat::VectorField<R, i64> {
+            self.0.vector("h", ::dflat::codegen::Step::Field(20))
+        }
+
+        /// `i`
+        #[must_use]
+        pub fn i(&self) -> ::dflat::VectorField<R, u64> {
+            self.0.vector("i", ::dflat::codegen::Step::Field(22))
+        }
+
+        /// `j`
+        #[must_use]
+        pub fn j(&self) -> ::dflat::VectorField<R, f32> {
+            self.0.vector("j", ::dflat::codegen::Step::Field(24))
+        }
+
+        /// `k`
+        #[must_use]
+        pub fn k(&self) -> ::dflat::VectorField<R, f64> {
+            self.0.vector("k", ::dflat::codegen::Step::Field(26))
+        }
+
+        /// `l`
+        #[must_use]
+        pub fn l(&self) -> ::dflat::VectorField<R, str> {
+            self.0.vector("l", ::dflat::codegen::Step::Field(28))
+        }
+
+        /// `m`
+        #[must_use]
+        pub fn m(&self) -> ::dflat::VectorField<R, S> {
+            self.0.vector("m", ::dflat::codegen::Step::Field(30))
+        }
+
+        /// `n`
+        #[must_use]
+        pub fn n(&self) -> ::dflat::VectorField<R, T> {
+            self.0.vector("n", ::dflat::codegen::Step::Field(32))
+        }
+
+        /// `o`
+        #[must_use]
+        pub fn o(&self) -> ::dflat::VectorField<R, E> {
+            self.0.vector("o", ::dflat::codegen::Step::Field(34))
+        }
+
+        /// `p`
+        #[must_use]
+        pub fn p(&self) -> ::dflat::VectorField<R, F> {
+            self.0.vector("p", ::dflat::codegen::Step::Field(36))
+        }
+
+        /// `q`
+        #[must_use]
+        pub fn q(&self) -> ::dflat::VectorField<R, U> {
+            self.0.vector("q", ::dflat::codegen::Step::Field(40))
+        }
+
+        /// `r`
+        #[must_use]
+        pub fn r(&self) -> ::dflat::VectorField<R, RData> {
+            self.0.vector("r", ::dflat::codegen::Step::Field(42))
+        }
+
         /// `u`
         #[must_use]
         pub fn u(&self) -> UFields<R> {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(46)))
+        }
+
+        /// `v`
+        #[must_use]
+        pub fn v(&self) -> ::dflat::VectorField<R, i8> {
+            self.0.vector("v", ::dflat::codegen::Step::Field(48))
+        }
+
+        /// `w`
+        #[must_use]
+        pub fn w(&self) -> ::dflat::VectorField<R, f64> {
+            self.0.vector("w", ::dflat::codegen::Step::Field(50))
+        }
+
+        /// `nest`
+        #[must_use]
+        pub fn nest(&self) -> ::dflat::VectorField<R, u8> {
+            self.0.vector("nest", ::dflat::codegen::Step::Field(52))
+        }
+
+        /// `flex`
+        #[must_use]
+        pub fn flex(&self) -> ::dflat::VectorField<R, u8> {
+            self.0.vector("flex", ::dflat::codegen::Step::Field(54))
         }
 
         /// `key`
@@ -1237,6 +1363,8 @@ pub mod v {
         }
     }
 
+    ::dflat::__query_element!(table RData, RFields);
+
     /// A stored object of the schema: immutable, cheaply cloned.
     #[derive(Clone)]
     pub struct R(::dflat::codegen::Handle);
@@ -1254,11 +1382,77 @@ pub mod v {
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
         );
+        /// The query field `a`.
+        pub const A: ::dflat::VectorField<Self, bool> =
+            ::dflat::VectorField::new("a", &[::dflat::codegen::Step::Field(6)]);
+        /// The query field `b`.
+        pub const B: ::dflat::VectorField<Self, i8> =
+            ::dflat::VectorField::new("b", &[::dflat::codegen::Step::Field(8)]);
+        /// The query field `c`.
+        pub const C: ::dflat::VectorField<Self, u8> =
+            ::dflat::VectorField::new("c", &[::dflat::codegen::Step::Field(10)]);
+        /// The query field `d`.
+        pub const D: ::dflat::VectorField<Self, i16> =
+            ::dflat::VectorField::new("d", &[::dflat::codegen::Step::Field(12)]);
+        /// The query field `e`.
+        pub const E: ::dflat::VectorField<Self, u16> =
+            ::dflat::VectorField::new("e", &[::dflat::codegen::Step::Field(14)]);
+        /// The query field `f`.
+        pub const F: ::dflat::VectorField<Self, i32> =
+            ::dflat::VectorField::new("f", &[::dflat::codegen::Step::Field(16)]);
+        /// The query field `g`.
+        pub const G: ::dflat::VectorField<Self, u32> =
+            ::dflat::VectorField::new("g", &[::dflat::codegen::Step::Field(18)]);
+        /// The query field `h`.
+        pub const H: ::dflat::VectorField<Self, i64> =
+            ::dflat::VectorField::new("h", &[::dflat::codegen::Step::Field(20)]);
+        /// The query field `i`.
+        pub const I: ::dflat::VectorField<Self, u64> =
+            ::dflat::VectorField::new("i", &[::dflat::codegen::Step::Field(22)]);
+        /// The query field `j`.
+        pub const J: ::dflat::VectorField<Self, f32> =
+            ::dflat::VectorField::new("j", &[::dflat::codegen::Step::Field(24)]);
+        /// The query field `k`.
+        pub const K: ::dflat::VectorField<Self, f64> =
+            ::dflat::VectorField::new("k", &[::dflat::codegen::Step::Field(26)]);
+        /// The query field `l`.
+        pub const L: ::dflat::VectorField<Self, str> =
+            ::dflat::VectorField::new("l", &[::dflat::codegen::Step::Field(28)]);
+        /// The query field `m`.
+        pub const M: ::dflat::VectorField<Self, S> =
+            ::dflat::VectorField::new("m", &[::dflat::codegen::Step::Field(30)]);
+        /// The query field `n`.
+        pub const N: ::dflat::VectorField<Self, T> =
+            ::dflat::VectorField::new("n", &[::dflat::codegen::Step::Field(32)]);
+        /// The query field `o`.
+        pub const O: ::dflat::VectorField<Self, E> =
+            ::dflat::VectorField::new("o", &[::dflat::codegen::Step::Field(34)]);
+        /// The query field `p`.
+        pub const P: ::dflat::VectorField<Self, F> =
+            ::dflat::VectorField::new("p", &[::dflat::codegen::Step::Field(36)]);
+        /// The query field `q`.
+        pub const Q: ::dflat::VectorField<Self, U> =
+            ::dflat::VectorField::new("q", &[::dflat::codegen::Step::Field(40)]);
+        /// The query field `r`.
+        pub const R: ::dflat::VectorField<Self, RData> =
+            ::dflat::VectorField::new("r", &[::dflat::codegen::Step::Field(42)]);
         /// The query fields of `u`.
         pub const U: UFields<Self> = UFields::new(::dflat::codegen::Path::new(
             "u",
             &[::dflat::codegen::Step::Field(46)],
         ));
+        /// The query field `v`.
+        pub const V: ::dflat::VectorField<Self, i8> =
+            ::dflat::VectorField::new("v", &[::dflat::codegen::Step::Field(48)]);
+        /// The query field `w`.
+        pub const W: ::dflat::VectorField<Self, f64> =
+            ::dflat::VectorField::new("w", &[::dflat::codegen::Step::Field(50)]);
+        /// The query field `nest`.
+        pub const NEST: ::dflat::VectorField<Self, u8> =
+            ::dflat::VectorField::new("nest", &[::dflat::codegen::Step::Field(52)]);
+        /// The query field `flex`.
+        pub const FLEX: ::dflat::VectorField<Self, u8> =
+            ::dflat::VectorField::new("flex", &[::dflat::codegen::Step::Field(54)]);
         /// The query field `key`.
         pub const KEY: ::dflat::Field<Self, str> = ::dflat::Field::new(
             "key",
@@ -1808,6 +2002,12 @@ pub mod v {
             )
         }
 
+        /// `v`
+        #[must_use]
+        pub fn v(&self) -> ::dflat::VectorField<R, K> {
+            self.0.vector("v", ::dflat::codegen::Step::Field(6))
+        }
+
         /// `st`
         #[must_use]
         pub fn st(&self) -> SFields<R> {
@@ -1820,4 +2020,6 @@ pub mod v {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(12)))
         }
     }
+
+    ::dflat::__query_element!(table K, KFields);
 }

@@ -1,9 +1,9 @@
-//! From the model's questions to typed queries.
+//! The typed field of a path, and values of its type.
 
-use dflat::{Fetch, Field, FieldType, Operand, Order, Predicate};
+use dflat::{FieldType, Operand};
 
-use crate::model::{Cell, Condition, Operator, Path, Question};
-use crate::schema::{BodySpot, Level, Note, Photo, Sample};
+use crate::model::Cell;
+use crate::schema::{Level, Mark, Sample};
 
 /// Does something with the typed field of a path.
 macro_rules! with_field {
@@ -31,13 +31,14 @@ macro_rules! with_field {
             Path::SpotX => $then(Sample::BODY.as_::<BodySpot>().x(), $($argument),*),
             Path::PointX => $then(Sample::POINT.x(), $($argument),*),
             Path::PointY => $then(Sample::POINT.y(), $($argument),*),
+            Path::Marks => $then(Sample::MARKS, $($argument),*),
         }
     }};
 }
 
 /// A field's type, and how its values are read off the model's.
-trait Readable: FieldType {
-    type Value<'c>: Operand<Self>;
+pub(super) trait Readable: FieldType {
+    type Value<'c>: Operand<Sample, Self>;
 
     fn read(cell: &Cell) -> Self::Value<'_>;
 }
@@ -62,6 +63,7 @@ readable! {
     f64: real;
     f32: |cell| real(cell) as Self;
     bool: |cell| number::<u8>(cell) == 1;
+    Mark: |cell| Self::from_bits(number(cell));
     Level: |cell| match number::<u8>(cell) {
         1 => Self::Low,
         5 => Self::Mid,
@@ -80,14 +82,14 @@ impl Readable for str {
     }
 }
 
-fn number<N: TryFrom<i128>>(cell: &Cell) -> N {
+pub(super) fn number<N: TryFrom<i128>>(cell: &Cell) -> N {
     match cell {
         Cell::Whole(number) => N::try_from(*number).ok().unwrap(),
         _ => panic!("{cell:?} is no whole number"),
     }
 }
 
-fn real(cell: &Cell) -> f64 {
+pub(super) fn real(cell: &Cell) -> f64 {
     match cell {
         Cell::Real(number) => *number,
         Cell::Missing => f64::NAN,
@@ -95,63 +97,4 @@ fn real(cell: &Cell) -> f64 {
     }
 }
 
-fn compared<T: Readable + ?Sized>(
-    field: Field<Sample, T>,
-    operator: Operator,
-    value: &Cell,
-) -> Predicate<Sample> {
-    let value = T::read(value);
-    match operator {
-        Operator::Equal => field.eq(value),
-        Operator::NotEqual => field.ne(value),
-        Operator::Less => field.lt(value),
-        Operator::LessOrEqual => field.le(value),
-        Operator::Greater => field.gt(value),
-        Operator::GreaterOrEqual => field.ge(value),
-    }
-}
-
-fn among<T: Readable + ?Sized>(field: Field<Sample, T>, values: &[Cell]) -> Predicate<Sample> {
-    field.in_(values.iter().map(T::read))
-}
-
-fn missing<T: Readable + ?Sized>(field: Field<Sample, T>) -> Predicate<Sample> {
-    field.is_null()
-}
-
-fn ordered<T: Readable + ?Sized>(field: Field<Sample, T>, descending: bool) -> Order<Sample> {
-    if descending {
-        field.descending()
-    } else {
-        field.ascending()
-    }
-}
-
-/// A condition of the model as a typed one.
-#[must_use]
-pub fn condition(of: &Condition) -> Predicate<Sample> {
-    match of {
-        Condition::Compare(path, operator, value) => {
-            with_field!(path, compared(*operator, value))
-        }
-        Condition::In(path, values) => with_field!(path, among(values)),
-        Condition::IsNull(path) => with_field!(path, missing()),
-        Condition::And(a, b) => condition(a) & condition(b),
-        Condition::Or(a, b) => condition(a) | condition(b),
-        Condition::Not(inner) => !condition(inner),
-    }
-}
-
-/// Asks a question of the model through a typed query.
-pub fn fetch<'w>(mut fetch: Fetch<'w, Sample>, question: &Question) -> Fetch<'w, Sample> {
-    if let Some(of) = &question.condition {
-        fetch = fetch.filter(condition(of));
-    }
-    for (path, descending) in &question.order {
-        fetch = fetch.order_by(with_field!(path, ordered(*descending)));
-    }
-    match question.limit {
-        Some(limit) => fetch.limit(limit),
-        None => fetch,
-    }
-}
+pub(super) use with_field;

@@ -1,0 +1,122 @@
+//! Fields of numbers: they compare with those of other sizes, and are computed with.
+
+use std::ops::{Add, Div, Mul, Rem, Sub};
+
+use dflat_model::{Arithmetic, Domain, Expression};
+
+use super::{Field, FieldType, Operand};
+
+/// A type of numbers that queries compute with.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries compute with")]
+pub trait Number: FieldType + Copy {
+    /// The type that it is computed in: `i64`, `u64` or `f64`.
+    type Wide: Number;
+
+    /// The same as plain data.
+    #[doc(hidden)]
+    const DOMAIN: Domain;
+}
+
+macro_rules! numbers {
+    ($($wide:ident $domain:ident { $($type:ident)* })*) => {$(
+        $(
+            impl Number for $type {
+                type Wide = $wide;
+                const DOMAIN: Domain = Domain::$domain;
+            }
+        )*
+    )*};
+}
+
+numbers! {
+    i64 Signed { i8 i16 i32 i64 }
+    u64 Unsigned { u8 u16 u32 u64 }
+    f64 Float { f32 f64 }
+}
+
+/// Fields of one size stand for those of another.
+macro_rules! sizes {
+    ($($type:ident: $($other:ident)*;)*) => {$($(
+        #[diagnostic::do_not_recommend]
+        impl<R> Operand<R, $type> for Field<R, $other> {
+            fn into_field(self) -> Field<R, $type> {
+                self.retyped()
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<R> Operand<R, $type> for &Field<R, $other> {
+            fn into_field(self) -> Field<R, $type> {
+                self.clone().retyped()
+            }
+        }
+    )*)*};
+}
+
+sizes! {
+    i8: i16 i32 i64;
+    i16: i8 i32 i64;
+    i32: i8 i16 i64;
+    i64: i8 i16 i32;
+    u8: u16 u32 u64;
+    u16: u8 u32 u64;
+    u32: u8 u16 u64;
+    u64: u8 u16 u32;
+    f32: f64;
+    f64: f32;
+}
+
+pub(super) fn arithmetic<R, T, U: ?Sized, W: ?Sized>(
+    operator: Arithmetic,
+    domain: Domain,
+    left: Field<R, T>,
+    right: Field<R, U>,
+) -> Field<R, W> {
+    let ((left, left_depth), (right, right_depth)) = (left.into_data(), right.into_data());
+    let inner = Expression::Arithmetic {
+        operator,
+        domain,
+        left: Box::new(left),
+        right: Box::new(right),
+    };
+    // Once too deep, always too deep.
+    Field::nested(inner, 1 + left_depth.max(right_depth))
+}
+
+macro_rules! operators {
+    ($($operator:ident $method:ident $arithmetic:ident)*) => {$(
+        impl<R, T: Number, O: Operand<R, T::Wide>> $operator<O> for Field<R, T> {
+            type Output = Field<R, T::Wide>;
+
+            fn $method(self, other: O) -> Self::Output {
+                arithmetic(Arithmetic::$arithmetic, T::DOMAIN, self, other.into_field())
+            }
+        }
+
+        operators!(@left $operator $method $arithmetic i64 Signed i8 i16 i32 i64);
+        operators!(@left $operator $method $arithmetic u64 Unsigned u8 u16 u32 u64);
+        operators!(@left $operator $method $arithmetic f64 Float f32 f64);
+    )*};
+    (
+        @left $operator:ident $method:ident $arithmetic:ident
+        $wide:ident $domain:ident $($type:ident)*
+    ) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<R> $operator<Field<R, $type>> for $wide {
+            type Output = Field<R, $wide>;
+
+            fn $method(self, other: Field<R, $type>) -> Self::Output {
+                let left = Field::<R, $wide>::literal(self.to_value());
+                arithmetic(Arithmetic::$arithmetic, Domain::$domain, left, other)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add Add
+    Sub sub Subtract
+    Mul mul Multiply
+    Div div Divide
+    Rem rem Remainder
+}

@@ -1,0 +1,104 @@
+//! Tests of strings.
+
+use std::borrow::Cow;
+
+use dflat_model::{Expression, Predicate as Data, TextTest};
+
+use super::{Field, Predicate};
+
+impl<R> Field<R, str> {
+    /// The string begins with `prefix`.
+    #[must_use]
+    pub fn starts_with(self, prefix: impl Into<String>) -> Predicate<R> {
+        test(self, TextTest::StartsWith, prefix.into(), false)
+    }
+
+    /// The string ends with `suffix`.
+    #[must_use]
+    pub fn ends_with(self, suffix: impl Into<String>) -> Predicate<R> {
+        test(self, TextTest::EndsWith, suffix.into(), false)
+    }
+
+    /// The string has `part` somewhere.
+    #[must_use]
+    pub fn contains(self, part: impl Into<String>) -> Predicate<R> {
+        test(self, TextTest::Contains, part.into(), false)
+    }
+
+    /// The string as a whole matches `pattern`: `%` stands for any characters, `_` for one, and a
+    /// backslash takes the meaning from the character behind it. Unlike SQLite's, it tells upper
+    /// from lower case; [`ignore_case`](Self::ignore_case) does not.
+    #[must_use]
+    pub fn like(self, pattern: impl Into<String>) -> Predicate<R> {
+        test(self, TextTest::Like, pattern.into(), false)
+    }
+
+    /// The number of characters (Unicode scalar values).
+    #[must_use]
+    pub fn len(self) -> Field<R, u64> {
+        self.computed(Expression::Length)
+    }
+
+    /// The field with tests that take upper and lower case for the same.
+    #[must_use]
+    pub const fn ignore_case(self) -> IgnoreCase<R> {
+        IgnoreCase(self)
+    }
+}
+
+/// A field of strings whose tests ignore case, made by [`Field::ignore_case`].
+///
+/// Two characters are the same if the lower case of their upper case is, by Unicode's mappings of
+/// one character to one, in any locale: an accented letter is its capital, the forms of the Greek
+/// sigma are one, but the German sharp s is not `ss`, and a letter with a combining accent is not
+/// the accented letter.
+#[derive(Clone, Debug)]
+pub struct IgnoreCase<R>(Field<R, str>);
+
+impl<R> IgnoreCase<R> {
+    /// The string equals `text`.
+    #[must_use]
+    pub fn eq(self, text: impl Into<String>) -> Predicate<R> {
+        test(self.0, TextTest::Equal, text.into(), true)
+    }
+
+    /// The string begins with `prefix`.
+    #[must_use]
+    pub fn starts_with(self, prefix: impl Into<String>) -> Predicate<R> {
+        test(self.0, TextTest::StartsWith, prefix.into(), true)
+    }
+
+    /// The string ends with `suffix`.
+    #[must_use]
+    pub fn ends_with(self, suffix: impl Into<String>) -> Predicate<R> {
+        test(self.0, TextTest::EndsWith, suffix.into(), true)
+    }
+
+    /// The string has `part` somewhere.
+    #[must_use]
+    pub fn contains(self, part: impl Into<String>) -> Predicate<R> {
+        test(self.0, TextTest::Contains, part.into(), true)
+    }
+
+    /// The string as a whole matches `pattern`, as [`Field::like`].
+    #[must_use]
+    pub fn like(self, pattern: impl Into<String>) -> Predicate<R> {
+        test(self.0, TextTest::Like, pattern.into(), true)
+    }
+}
+
+fn test<R>(
+    field: Field<R, str>,
+    test: TextTest,
+    pattern: String,
+    ignore_case: bool,
+) -> Predicate<R> {
+    let (operand, depth) = field.into_data();
+    let inner = Data::Text {
+        operand,
+        test,
+        pattern: Cow::Owned(pattern),
+        ignore_case,
+    };
+    Predicate::nested(inner, 1 + depth)
+}

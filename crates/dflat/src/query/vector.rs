@@ -1,0 +1,171 @@
+//! Conditions on the members of vectors.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use dflat_model::{Expression, FieldKind, Predicate as Data, Step, Value, VectorMember};
+
+use super::{Field, FieldType, Operand, Predicate};
+use crate::codegen::Path;
+
+/// What a vector can hold.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a type that vectors hold")]
+pub trait Element: 'static {
+    /// The members' type as plain data.
+    #[doc(hidden)]
+    const MEMBER: VectorMember;
+
+    /// What a condition on a member is made of: the member itself if it is a number, a string or an
+    /// enum, else its fields.
+    type Fields<R>;
+
+    /// The fields behind a path.
+    #[doc(hidden)]
+    fn fields<R>(path: Path<R>) -> Self::Fields<R>;
+}
+
+impl<T: FieldType + ?Sized> Element for T {
+    const MEMBER: VectorMember = match T::KIND {
+        FieldKind::Scalar(scalar) => VectorMember::Scalar(scalar),
+        FieldKind::Text => VectorMember::Text,
+    };
+
+    type Fields<R> = Field<R, T>;
+
+    fn fields<R>(path: Path<R>) -> Field<R, T> {
+        path.value(Value::Null)
+    }
+}
+
+/// Stands for the member of a vector of an `R`, whose fields are not those of the `R`.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<R>(PhantomData<fn() -> R>);
+
+/// Names the types without owning values of them.
+type Types<R, E> = PhantomData<fn() -> (R, Box<E>)>;
+
+/// A vector of objects of type `R`, with members of type `E`.
+///
+/// Conditions on members do not read more of a vector than they need.
+pub struct VectorField<R, E: ?Sized> {
+    name: Cow<'static, str>,
+    steps: Cow<'static, [Step]>,
+    types: Types<R, E>,
+}
+
+impl<R, E: Element + ?Sized> VectorField<R, E> {
+    /// A vector of generated code.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(name: &'static str, steps: &'static [Step]) -> Self {
+        Self::from_parts(Cow::Borrowed(name), Cow::Borrowed(steps))
+    }
+
+    pub(crate) const fn from_parts(name: Cow<'static, str>, steps: Cow<'static, [Step]>) -> Self {
+        Self {
+            name,
+            steps,
+            types: PhantomData,
+        }
+    }
+
+    /// The number of members: 0 if the vector is absent, missing if what should hold it is.
+    #[must_use]
+    pub fn len(self) -> Field<R, u64> {
+        Field::nested(Expression::Count(self.into_data()), 0)
+    }
+
+    /// There are no members.
+    #[must_use]
+    pub fn is_empty(self) -> Predicate<R> {
+        self.len().eq(0)
+    }
+
+    /// A member meets a condition, which is made of the member or its fields.
+    ///
+    /// It is unknown if it is true for no member and unknown for one, and if what should hold the
+    /// vector is missing.
+    #[must_use]
+    pub fn any(
+        self,
+        condition: impl FnOnce(E::Fields<Member<R>>) -> Predicate<Member<R>>,
+    ) -> Predicate<R> {
+        let (condition, depth) = condition(E::fields(Path::member_of_vector())).into_parts();
+        let inner = Data::Any {
+            vector: self.into_data(),
+            condition: Box::new(condition),
+        };
+        Predicate::nested(inner, depth + 1)
+    }
+
+    /// All members meet a condition; so do none.
+    #[must_use]
+    pub fn all(
+        self,
+        condition: impl FnOnce(E::Fields<Member<R>>) -> Predicate<Member<R>>,
+    ) -> Predicate<R> {
+        !self.any(|member| !condition(member))
+    }
+
+    fn into_data(self) -> dflat_model::VectorField {
+        dflat_model::VectorField {
+            name: self.name,
+            steps: self.steps,
+            member: E::MEMBER,
+        }
+    }
+}
+
+impl<R, E: FieldType + ?Sized> VectorField<R, E> {
+    /// A member equals `value`.
+    #[must_use]
+    pub fn contains(self, value: impl Operand<Member<R>, E>) -> Predicate<R> {
+        self.any(|member| member.eq(value))
+    }
+}
+
+impl<R, E: ?Sized> Clone for VectorField<R, E> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            steps: self.steps.clone(),
+            types: PhantomData,
+        }
+    }
+}
+
+impl<R, E: ?Sized> fmt::Debug for VectorField<R, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VectorField({})", self.name)
+    }
+}
+
+/// Implements [`Element`] for a generated table, struct or union.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __query_element {
+    (table $type:ty, $fields:ident) => {
+        $crate::__query_element!(@ $type, $fields, $crate::codegen::VectorMember::Table);
+    };
+    (struct $type:ty, $fields:ident) => {
+        $crate::__query_element!(
+            @ $type,
+            $fields,
+            $crate::codegen::VectorMember::Struct(<$type as $crate::codegen::Struct>::SIZE as u32)
+        );
+    };
+    (union $type:ty, $fields:ident) => {
+        $crate::__query_element!(@ $type, $fields, $crate::codegen::VectorMember::Union);
+    };
+    (@ $type:ty, $fields:ident, $member:expr) => {
+        impl $crate::Element for $type {
+            const MEMBER: $crate::codegen::VectorMember = $member;
+            type Fields<R> = $fields<R>;
+
+            fn fields<R>(path: $crate::codegen::Path<R>) -> $fields<R> {
+                $fields::new(path)
+            }
+        }
+    };
+}
