@@ -210,15 +210,17 @@ impl Session {
         Ok(id)
     }
 
-    /// Starts a write transaction: from here to its end nobody else writes.
-    pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
+    /// Starts a write transaction: from here to its end nobody else writes. Whether nobody else has
+    /// since this connection's last.
+    pub(crate) fn begin_write(&mut self) -> Result<bool, Fault> {
         self.control(Control::BeginImmediate)?;
         let version = self.connection.data_version();
-        if version.is_none() || version != self.seen_version {
+        let follows_own = version.is_some() && version == self.seen_version;
+        if !follows_own {
             // Someone else committed, who may have dropped tables.
             self.forget_created();
         }
-        Ok(())
+        Ok(follows_own)
     }
 
     /// Looks how much of the file is in use.

@@ -20,6 +20,8 @@ pub(crate) struct SqliteTransaction {
     backend: Arc<SqliteBackend>,
     // Invariant: there until the transaction ends.
     session: Option<Session>,
+    /// Nobody else has written since the connection's last transaction.
+    follows_own: bool,
     /// The error that lost the transaction.
     failed: Option<Error>,
     /// The rows that were written.
@@ -35,17 +37,21 @@ impl SqliteTransaction {
         let mut transaction = Self {
             backend,
             session: Some(session),
+            follows_own: false,
             failed: None,
             changes_count: 0,
             bytes: 0,
         };
         let session = transaction.session()?;
-        if let Err(fault) = session.begin_write() {
-            let usable = fault.is_busy();
-            let path = session.path.display();
-            let error = fault.error(format_args!("cannot start to write {path}"));
-            transaction.failed = (!usable).then(|| error.clone());
-            return Err(error);
+        match session.begin_write() {
+            Ok(follows_own) => transaction.follows_own = follows_own,
+            Err(fault) => {
+                let usable = fault.is_busy();
+                let path = session.path.display();
+                let error = fault.error(format_args!("cannot start to write {path}"));
+                transaction.failed = (!usable).then(|| error.clone());
+                return Err(error);
+            }
         }
         Ok(transaction)
     }
@@ -148,6 +154,10 @@ impl Snapshot for SqliteTransaction {
 }
 
 impl WriteTransaction for SqliteTransaction {
+    fn follows_own(&self) -> bool {
+        self.follows_own
+    }
+
     fn create(&mut self, table: &Table) -> Result<()> {
         self.write(|session| {
             session

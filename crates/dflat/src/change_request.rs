@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use dflat_engine::object::Writer;
-use dflat_engine::transaction::Change;
+use dflat_engine::transaction::{Change, Found};
 
 use crate::codegen::{Encoder, Handle};
 use crate::{Object, Result, TransactionContext};
@@ -56,8 +56,8 @@ pub struct ChangeRequest<T: Object> {
 enum Kind {
     Creation,
     Upsert,
-    Update(Handle),
-    Deletion(Handle),
+    Update(Found),
+    Deletion(Found),
 }
 
 impl<T: Object> ChangeRequest<T> {
@@ -85,7 +85,7 @@ impl<T: Object> ChangeRequest<T> {
     pub fn change(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| {
-            let data = T::from_handle(latest.clone()).to_data();
+            let data = T::from_handle(latest.object().clone()).to_data();
             Self::new(data, Kind::Update(latest))
         }))
     }

@@ -5,10 +5,9 @@ use std::fmt;
 use std::rc::Rc;
 
 use dflat_engine::object::Writer;
-use dflat_engine::transaction::{Outcome, Transaction};
+use dflat_engine::transaction::{Found, Outcome, Transaction};
 use dflat_model::RowId;
 
-use crate::codegen::Handle;
 use crate::{ChangeRequest, Fetch, Object, Result};
 
 /// A transaction, inside its handler: what changes and reads go through.
@@ -170,7 +169,7 @@ impl TransactionContext {
     }
 
     /// The latest state of an object.
-    pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Handle>> {
+    pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Found>> {
         self.inner.transaction.latest(&T::TABLE, object.handle())
     }
 }

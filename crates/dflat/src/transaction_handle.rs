@@ -28,11 +28,18 @@ struct Shared<R> {
 type Completion<R> = Box<dyn FnOnce(Result<R>) + Send>;
 
 enum State<R> {
-    Running(Option<Waker>),
+    Running(Waiter),
     /// A completion takes the outcome.
     Awaited(Completion<R>),
     Done(Result<R>),
     Taken,
+}
+
+/// Who is to be told when a transaction has ended.
+enum Waiter {
+    Nobody,
+    Thread,
+    Task(Waker),
 }
 
 /// The transaction's end of a handle.
@@ -42,7 +49,7 @@ pub(crate) struct Completer<R> {
 
 /// A handle and its other end.
 pub(crate) fn channel<R>() -> (Completer<R>, TransactionHandle<R>) {
-    let state = Mutex::new(State::Running(None));
+    let state = Mutex::new(State::Running(Waiter::Nobody));
     let shared = Arc::new(Shared {
         state,
         done: Condvar::new(),
@@ -71,12 +78,14 @@ impl<R> Completer<R> {
                 drop(state);
                 completion(outcome);
             }
-            State::Running(waker) => {
+            State::Running(waiter) => {
                 *state = State::Done(outcome);
                 drop(state);
-                self.shared.done.notify_all();
-                if let Some(waker) = waker {
-                    waker.wake();
+                match waiter {
+                    // Telling nobody would cost a system call all the same.
+                    Waiter::Nobody => {}
+                    Waiter::Thread => self.shared.done.notify_all(),
+                    Waiter::Task(waker) => waker.wake(),
                 }
             }
             State::Done(_) | State::Taken => {}
@@ -100,6 +109,9 @@ impl<R> TransactionHandle<R> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Done(_)) {
             callback::forbid_blocking("wait for a transaction")?;
+        }
+        if let State::Running(waiter) = &mut *state {
+            *waiter = Waiter::Thread;
         }
         let running = |state: &mut State<R>| matches!(state, State::Running(_));
         state = self
@@ -135,13 +147,15 @@ impl<R> Future for TransactionHandle<R> {
     /// with [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
         let mut state = self.shared.lock();
-        if let State::Running(waker) = &mut *state {
+        if let State::Running(waiter) = &mut *state {
             if let Err(error) = callback::forbid_blocking("await a transaction") {
                 return Poll::Ready(Err(error));
             }
-            match waker {
-                Some(waker) => waker.clone_from(context.waker()),
-                None => *waker = Some(context.waker().clone()),
+            match waiter {
+                Waiter::Task(waker) => waker.clone_from(context.waker()),
+                Waiter::Nobody | Waiter::Thread => {
+                    *waiter = Waiter::Task(context.waker().clone());
+                }
             }
             return Poll::Pending;
         }

@@ -97,6 +97,10 @@ pub trait Snapshot: Send {
 
 /// Reads and writes.
 pub trait WriteTransaction: Snapshot {
+    /// Whether it is certain that nobody has written to the storage, past this backend, since the
+    /// backend's last transaction.
+    fn follows_own(&self) -> bool;
+
     /// Creates the table and its index tables if they are missing, without filling them.
     ///
     /// # Errors

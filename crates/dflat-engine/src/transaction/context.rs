@@ -25,7 +25,7 @@ pub enum Change<'a> {
     /// Replace the values of an object that was looked up in this transaction.
     Update {
         /// The object as it was found.
-        base: &'a Object,
+        base: &'a Found,
         /// The new bytes.
         payload: &'a [u8],
     },
@@ -37,8 +37,23 @@ pub enum Change<'a> {
     /// Delete an object that was looked up in this transaction.
     Delete {
         /// The object as it was found.
-        base: &'a Object,
+        base: &'a Found,
     },
+}
+
+/// An object as a transaction found it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    object: Object,
+    transaction: u64,
+}
+
+impl Found {
+    /// The object.
+    #[must_use]
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
 }
 
 /// What a change did.
@@ -157,8 +172,18 @@ impl Transaction {
     /// As [`Transaction::fetch`].
     ///
     /// # Cost
-    /// None, if this transaction has read the object; else a look-up by row id.
-    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Object>> {
+    /// None, if this transaction has read the object, or if a transaction of the backend is open
+    /// and the engine knows that the object was not changed since it was read; else a look-up by
+    /// row id.
+    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Found>> {
+        let latest = self.look_up(table, object)?;
+        Ok(latest.map(|object| Found {
+            object,
+            transaction: self.id,
+        }))
+    }
+
+    pub(super) fn look_up(&self, table: &Table, object: &Object) -> Result<Option<Object>> {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
         let origin = object.origin();
@@ -170,7 +195,7 @@ impl Transaction {
         if let Some(changed) = self.changed(table, row_id)? {
             return Ok(changed);
         }
-        if self.is_known(object) {
+        if self.is_known(object) || self.is_current(table, object) {
             return Ok(Some(object.clone()));
         }
         self.read(table, |snapshot, origin| {
@@ -180,8 +205,13 @@ impl Transaction {
 
     /// Whether this transaction has read the object, and it can't have changed since but by this
     /// transaction's changes.
-    pub(super) fn is_known(&self, object: &Object) -> bool {
+    fn is_known(&self, object: &Object) -> bool {
         object.origin().transaction == self.id && !self.undone.get()
+    }
+
+    /// Whether an object was looked up in this transaction.
+    pub(super) fn has_found(&self, found: &Found) -> bool {
+        found.transaction == self.id
     }
 
     /// Whether what was read may not be what is, because changes were undone.
@@ -192,6 +222,29 @@ impl Transaction {
     /// Has everything read again that is needed from here on.
     pub(super) fn distrust_reads(&self) {
         self.undone.set(true);
+    }
+
+    /// Whether the engine knows that an object is what a look-up would find.
+    fn is_current(&self, table: &Table, object: &Object) -> bool {
+        let mut stage = self.stage.borrow_mut();
+        let open = self.groups.lock();
+        self.follow_group(&mut stage, &open);
+        match *stage {
+            Stage::Fresh | Stage::Committed(_) => false,
+            Stage::Group(generation) => open.is_current(generation, table, object),
+            Stage::Writing => open.is_current(open.generation(), table, object),
+        }
+    }
+
+    /// Has a transaction that has read nothing read from the open group, if that has changed one of
+    /// its tables.
+    fn follow_group(&self, stage: &mut Stage, open: &Open) {
+        if matches!(stage, Stage::Fresh)
+            && let Footing::Group(generation, fate) = open.footing(&self.tables)
+        {
+            self.seen.replace(Some(fate));
+            *stage = Stage::Group(generation);
+        }
     }
 
     fn read<R>(
@@ -210,12 +263,7 @@ impl Transaction {
             transaction,
         };
         let mut stage = self.stage.borrow_mut();
-        if matches!(*stage, Stage::Fresh)
-            && let Footing::Group(generation, fate) = self.groups.lock().footing(&self.tables)
-        {
-            self.seen.replace(Some(fate));
-            *stage = Stage::Group(generation);
-        }
+        self.follow_group(&mut stage, &self.groups.lock());
         match &mut *stage {
             Stage::Writing => return self.read_written(|snapshot| read(snapshot, uncommitted)),
             Stage::Group(generation) => {

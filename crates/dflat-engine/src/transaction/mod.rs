@@ -13,6 +13,6 @@ mod scheduler;
 mod submit;
 mod write_set;
 
-pub use context::{Change, Outcome, Transaction, current};
+pub use context::{Change, Found, Outcome, Transaction, current};
 pub use group::{Acknowledgement, Completion, Deliver, Groups};
 pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};

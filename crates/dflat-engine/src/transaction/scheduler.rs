@@ -54,13 +54,14 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
+    /// The position of each table's queue.
+    tables: HashMap<String, usize>,
     /// The jobs that wait for or hold a table's turn, the holder first, by table.
-    queues: HashMap<String, VecDeque<u64>>,
+    queues: Vec<VecDeque<Place>>,
     /// The jobs that have not started.
-    waiting: HashMap<u64, Waiting>,
+    waiting: Places,
     /// The jobs whose turn has come on all their tables.
-    ready: VecDeque<u64>,
-    next_id: u64,
+    ready: VecDeque<Place>,
     /// The guests whose turn has come, and who have not started.
     summoned: usize,
     running: usize,
@@ -70,9 +71,21 @@ struct State {
     closed: bool,
 }
 
+/// What a job is known by from its call to its end.
+type Place = usize;
+
+/// The jobs that have not started, each at its place. A job that runs keeps its place.
+#[derive(Default)]
+struct Places {
+    jobs: Vec<Option<Waiting>>,
+    free: Vec<Place>,
+    count: usize,
+}
+
 struct Waiting {
     work: Work,
-    tables: Vec<String>,
+    /// The positions of its tables' queues.
+    tables: Vec<usize>,
     /// The tables on which another job is first.
     blocked: usize,
 }
@@ -107,8 +120,8 @@ impl Scheduler {
     /// [`ErrorKind::ShutDown`] if the scheduler is closed, [`ErrorKind::Io`] if there is no thread
     /// and none can be started. The job is dropped then.
     pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> Result<()> {
-        let tables = self.queues_of(tables);
         let mut state = self.shared.lock();
+        let tables = self.queues_of(&mut state, tables);
         let id = state.queue(tables, Work::Job(job))?;
         self.shared.start(&mut state, id)
     }
@@ -123,14 +136,14 @@ impl Scheduler {
         tables: impl IntoIterator<Item = &'t str>,
         job: impl FnOnce(),
     ) -> Result<()> {
-        let tables = self.queues_of(tables);
         let turn = Arc::new(Condvar::new());
         let mut state = self.shared.lock();
+        let tables = self.queues_of(&mut state, tables);
         let id = state.queue(tables, Work::Guest(Arc::clone(&turn)))?;
-        let is_blocked = |state: &mut State| state.waiting.get(&id).is_some_and(|w| w.blocked > 0);
+        let is_blocked = |state: &mut State| state.waiting.get(id).is_some_and(|w| w.blocked > 0);
         let waited = turn.wait_while(state, is_blocked);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-        let Some(Waiting { tables, .. }) = state.waiting.remove(&id) else {
+        let Some(Waiting { tables, .. }) = state.waiting.remove(id) else {
             return Ok(());
         };
         state.summoned -= 1;
@@ -143,10 +156,14 @@ impl Scheduler {
     }
 
     /// The queues that a job on these tables enters.
-    fn queues_of<'t>(&self, tables: impl IntoIterator<Item = &'t str>) -> Vec<String> {
-        let mut tables: Vec<String> = match self.concurrency {
-            Concurrency::MultiWriter => tables.into_iter().map(str::to_owned).collect(),
-            Concurrency::SingleWriter => vec![String::new()],
+    fn queues_of<'t>(
+        &self,
+        state: &mut State,
+        tables: impl IntoIterator<Item = &'t str>,
+    ) -> Vec<usize> {
+        let mut tables: Vec<usize> = match self.concurrency {
+            Concurrency::MultiWriter => tables.into_iter().map(|t| state.queue_of(t)).collect(),
+            Concurrency::SingleWriter => vec![state.queue_of("")],
         };
         tables.sort_unstable();
         tables.dedup();
@@ -159,7 +176,7 @@ impl Scheduler {
     /// As [`enqueue`](Self::enqueue).
     pub fn enqueue_last(&self, job: Job) -> Result<()> {
         let mut state = self.shared.lock();
-        let tables = state.queues.keys().cloned().collect();
+        let tables = (0..state.queues.len()).collect();
         let id = state.queue(tables, Work::Job(job))?;
         self.shared.start(&mut state, id)
     }
@@ -174,7 +191,7 @@ impl Scheduler {
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
-        let busy = |state: &mut State| state.running > 0 || !state.waiting.is_empty();
+        let busy = |state: &mut State| state.running > 0 || state.waiting.count > 0;
         let waited = self.shared.ended.wait_while(state, busy);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let handles = std::mem::take(&mut state.handles);
@@ -202,13 +219,13 @@ impl Shared {
     }
 
     /// Starts a job that was queued, if its turn has come.
-    fn start(self: &Arc<Self>, state: &mut State, id: u64) -> Result<()> {
+    fn start(self: &Arc<Self>, state: &mut State, id: Place) -> Result<()> {
         if state.ready.back() != Some(&id) {
             return Ok(());
         }
         self.provide_thread(state).inspect_err(|_| {
             state.ready.pop_back();
-            if let Some(waiting) = state.waiting.remove(&id) {
+            if let Some(waiting) = state.waiting.remove(id) {
                 state.leave(id, &waiting.tables);
             }
         })
@@ -250,7 +267,7 @@ impl Shared {
                 state = self.run_next(state);
                 continue;
             }
-            if state.closed && state.waiting.is_empty() {
+            if state.closed && state.waiting.count == 0 {
                 break;
             }
             state.idle += 1;
@@ -271,7 +288,7 @@ impl Shared {
         mut state: MutexGuard<'s, State>,
     ) -> MutexGuard<'s, State> {
         let id = state.ready.pop_front();
-        match id.and_then(|id| Some((id, state.waiting.remove(&id)?))) {
+        match id.and_then(|id| Some((id, state.waiting.remove(id)?))) {
             Some((
                 id,
                 Waiting {
@@ -289,8 +306,8 @@ impl Shared {
     fn run<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
-        id: u64,
-        tables: &[String],
+        id: Place,
+        tables: &[usize],
         job: impl FnOnce(),
         takes: usize,
     ) -> MutexGuard<'s, State> {
@@ -309,7 +326,7 @@ impl Shared {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
         state = self.lock();
         state.running -= 1;
-        if state.closed && state.running == 0 && state.waiting.is_empty() {
+        if state.closed && state.running == 0 && state.waiting.count == 0 {
             self.ended.notify_all();
         }
         state
@@ -317,23 +334,30 @@ impl Shared {
 }
 
 impl State {
+    /// The position of a table's queue.
+    fn queue_of(&mut self, table: &str) -> usize {
+        // Looked up first: the table is nearly always known, and its name need not be cloned then.
+        if let Some(position) = self.tables.get(table) {
+            return *position;
+        }
+        let position = self.queues.len();
+        self.queues.push(VecDeque::new());
+        self.tables.insert(table.to_owned(), position);
+        position
+    }
+
     /// Puts work into its queues; among what is ready, if its turn has come.
-    fn queue(&mut self, tables: Vec<String>, work: Work) -> Result<u64> {
+    fn queue(&mut self, tables: Vec<usize>, work: Work) -> Result<Place> {
         if self.closed {
             return Err(Error::new(
                 ErrorKind::ShutDown,
                 "the workspace is shut down",
             ));
         }
-        let id = self.next_id;
-        self.next_id += 1;
+        let id = self.waiting.reserve();
         let mut blocked = 0;
         for table in &tables {
-            // Looked up first: the table is nearly always known, and a key need not be cloned then.
-            if !self.queues.contains_key(table) {
-                self.queues.insert(table.clone(), VecDeque::new());
-            }
-            if let Some(queue) = self.queues.get_mut(table) {
+            if let Some(queue) = self.queues.get_mut(*table) {
                 blocked += usize::from(!queue.is_empty());
                 queue.push_back(id);
             }
@@ -346,23 +370,23 @@ impl State {
         if blocked == 0 {
             summon(&mut self.ready, &mut self.summoned, id, &waiting);
         }
-        self.waiting.insert(id, waiting);
+        self.waiting.put(id, waiting);
         Ok(id)
     }
 
     /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
     /// of it.
-    fn leave(&mut self, id: u64, tables: &[String]) -> usize {
+    fn leave(&mut self, id: Place, tables: &[usize]) -> usize {
         let mut readied = 0;
         for table in tables {
-            let Some(queue) = self.queues.get_mut(table) else {
+            let Some(queue) = self.queues.get_mut(*table) else {
                 continue;
             };
             let left = queue.pop_front();
             debug_assert_eq!(left, Some(id), "a job runs only while it is first");
             let Some(next) = queue.front() else { continue };
             let next = *next;
-            if let Some(waiting) = self.waiting.get_mut(&next) {
+            if let Some(waiting) = self.waiting.get_mut(next) {
                 waiting.blocked -= 1;
                 if waiting.blocked == 0 {
                     readied +=
@@ -370,12 +394,45 @@ impl State {
                 }
             }
         }
+        self.waiting.free.push(id);
         readied
     }
 }
 
+impl Places {
+    /// A place of no job.
+    fn reserve(&mut self) -> Place {
+        self.free.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            self.jobs.len() - 1
+        })
+    }
+
+    fn put(&mut self, place: Place, waiting: Waiting) {
+        if let Some(job) = self.jobs.get_mut(place) {
+            *job = Some(waiting);
+            self.count += 1;
+        }
+    }
+
+    fn get(&self, place: Place) -> Option<&Waiting> {
+        self.jobs.get(place)?.as_ref()
+    }
+
+    fn get_mut(&mut self, place: Place) -> Option<&mut Waiting> {
+        self.jobs.get_mut(place)?.as_mut()
+    }
+
+    /// Takes a job that is about to run, and leaves its place reserved.
+    fn remove(&mut self, place: Place) -> Option<Waiting> {
+        let waiting = self.jobs.get_mut(place)?.take()?;
+        self.count -= 1;
+        Some(waiting)
+    }
+}
+
 /// Calls work whose turn has come; whether a thread of the scheduler is needed.
-fn summon(ready: &mut VecDeque<u64>, summoned: &mut usize, id: u64, waiting: &Waiting) -> bool {
+fn summon(ready: &mut VecDeque<Place>, summoned: &mut usize, id: Place, waiting: &Waiting) -> bool {
     match &waiting.work {
         Work::Job(_) => ready.push_back(id),
         Work::Guest(turn) => {

@@ -4,7 +4,7 @@ use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::group::PenGrip;
 use super::row::{KeyParts, changed_key, index_entries, prepare};
-use super::{Change, Outcome, Transaction};
+use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Object, equal, field_value};
@@ -34,9 +34,9 @@ impl Transaction {
         }
         let outcome = match change {
             Change::Create { payload } => self.insert(table, payload),
-            Change::Update { base, payload } => self.update(table, base, payload),
+            Change::Update { base, payload } => self.update(table, base.object(), payload),
             Change::Upsert { payload } => self.upsert(table, payload),
-            Change::Delete { base } => self.delete(table, base),
+            Change::Delete { base } => self.delete(table, base.object()),
         };
         outcome.inspect_err(|error| {
             if loses(error) {
@@ -47,9 +47,8 @@ impl Transaction {
 
     /// Refuses a change of an object that was looked up in another transaction: what is stored may
     /// be something else by now.
-    fn made_here(&self, operation: &str, table: &Table, base: &Object) -> Result<()> {
-        let known = self.is_known(base) || self.has_undone();
-        if known || self.changed(table, base.row_id())?.is_some() {
+    fn made_here(&self, operation: &str, table: &Table, base: &Found) -> Result<()> {
+        if self.has_found(base) {
             return Ok(());
         }
         let message = format!(
@@ -65,7 +64,7 @@ impl Transaction {
     /// [`ErrorKind::OutOfDate`] if not: the transaction stays usable. Else as
     /// [`Transaction::latest`].
     pub fn check_unchanged(&self, table: &Table, seen: &Object) -> Result<()> {
-        let why = match self.latest(table, seen)? {
+        let why = match self.look_up(table, seen)? {
             Some(latest) if equal(&table.types, latest.payload(), seen.payload()) => return Ok(()),
             Some(_) => "was changed",
             None => "was deleted",

@@ -304,3 +304,43 @@ pub fn settling_inside_a_handler_would_deadlock(open: Open) {
     let kind = w.perform([Item::TABLE], move |_| Ok(inside.settle().unwrap_err().kind()));
     assert_eq!(kind, ErrorKind::WouldDeadlock);
 }
+
+/// An object fetched before a queue of transactions is, in each, what those before made of it.
+pub fn members_see_what_their_predecessors_made_of_an_object_fetched_before(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 0), item("b", 0), item("c", 0)]);
+    let before = w.fetch::<Item>().all().unwrap();
+    let held = hold(&w);
+    let mut queued = Vec::new();
+    for round in 1..=3 {
+        let before = before.clone();
+        queued.push(w.perform_changes([Item::TABLE], move |tx| {
+            for object in &before {
+                let mut request = ItemChangeRequest::change(tx, object)?.unwrap();
+                assert_eq!(request.rank, round - 1, "{} in {round}", object.id());
+                request.rank += 1;
+                tx.submit(request)?;
+            }
+            Ok(())
+        }));
+    }
+    let deleted = before.clone();
+    queued.push(w.perform_changes([Item::TABLE], move |tx| {
+        for object in &deleted {
+            tx.submit(ItemChangeRequest::deletion(tx, object)?.unwrap())?;
+        }
+        Ok(())
+    }));
+    queued.push(w.perform_changes([Item::TABLE], move |tx| {
+        insert(tx, "d", 1)?;
+        for object in &before {
+            assert!(ItemChangeRequest::change(tx, object)?.is_none());
+        }
+        Ok(())
+    }));
+    drop(held);
+    for handle in queued {
+        handle.wait().unwrap();
+    }
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["d"]);
+}

@@ -265,6 +265,7 @@ laws! { ($)
         blocking_after_shutdown_says_so_and_before_is_finished
     }
     groups {
+        members_see_what_their_predecessors_made_of_an_object_fetched_before
         member_may_wait_for_its_predecessors_completion
         member_that_has_written_may_wait_for_its_predecessors_completion
         waiting_for_a_predecessor_takes_only_milliseconds

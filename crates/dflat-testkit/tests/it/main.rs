@@ -10,6 +10,7 @@ mod fault_calls;
 mod fault_free;
 mod fault_power;
 mod fixtures;
+mod foreign;
 mod fuzz_smoke;
 mod groups;
 mod history;

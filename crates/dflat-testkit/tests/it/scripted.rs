@@ -163,6 +163,10 @@ impl Snapshot for ScriptedTransaction {
 }
 
 impl WriteTransaction for ScriptedTransaction {
+    fn follows_own(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.follows_own())
+    }
+
     fn create(&mut self, table: &Table) -> Result<()> {
         self.inner()?.create(table)
     }

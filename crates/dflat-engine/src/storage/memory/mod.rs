@@ -184,6 +184,10 @@ impl Snapshot for MemoryTransaction {
 }
 
 impl WriteTransaction for MemoryTransaction {
+    fn follows_own(&self) -> bool {
+        true
+    }
+
     fn create(&mut self, table: &Table) -> Result<()> {
         let mut stored = self
             .state

@@ -7,7 +7,7 @@ use dflat_model::CommitSeq;
 
 use super::super::replay::replay;
 use super::super::write_set::WriteSet;
-use super::deliveries::Deliveries;
+use super::deliveries::{Acknowledgement, Deliveries};
 use super::open::{Member, Open};
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
@@ -38,6 +38,29 @@ impl Shared {
         CommitSeq(self.committed.load(Ordering::Acquire))
     }
 
+    /// The number that the next member will have, or one after it, if all goes well.
+    pub(super) fn expected(&self, open: &Open) -> CommitSeq {
+        CommitSeq(self.assigned.load(Ordering::Acquire) + open.members.len() as u64 + 1)
+    }
+
+    /// Notes if somebody outside of this engine has written since its last transaction.
+    pub(super) fn look_for_others(&self, open: &mut Open, writer: &dyn WriteTransaction) {
+        if !writer.follows_own() {
+            let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
+            open.recent.distrust(seq);
+        }
+    }
+
+    /// Lets whoever waits for the pen have it.
+    pub(super) fn pass_pen(&self, open: MutexGuard<'_, Open>) {
+        let awaited = open.waiting > 0;
+        drop(open);
+        // Telling nobody costs a system call all the same.
+        if awaited {
+            self.pen_down.notify_one();
+        }
+    }
+
     /// Commits the members, while nobody has written anything with the pen since.
     pub(super) fn commit(&self, open: &mut Open) {
         let (writer, members, fate) = open.end();
@@ -47,13 +70,19 @@ impl Shared {
                 fate.fail(member.changes.tables(), error);
             }
         }
-        for member in members {
-            self.push(open, member, outcome.clone());
-        }
+        let ended = members
+            .into_iter()
+            .map(|member| self.acknowledgement(open, member, outcome.clone()));
+        self.deliveries.push(ended);
     }
 
-    /// Queues a member for delivery, when its commit is done or has failed.
-    fn push(&self, open: &mut Open, member: Member, committed: Result<()>) {
+    /// What a member's delivery consists of, when its commit is done or has failed.
+    fn acknowledgement(
+        &self,
+        open: &mut Open,
+        member: Member,
+        committed: Result<()>,
+    ) -> Acknowledgement {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
             open.spend(&changes);
@@ -65,7 +94,10 @@ impl Shared {
                 changes.into_change_set(seq)
             })
         });
-        self.deliveries.push(outcome, completion);
+        Acknowledgement {
+            outcome,
+            completion,
+        }
     }
 
     /// Commits the members without the transaction that writes, whose changes are written again
@@ -144,20 +176,22 @@ impl Shared {
         for member in members {
             let outcome = match fate.failure(&member.tables) {
                 Some(error) => Err(error),
-                None => self.commit_alone(&member.changes),
+                None => self.commit_alone(open, &member.changes),
             };
             if let Err(error) = &outcome {
                 fate.fail(member.changes.tables(), error);
             }
-            self.push(open, member, outcome);
+            let ended = self.acknowledgement(open, member, outcome);
+            self.deliveries.push([ended]);
         }
     }
 
-    fn commit_alone(&self, changes: &WriteSet) -> Result<()> {
+    fn commit_alone(&self, open: &mut Open, changes: &WriteSet) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
         let mut writer = Arc::clone(&self.backend).begin()?;
+        self.look_for_others(open, writer.as_ref());
         replay(writer.as_mut(), &mut Vec::new(), changes)?;
         writer.commit()
     }

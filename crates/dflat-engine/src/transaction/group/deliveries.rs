@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -26,8 +27,9 @@ pub struct Acknowledgement {
 pub(super) struct Deliveries {
     deliver: Box<Deliver>,
     queue: Mutex<Queue>,
-    /// Signalled when the queue is empty and its last item delivered, and after each item while
-    /// somebody waits.
+    /// The threads that wait for a delivery.
+    waiters: AtomicUsize,
+    /// Signalled, while somebody waits, after each item and when the queue is empty.
     done: Condvar,
     /// Signalled when the queue's own thread is needed.
     needed: Condvar,
@@ -40,8 +42,6 @@ struct Queue {
     active: bool,
     pushed: u64,
     delivered: u64,
-    /// The threads that wait for a delivery.
-    waiters: usize,
     /// The queue's own thread is asked to empty it.
     handed_over: bool,
     stopped: bool,
@@ -53,6 +53,7 @@ impl Deliveries {
         Self {
             deliver,
             queue: Mutex::default(),
+            waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
         }
@@ -63,13 +64,12 @@ impl Deliveries {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn push(&self, outcome: Result<Option<ChangeSet>>, completion: Completion) {
+    /// Queues transactions that have ended, in this order.
+    pub(super) fn push(&self, ended: impl IntoIterator<Item = Acknowledgement>) {
         let mut queue = self.lock();
-        queue.pushed += 1;
-        queue.waiting.push_back(Acknowledgement {
-            outcome,
-            completion,
-        });
+        let before = queue.waiting.len();
+        queue.waiting.extend(ended);
+        queue.pushed += (queue.waiting.len() - before) as u64;
     }
 
     /// Delivers what waits, unless another thread is at it.
@@ -79,19 +79,32 @@ impl Deliveries {
             return;
         }
         queue.active = true;
-        while let Some(acknowledgement) = queue.waiting.pop_front() {
+        while !queue.waiting.is_empty() {
+            // Order: all at once, so that whoever commits meanwhile need not wait for the lock.
+            let mut ended = std::mem::take(&mut queue.waiting);
             drop(queue);
-            // What is delivered to is the user's; a panic is caught there, and would end here.
-            let _ = catch_unwind(AssertUnwindSafe(|| (self.deliver)(acknowledgement)));
+            let mut uncounted = 0;
+            for acknowledgement in ended.drain(..) {
+                // What is delivered to is the user's; a panic is caught there, and would end here.
+                let _ = catch_unwind(AssertUnwindSafe(|| (self.deliver)(acknowledgement)));
+                uncounted += 1;
+                if self.waiters.load(Ordering::Acquire) > 0 {
+                    self.lock().delivered += std::mem::take(&mut uncounted);
+                    self.done.notify_all();
+                }
+            }
             queue = self.lock();
-            queue.delivered += 1;
-            if queue.waiters > 0 {
-                self.done.notify_all();
+            queue.delivered += uncounted;
+            if queue.waiting.is_empty() {
+                // Its memory serves the next batch.
+                queue.waiting = ended;
             }
         }
         queue.active = false;
         drop(queue);
-        self.done.notify_all();
+        if self.waiters.load(Ordering::Acquire) > 0 {
+            self.done.notify_all();
+        }
     }
 
     /// Has what waits delivered by a thread of the queue's own, so that this one need not wait for
@@ -156,14 +169,16 @@ impl Deliveries {
         let target = self.lock().pushed;
         loop {
             self.drain();
-            let mut queue = self.lock();
+            let queue = self.lock();
             if queue.delivered >= target {
                 return;
             }
-            queue.waiters += 1;
+            // Under the lock: who delivers counts what is done before it looks for waiters again.
+            self.waiters.fetch_add(1, Ordering::AcqRel);
             let busy = |queue: &mut Queue| queue.active && queue.delivered < target;
             let waited = self.done.wait_while(queue, busy);
-            waited.unwrap_or_else(PoisonError::into_inner).waiters -= 1;
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            self.waiters.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }

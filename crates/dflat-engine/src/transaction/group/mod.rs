@@ -15,6 +15,7 @@
 mod commit;
 mod deliveries;
 mod open;
+mod recent;
 mod watchdog;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,6 +123,9 @@ impl Groups {
             drop(open);
             let begun = Arc::clone(&self.shared.backend).begin();
             open = self.lock();
+            if let Ok(writer) = &begun {
+                self.shared.look_for_others(&mut open, writer.as_ref());
+            }
             open.unpark(begun);
         }
         open
@@ -143,8 +147,7 @@ impl Groups {
         let mut open = self.lock();
         self.shared.undo_pen(&mut open);
         open.pen = None;
-        drop(open);
-        self.shared.pen_down.notify_one();
+        self.shared.pass_pen(open);
     }
 
     /// Puts the pen down after success: the transaction becomes a member, unless what it has `seen`
@@ -168,19 +171,26 @@ impl Groups {
             (None, _) => Ok(()),
         };
         match released {
-            Ok(()) => open.join(Member {
-                tables: pen.tables,
-                changes: pen.changes,
-                failed: None,
-                completion,
-            }),
+            Ok(()) => {
+                let seq = self.shared.expected(&open);
+                open.recent.note(&pen.changes, seq);
+                open.join(Member {
+                    tables: pen.tables,
+                    changes: pen.changes,
+                    failed: None,
+                    completion,
+                });
+            }
             Err(error) => {
                 open.spend(&pen.changes);
-                self.shared.deliveries.push(Err(error), completion);
+                let outcome = Err(error);
+                self.shared.deliveries.push([Acknowledgement {
+                    outcome,
+                    completion,
+                }]);
             }
         }
-        drop(open);
-        self.shared.pen_down.notify_one();
+        self.shared.pass_pen(open);
     }
 
     /// Acknowledges a transaction that wrote nothing: after the members whose changes it may have
@@ -203,9 +213,11 @@ impl Groups {
                 completion,
             });
         } else {
-            self.shared
-                .deliveries
-                .push(outcome.map(|()| None), completion);
+            let outcome = outcome.map(|()| None);
+            self.shared.deliveries.push([Acknowledgement {
+                outcome,
+                completion,
+            }]);
         }
     }
 

@@ -8,8 +8,9 @@ use dflat_model::{RowId, Table};
 use super::super::replay::replay;
 use super::super::write_set::{Mark, WriteSet};
 use super::Completion;
+use super::recent::RecentChanges;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Origin;
+use crate::object::{Object, Origin};
 use crate::storage::WriteTransaction;
 
 /// The open group.
@@ -32,6 +33,7 @@ pub(in super::super) struct Open {
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
     spent: SpentRowIds,
+    pub(super) recent: RecentChanges,
     /// The origin of what is written: this engine, and no commit.
     origin: Origin,
 }
@@ -174,6 +176,25 @@ impl Open {
         } else {
             Footing::Committed
         }
+    }
+
+    /// Counts the backend's transactions.
+    pub(in super::super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether an object that was read outside of the group is still what is stored, as far as the
+    /// group's transaction, if one of this generation is open, can tell.
+    pub(in super::super) fn is_current(
+        &self,
+        generation: u64,
+        table: &Table,
+        object: &Object,
+    ) -> bool {
+        // While the backend's transaction is open, nobody else writes.
+        let open = self.generation == generation && self.writer.is_some();
+        let (row_id, seq) = (object.row_id(), object.origin().seq);
+        open && self.recent.is_unchanged(table, row_id, seq)
     }
 
     /// The backend's transaction of a generation, if it is still open.
