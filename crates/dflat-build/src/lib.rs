@@ -30,7 +30,7 @@ pub use compiler::{Outcome, Request, run};
 use dflat_codegen::External;
 use dflat_schema::{Severity, Style};
 pub use error::Error;
-pub use loader::FileLoader;
+pub use loader::{FileLoader, candidates};
 pub use output::write_if_changed;
 
 /// Compiles schema files to `OUT_DIR`. Paths are relative to the package's folder.

@@ -65,24 +65,26 @@ impl FileLoader {
             Err(_) => path,
         }
     }
+}
 
-    fn candidates(&self, path: &str, includer: Option<&str>) -> Vec<PathBuf> {
-        let Some(includer) = includer else {
-            return vec![PathBuf::from(path)];
-        };
-        let beside = Path::new(includer)
-            .parent()
-            .unwrap_or_else(|| Path::new(""));
-        let dirs = self.include_dirs.iter().map(PathBuf::as_path);
-        let candidates = std::iter::once(beside).chain(dirs);
-        candidates.map(|dir| dir.join(path)).collect()
-    }
+/// The paths where a schema file may be, in the order in which they are looked at: a requested one
+/// as it is given, an included one beside its includer, then in the include directories.
+#[must_use]
+pub fn candidates(path: &str, includer: Option<&str>, include_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let Some(includer) = includer else {
+        return vec![normalized(Path::new(path))];
+    };
+    let beside = Path::new(includer)
+        .parent()
+        .unwrap_or_else(|| Path::new(""));
+    let dirs = include_dirs.iter().map(PathBuf::as_path);
+    let candidates = std::iter::once(beside).chain(dirs);
+    candidates.map(|dir| normalized(&dir.join(path))).collect()
 }
 
 impl Loader for FileLoader {
     fn load(&self, path: &str, includer: Option<&str>) -> io::Result<Option<Loaded>> {
-        for candidate in self.candidates(path, includer) {
-            let candidate = normalized(&candidate);
+        for candidate in candidates(path, includer, &self.include_dirs) {
             let place = self.base.join(&candidate);
             let text = read(&place);
             let absent = text.as_ref().is_err_and(is_absent);

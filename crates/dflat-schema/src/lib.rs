@@ -30,6 +30,7 @@ mod ast;
 mod check;
 mod describe;
 mod diagnostic;
+mod evolution;
 mod index;
 mod layout;
 mod lexer;
@@ -40,6 +41,7 @@ mod source;
 
 pub use describe::describe;
 pub use diagnostic::{CODES, Code, Diagnostic, Label, Severity, Style};
+pub use evolution::{EVOLUTION_CODES, Evolution, Version, compare};
 pub use schema::*;
 pub use source::{Loaded, Loader, Location, MemoryLoader, Sources};
 

@@ -140,6 +140,12 @@ impl Sources {
         id
     }
 
+    /// These files, then others, whose ids are greater by the number of these.
+    pub(crate) fn joined(&self, others: &Self) -> Self {
+        let files = self.files.iter().chain(&others.files).cloned().collect();
+        Self { files }
+    }
+
     pub(crate) fn find(&self, path: &str) -> Option<FileId> {
         let position = self.files.iter().position(|source| source.path == path)?;
         u32::try_from(position).ok().map(FileId)

@@ -18,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   dflatc compile -o src/generated schemas/post.fbs
   dflatc check schemas/*.fbs
+  dflatc check --against main schemas/post.fbs
   dflatc explain E0090";
 
 const COMPILE_EXAMPLES: &str = "\
@@ -33,13 +34,31 @@ Examples:
 
 Nothing is written if there is an error; a file that would not change is not touched.";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  dflatc check schemas/*.fbs
+
+  Fail if objects stored by a release could not be read any more:
+    dflatc check --against v1.0 schemas/post.fbs";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  dflatc diff released/post.fbs schemas/post.fbs
+
+Changes that break what is stored are errors, and make the exit status 1. Warnings are free and have
+consequences, notes are free.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Writes Rust code for schema files and all they include.
     #[command(after_help = COMPILE_EXAMPLES)]
     Compile(CompileArguments),
     /// Reports what is wrong with schema files, and writes nothing.
-    Check(InputArguments),
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
+    /// Says what two versions of a schema mean for objects that are stored.
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArguments),
     /// Explains a diagnostic.
     Explain {
         /// The diagnostic's code, such as E0090.
@@ -65,6 +84,32 @@ pub(crate) struct CompileArguments {
     /// Also writes which files the output depends on, for make and ninja.
     #[arg(long, value_name = "FILE")]
     pub(crate) depfile: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+    /// Also compares with an older version: a schema file, or a git revision of FILE.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) against: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// The schema that objects are stored with.
+    pub(crate) old: String,
+    /// The schema that is to read them.
+    pub(crate) new: String,
+    /// A folder where included files are looked up, after that of the file that includes them.
+    #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
+    pub(crate) include_dirs: Vec<PathBuf>,
+    /// Compares FlatBuffers types only; no primary key is needed.
+    #[arg(long)]
+    pub(crate) payload_only: bool,
+    /// How changes are written to standard output, and errors to standard error.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    pub(crate) message_format: MessageFormat,
 }
 
 #[derive(Debug, Args)]

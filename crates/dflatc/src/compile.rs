@@ -1,19 +1,22 @@
 //! `compile` and `check`.
 
-use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use dflat_build::{Outcome, Request, run, write_if_changed};
+use dflat_build::{Request, run, write_if_changed};
 use dflat_codegen::Options;
-use dflat_schema::Style;
 
-use crate::Failure;
-use crate::arguments::{CompileArguments, InputArguments, MessageFormat};
+use crate::arguments::{CheckArguments, CompileArguments, InputArguments};
+use crate::report::to_stderr;
+use crate::{Failure, diff};
 
 /// Writes the code of schema files.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     let outcome = run(&request(&arguments.input, arguments.name.clone()));
-    report(&outcome, arguments.input.message_format)?;
+    to_stderr(
+        &outcome.diagnostics,
+        &outcome.sources,
+        arguments.input.message_format,
+    )?;
     let output = match &outcome.output {
         Some(output) if !outcome.has_errors() => output,
         _ => return Err(Failure::Reported),
@@ -30,13 +33,16 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
 }
 
 /// Reports what is wrong with schema files.
-pub(crate) fn check(arguments: &InputArguments) -> Result<(), Failure> {
-    let outcome = run(&request(arguments, None));
-    report(&outcome, arguments.message_format)?;
+pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let input = &arguments.input;
+    let outcome = run(&request(input, None));
+    to_stderr(&outcome.diagnostics, &outcome.sources, input.message_format)?;
     if outcome.has_errors() {
-        Err(Failure::Reported)
-    } else {
-        Ok(())
+        return Err(Failure::Reported);
+    }
+    match &arguments.against {
+        Some(old) => diff::against(old, input),
+        None => Ok(()),
     }
 }
 
@@ -52,26 +58,6 @@ fn request(arguments: &InputArguments, name: Option<String>) -> Request {
             payload_only: arguments.payload_only,
         },
     }
-}
-
-/// Writes diagnostics to standard error.
-fn report(outcome: &Outcome, format: MessageFormat) -> io::Result<()> {
-    let mut stderr = io::stderr().lock();
-    let coloured = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let style = if coloured {
-        Style::Coloured
-    } else {
-        Style::Plain
-    };
-    for diagnostic in &outcome.diagnostics {
-        match format {
-            MessageFormat::Human => {
-                writeln!(stderr, "{}\n", diagnostic.render(&outcome.sources, style))?;
-            }
-            MessageFormat::Json => writeln!(stderr, "{}", diagnostic.to_json(&outcome.sources))?,
-        }
-    }
-    Ok(())
 }
 
 /// A rule as make and ninja read it.

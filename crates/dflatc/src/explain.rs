@@ -6,7 +6,8 @@ use crate::Failure;
 
 /// Prints what a code means.
 pub(crate) fn explain(name: &str) -> Result<(), Failure> {
-    let mut codes = dflat_schema::CODES.iter().chain(dflat_codegen::CODES);
+    let codes = dflat_schema::CODES.iter().chain(dflat_codegen::CODES);
+    let mut codes = codes.chain(dflat_schema::EVOLUTION_CODES);
     match codes.find(|code| code.name.eq_ignore_ascii_case(name)) {
         Some(code) => {
             let (name, summary, explanation) = (code.name, code.summary, code.explanation);

@@ -2,7 +2,10 @@
 
 mod arguments;
 mod compile;
+mod diff;
 mod explain;
+mod git;
+mod report;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
         Command::Check(arguments) => compile::check(arguments),
+        Command::Diff(arguments) => diff::diff(arguments),
         Command::Explain { code } => explain::explain(code),
         Command::Completions { shell } => completions(*shell),
     };

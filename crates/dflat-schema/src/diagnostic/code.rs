@@ -24,16 +24,20 @@ impl Code {
     }
 }
 
+/// Declares codes, and the list of them.
 macro_rules! codes {
-    ($($constant:ident $name:literal $summary:literal $explanation:literal)*) => {
+    ($(#[$docs:meta])* $($constant:ident $name:literal $summary:literal $explanation:literal)*) => {
         $(pub(crate) const $constant: &Code =
             &Code { name: $name, summary: $summary, explanation: $explanation };)*
-        /// All codes, in order.
+        $(#[$docs])*
         pub const CODES: &[&Code] = &[$($constant),*];
     };
 }
 
+pub(crate) use codes;
+
 codes! {
+    /// All codes of what can be wrong with a schema, in order.
     UNEXPECTED_CHARACTER "E0001" "a character that belongs to no token"
         "The schema language is written in ASCII: names consist of letters, digits and `_`, and do not \
          begin with a digit. Other characters may stand in comments and in strings only."

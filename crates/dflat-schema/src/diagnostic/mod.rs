@@ -8,6 +8,7 @@ pub(crate) mod code;
 mod json;
 mod render;
 
+pub(crate) use code::codes;
 pub use code::{CODES, Code};
 pub use render::Style;
 
@@ -74,6 +75,13 @@ impl Diagnostic {
             secondary: Vec::new(),
             help: None,
             notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn warning(code: &'static Code, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod descriptor;
 mod dump;
+mod evolution;
 mod fixture;
 mod flatc;
 mod golden;

@@ -8,12 +8,16 @@ use std::process::{Command, Output};
 use super::{dflatc, folder, text};
 
 fn document() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema.md");
-    fs::read_to_string(path).unwrap()
+    page("schema.md")
+}
+
+pub(crate) fn page(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    fs::read_to_string(docs.join(name)).unwrap()
 }
 
 /// The sections `### E0012 ..` of the document: code, title and body.
-fn sections(document: &str) -> Vec<(&str, &str, &str)> {
+pub(crate) fn sections(document: &str) -> Vec<(&str, &str, &str)> {
     let parts = document.split("\n### ").skip(1);
     let sections = parts.filter_map(|part| {
         let (title, body) = part.split_once('\n')?;
@@ -37,7 +41,7 @@ fn every_diagnostic_has_its_section() {
 }
 
 /// The codes in diagnostics that were written as JSON.
-fn codes(stderr: &str) -> BTreeSet<&str> {
+pub(crate) fn codes(stderr: &str) -> BTreeSet<&str> {
     stderr.lines().filter_map(|line| line.get(9..14)).collect()
 }
 

@@ -1,0 +1,184 @@
+//! What `dflatc diff` says of two versions of a schema, against what objects show.
+//!
+//! Objects of either version are written and read with the other. If the verdict is that nothing
+//! breaks, all that both versions have must be the same; if it is that something does, some object
+//! must show it.
+
+mod value;
+mod version;
+
+use std::collections::BTreeMap;
+
+use dflat_engine::object::verify;
+use dflat_schema::{
+    Compilation, Evolution, MemoryLoader, Style, Version as Schema, compare, compile, describe,
+};
+use dflat_testkit::random::Random;
+
+use value::{Codec, Value};
+use version::{Identity, Version};
+
+/// Objects of each version that are tried for each pair.
+const OBJECTS: usize = 60;
+
+fn compiled(version: &Version, path: &str) -> Compilation {
+    let loader = MemoryLoader::new().with_file(path, &version.text());
+    let compilation = compile(&[path.to_owned()], &loader, &Default::default());
+    let errors = compilation.diagnostics.iter();
+    let errors = errors.map(|error| error.render(&compilation.sources, Style::Plain));
+    let errors: Vec<String> = errors.collect();
+    assert!(compilation.schema.is_some(), "{}", errors.join("\n"));
+    compilation
+}
+
+/// What of a version another one need not understand: what the other does not have.
+struct Known {
+    fields: BTreeMap<Identity, bool>,
+    names: Vec<Identity>,
+}
+
+impl Known {
+    fn of(version: &Version) -> Self {
+        let fields = version.tables.iter().flat_map(|table| &table.fields);
+        let members = version
+            .structure
+            .iter()
+            .map(|member| (member.identity, true));
+        let names = version.values.iter().chain(&version.members);
+        Self {
+            fields: fields
+                .map(|field| (field.identity, !field.deprecated))
+                .chain(members)
+                .collect(),
+            names: names.map(|named| named.identity).collect(),
+        }
+    }
+
+    /// Whether a reader that knows this has read what was written.
+    fn agrees(&self, written: &Value, read: &Value) -> bool {
+        match (written, read) {
+            (Value::Fields(written), Value::Fields(read)) => written.iter().all(|(part, value)| {
+                match (self.fields.get(part), read.get(part)) {
+                    // Deprecated here, or newer.
+                    (Some(false), _) => true,
+                    (None, _) => false,
+                    (Some(true), Some(read)) => self.agrees(value, read),
+                    (Some(true), None) => false,
+                }
+            }),
+            (Value::Vector(written), Value::Vector(read)) => {
+                let pairs = || written.iter().zip(read);
+                written.len() == read.len() && pairs().all(|(a, b)| self.agrees(a, b))
+            }
+            (Value::Enum(Ok(written)), read) if !self.names.contains(written) => {
+                matches!(read, Value::Enum(Err(_)))
+            }
+            (Value::Member(Some((written, _))), read) if !self.names.contains(written) => {
+                *read == Value::Member(None)
+            }
+            (Value::Member(Some((a, written))), Value::Member(Some((b, read)))) => {
+                a == b && self.agrees(written, read)
+            }
+            (written, read) => written == read,
+        }
+    }
+}
+
+/// Whether `reader` reads random objects of `writer` as what they are. What only the writer has is
+/// newer if `forward` is false, and lost if it is true.
+fn readable(writer: &Codec<'_>, reader: &Codec<'_>, forward: bool, random: &mut Random) -> bool {
+    let mut known = Known::of(reader.version);
+    if !forward {
+        // An older program need not see what is newer.
+        for field in writer.version.tables.iter().flat_map(|table| &table.fields) {
+            known.fields.entry(field.identity).or_insert(false);
+        }
+    }
+    let root = reader.schema.files[0].root.unwrap();
+    let types = describe(reader.schema, root).types;
+    (0..OBJECTS).all(|_| {
+        let written = writer.any(0, 0, random);
+        let payload = writer.payload(&written);
+        let root = writer.schema.files[0].root.unwrap();
+        verify(&describe(writer.schema, root).types, &payload).unwrap();
+        verify(&types, &payload).is_ok()
+            && reader
+                .read(&payload)
+                .is_ok_and(|read| known.agrees(&written, &read))
+    })
+}
+
+/// Compares two versions, and checks the verdict.
+fn check(old: &Version, new: &Version, random: &mut Random) -> Evolution {
+    let [before, after] = [compiled(old, "old.fbs"), compiled(new, "new.fbs")];
+    let schema = |compilation: &Compilation| compilation.schema.clone().unwrap();
+    let (old_schema, new_schema) = (schema(&before), schema(&after));
+    let evolution = compare(
+        Schema {
+            schema: &old_schema,
+            sources: &before.sources,
+        },
+        Schema {
+            schema: &new_schema,
+            sources: &after.sources,
+        },
+    );
+    let old_codec = Codec {
+        version: old,
+        schema: &old_schema,
+    };
+    let new_codec = Codec {
+        version: new,
+        schema: &new_schema,
+    };
+    let same = readable(&old_codec, &new_codec, true, random)
+        && readable(&new_codec, &old_codec, false, random);
+    let changes = evolution.changes.iter();
+    let changes = changes.map(|change| change.render(&evolution.sources, Style::Plain));
+    let changes: Vec<String> = changes.collect();
+    assert_eq!(
+        evolution.breaking,
+        !same,
+        "old:\n{}\nnew:\n{}\n{}",
+        old.text(),
+        new.text(),
+        changes.join("\n")
+    );
+    evolution
+}
+
+#[test]
+fn verdicts_are_what_objects_show() {
+    let (mut breaking, mut free) = (0, 0);
+    let mut codes = BTreeMap::new();
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let old = Version::first(&mut random);
+        let mut new = old.clone();
+        if random.one_in(2) {
+            new.break_something(&mut random);
+        }
+        for _ in 0..random.below(5) {
+            new.change_freely(&mut random);
+        }
+        let evolution = check(&old, &new, &mut random);
+        *(if evolution.breaking {
+            &mut breaking
+        } else {
+            &mut free
+        }) += 1;
+        for change in &evolution.changes {
+            *codes.entry(change.code.name).or_insert(0) += 1;
+        }
+    }
+    assert!(breaking > 50 && free > 100, "{breaking} and {free}");
+    // Keys and stored tables are not in payloads; the golden pairs have them.
+    for code in [
+        "E0300", "E0301", "E0302", "E0303", "E0304", "E0306", "E0307", "E0308",
+    ] {
+        assert!(codes.contains_key(code), "no pair gave {code}: {codes:?}");
+    }
+    for code in ["W0300", "W0301", "N0300", "N0301", "N0302", "N0303"] {
+        assert!(codes.contains_key(code), "no pair gave {code}: {codes:?}");
+    }
+}
