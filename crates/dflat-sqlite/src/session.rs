@@ -63,10 +63,6 @@ pub(crate) enum Control {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
-    /// The same for what several writes did.
-    OuterSavepoint,
-    RollbackToOuter,
-    ReleaseOuter,
     /// Reads, so that a transaction that has begun stands on the state of this moment.
     Touch,
     /// Whether a table or view has a name.
@@ -91,9 +87,6 @@ impl Control {
             Self::Savepoint => "SAVEPOINT dflat_write",
             Self::RollbackToSavepoint => "ROLLBACK TO dflat_write",
             Self::ReleaseSavepoint => "RELEASE dflat_write",
-            Self::OuterSavepoint => "SAVEPOINT dflat_member",
-            Self::RollbackToOuter => "ROLLBACK TO dflat_member",
-            Self::ReleaseOuter => "RELEASE dflat_member",
             Self::FreePages => "PRAGMA freelist_count",
             Self::Pages => "PRAGMA page_count",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",

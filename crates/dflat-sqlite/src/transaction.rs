@@ -98,16 +98,6 @@ impl SqliteTransaction {
         outcome
     }
 
-    /// Sets or ends a savepoint; an error loses the transaction.
-    fn mark(&mut self, control: Control) -> Result<()> {
-        self.write(|session| {
-            let path = Arc::clone(&session.path);
-            session
-                .control(control)
-                .map_err(|fault| fault.error(format_args!("cannot write {}", path.display())))
-        })
-    }
-
     /// Gives the connection back, unless it failed.
     fn release(&mut self) {
         if let Some(mut session) = self.session.take() {
@@ -156,6 +146,14 @@ impl Snapshot for SqliteTransaction {
 impl WriteTransaction for SqliteTransaction {
     fn follows_own(&self) -> bool {
         self.follows_own
+    }
+
+    fn is_whole(&self) -> bool {
+        let open = self
+            .session
+            .as_ref()
+            .is_some_and(|s| !s.connection.is_autocommit());
+        open && self.failed.is_none()
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {
@@ -257,23 +255,6 @@ impl WriteTransaction for SqliteTransaction {
                 session.put_entries(table, entry, row_id, row.entries)
             })
         })
-    }
-
-    fn set_savepoint(&mut self) -> Result<()> {
-        self.mark(Control::OuterSavepoint)
-    }
-
-    fn release_savepoint(&mut self) -> Result<()> {
-        self.mark(Control::ReleaseOuter)
-    }
-
-    fn rollback_to_savepoint(&mut self) -> Result<()> {
-        self.mark(Control::RollbackToOuter)?;
-        if let Some(session) = &mut self.session {
-            // Tables may have been created since.
-            session.forget_created();
-        }
-        self.mark(Control::ReleaseOuter)
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {

@@ -101,6 +101,10 @@ pub trait WriteTransaction: Snapshot {
     /// backend's last transaction.
     fn follows_own(&self) -> bool;
 
+    /// Whether nothing of the transaction is lost: false after a failed write that was no conflict,
+    /// and after a failed read that ended it.
+    fn is_whole(&self) -> bool;
+
     /// Creates the table and its index tables if they are missing, without filling them.
     ///
     /// # Errors
@@ -154,24 +158,6 @@ pub trait WriteTransaction: Snapshot {
         row_id: RowId,
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError>;
-
-    /// Marks the state to return to. There is no other mark.
-    ///
-    /// # Errors
-    /// If the transaction is lost.
-    fn set_savepoint(&mut self) -> Result<()>;
-
-    /// Removes the mark and keeps what was written since.
-    ///
-    /// # Errors
-    /// If the transaction is lost.
-    fn release_savepoint(&mut self) -> Result<()>;
-
-    /// Returns to the marked state, tables created since included, and removes the mark.
-    ///
-    /// # Errors
-    /// If the transaction is lost, as after a failed write that was no conflict.
-    fn rollback_to_savepoint(&mut self) -> Result<()>;
 
     /// Makes the changes visible to all and, as far as the chosen durability goes, permanent.
     ///

@@ -113,6 +113,8 @@ pub(super) fn prepare(
     if prepared.iter().any(|ready| ready.is_same(table)) {
         return Ok(());
     }
+    // Order: noted first, so that a failure that leaves half of it is undone with the storage.
+    prepared.push(table.clone());
     writer.create(table)?;
     let states = writer.index_states(table)?;
     for (position, state) in states.iter().enumerate() {
@@ -120,7 +122,6 @@ pub(super) fn prepare(
             fill_index(writer, table, position)?;
         }
     }
-    prepared.push(table.clone());
     Ok(())
 }
 

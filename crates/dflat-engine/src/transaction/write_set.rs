@@ -139,11 +139,14 @@ impl WriteSet {
     }
 
     /// The changes that undo these.
-    pub(super) fn inverted(mut self) -> Self {
-        for (_, change) in self.tables.iter_mut().flat_map(|table| &mut table.rows) {
-            mem::swap(&mut change.before, &mut change.after);
+    pub(super) fn inverse(&self) -> Self {
+        let mut inverse = Self::default();
+        for (table, rows) in self.rows() {
+            for (row_id, RowChange { before, after }) in rows {
+                inverse.note(table, *row_id, after.clone(), before.clone());
+            }
         }
-        self
+        inverse
     }
 
     /// The tables changed.

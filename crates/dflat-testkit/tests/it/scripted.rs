@@ -167,6 +167,10 @@ impl WriteTransaction for ScriptedTransaction {
         self.inner.as_ref().is_some_and(|inner| inner.follows_own())
     }
 
+    fn is_whole(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.is_whole())
+    }
+
     fn create(&mut self, table: &Table) -> Result<()> {
         self.inner()?.create(table)
     }
@@ -204,18 +208,6 @@ impl WriteTransaction for ScriptedTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         self.meet(Call::Write)?.restore(table, row_id, row)
-    }
-
-    fn set_savepoint(&mut self) -> Result<()> {
-        self.inner()?.set_savepoint()
-    }
-
-    fn release_savepoint(&mut self) -> Result<()> {
-        self.inner()?.release_savepoint()
-    }
-
-    fn rollback_to_savepoint(&mut self) -> Result<()> {
-        self.inner()?.rollback_to_savepoint()
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {

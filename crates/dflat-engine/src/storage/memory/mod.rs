@@ -98,7 +98,6 @@ impl Backend for MemoryBackend {
         Ok(Box::new(MemoryTransaction {
             backend: self,
             state,
-            savepoint: None,
         }))
     }
 
@@ -159,7 +158,6 @@ impl Snapshot for MemorySnapshot {
 struct MemoryTransaction {
     backend: Arc<MemoryBackend>,
     state: State,
-    savepoint: Option<State>,
 }
 
 impl Drop for MemoryTransaction {
@@ -185,6 +183,10 @@ impl Snapshot for MemoryTransaction {
 
 impl WriteTransaction for MemoryTransaction {
     fn follows_own(&self) -> bool {
+        true
+    }
+
+    fn is_whole(&self) -> bool {
         true
     }
 
@@ -263,27 +265,6 @@ impl WriteTransaction for MemoryTransaction {
         stored.put_row(row_id, row)?;
         stored.put_entries(table, row_id, row.entries)?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
-        Ok(())
-    }
-
-    fn set_savepoint(&mut self) -> Result<()> {
-        self.savepoint = Some(self.state.clone());
-        Ok(())
-    }
-
-    fn release_savepoint(&mut self) -> Result<()> {
-        self.savepoint = None;
-        Ok(())
-    }
-
-    fn rollback_to_savepoint(&mut self) -> Result<()> {
-        let savepoint = self.savepoint.take();
-        self.state = savepoint.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Backend,
-                "cannot roll back: there is no savepoint",
-            )
-        })?;
         Ok(())
     }
 

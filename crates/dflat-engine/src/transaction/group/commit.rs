@@ -107,14 +107,10 @@ impl Shared {
             return;
         }
         let writing = open.pen.as_ref().is_some_and(|pen| pen.lost.is_none());
-        // A member that writes behind others has a savepoint.
-        let undone = match &mut open.writer {
-            Some(writer) if writing => writer.rollback_to_savepoint(),
-            _ => Ok(()),
-        };
-        match undone {
-            Ok(()) => self.park(open, Self::commit),
-            Err(_) => self.park(open, Self::recover),
+        if !writing || open.unwrite() {
+            self.park(open, Self::commit);
+        } else {
+            self.park(open, Self::recover);
         }
     }
 
@@ -123,7 +119,7 @@ impl Shared {
         let fate = open.fate();
         end(self, open);
         let Some(pen) = &mut open.pen else { return };
-        (pen.savepoint, pen.prepared, pen.parked) = (false, 0, true);
+        (pen.prepared, pen.parked) = (0, true);
         if pen.lost.is_none() {
             pen.lost = fate.failure(&pen.tables);
         }
@@ -138,22 +134,12 @@ impl Shared {
     /// Undoes what was written with the pen. If the backend's transaction is lost, the members are
     /// written again.
     pub(super) fn undo_pen(&self, open: &mut Open) {
+        let lost = open.pen.as_ref().is_some_and(|pen| pen.lost.is_some());
+        if !lost && !open.unwrite() {
+            self.recover(open);
+        }
         let Some(pen) = &mut open.pen else { return };
         let undone = std::mem::take(&mut pen.changes);
-        if pen.lost.is_some() {
-            open.spend(&undone);
-            return;
-        }
-        let (savepoint, prepared) = (std::mem::take(&mut pen.savepoint), pen.prepared);
-        match &mut open.writer {
-            Some(writer) if savepoint => match writer.rollback_to_savepoint() {
-                Ok(()) => open.prepared.truncate(prepared),
-                Err(_) => self.recover(open),
-            },
-            // Without a savepoint there are no members before it.
-            Some(_) => self.recover(open),
-            None => {}
-        }
         open.spend(&undone);
     }
 

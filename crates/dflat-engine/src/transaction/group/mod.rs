@@ -1,7 +1,7 @@
 //! Group commit: transactions that are queued share a durable commit.
 //!
 //! Finished transactions stay in one transaction of the backend until it is committed; each is
-//! atomic on its own, by a savepoint, and is acknowledged only when its group is durable. Later
+//! atomic on its own, and is acknowledged only when its group is durable. Later
 //! members see what earlier ones wrote; nobody outside does before the commit. A group is committed
 //! when no other transaction is ready to join, or when it is large or old.
 //!
@@ -97,17 +97,9 @@ impl Groups {
         let waited = self.shared.pen_down.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
-        let mut savepoint = false;
-        if let Some(writer) = &mut open.writer {
-            savepoint = writer.set_savepoint().is_ok();
-            if !savepoint {
-                self.shared.recover(&mut open);
-            }
-        }
         open.pen = Some(Pen {
             tables: Arc::clone(tables),
             changes: WriteSet::default(),
-            savepoint,
             prepared: open.prepared.len(),
             parked: open.writer.is_none(),
             lost: None,
@@ -163,15 +155,8 @@ impl Groups {
             self.shared.lose(&mut open, &error);
         }
         let Some(pen) = open.pen.take() else { return };
-        let released = match (pen.lost, &mut open.writer) {
-            (Some(error), _) => Err(error),
-            (None, Some(writer)) if pen.savepoint => writer
-                .release_savepoint()
-                .inspect_err(|_| self.shared.recover(&mut open)),
-            (None, _) => Ok(()),
-        };
-        match released {
-            Ok(()) => {
+        match pen.lost {
+            None => {
                 let seq = self.shared.expected(&open);
                 open.recent.note(&pen.changes, seq);
                 open.join(Member {
@@ -181,7 +166,7 @@ impl Groups {
                     completion,
                 });
             }
-            Err(error) => {
+            Some(error) => {
                 open.spend(&pen.changes);
                 let outcome = Err(error);
                 self.shared.deliveries.push([Acknowledgement {

@@ -99,8 +99,6 @@ pub(super) struct Member {
 pub(super) struct Pen {
     pub(super) tables: Arc<[Table]>,
     pub(super) changes: WriteSet,
-    /// A savepoint stands before its first write. The first member needs none.
-    pub(super) savepoint: bool,
     /// How many tables were prepared before it.
     pub(super) prepared: usize,
     /// What it wrote was undone, and is to be written again before it goes on. No transaction of
@@ -236,6 +234,20 @@ impl Open {
         }
     }
 
+    /// Undoes what the pen's holder has written in the backend's transaction, if that can be done
+    /// without ending it.
+    pub(super) fn unwrite(&mut self) -> bool {
+        let (Some(pen), Some(writer)) = (&self.pen, &mut self.writer) else {
+            return true;
+        };
+        // Storage that was made for it has to go, too; before the first member all goes with the
+        // backend's transaction.
+        let is_reversible = self.prepared.len() == pen.prepared && !self.dirty.is_empty();
+        is_reversible
+            && writer.is_whole()
+            && replay(writer.as_mut(), &mut self.prepared, &pen.changes.inverse()).is_ok()
+    }
+
     /// What the pen's holder has changed so far.
     pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
         match &self.pen {
@@ -266,7 +278,7 @@ impl Open {
         match &mut self.writer {
             // Else it is not written now, and will not be written again.
             Some(writer) if !pen.parked && pen.lost.is_none() => {
-                replay(writer.as_mut(), &mut self.prepared, &undone.inverted())
+                replay(writer.as_mut(), &mut self.prepared, &undone.inverse())
             }
             _ => Ok(()),
         }
