@@ -54,6 +54,10 @@ pub enum ErrorKind {
     ReadOnly,
     /// The file can't be opened, read or written, for the reason the source gives.
     Io,
+    /// The caller cancelled the read.
+    Cancelled,
+    /// The read took longer than the caller gave it.
+    DeadlineExceeded,
     /// A closure of the caller's panicked. Its transaction is rolled back.
     Panicked,
     /// An error of the caller's own, made by [`Error::user`].

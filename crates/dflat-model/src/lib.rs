@@ -21,6 +21,6 @@ pub use expression::{Arithmetic, Domain, Expression};
 pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};
 pub use predicate::{Comparison, Predicate, TextTest};
-pub use query::{Direction, Nulls, Order, Query};
+pub use query::{Cursor, Direction, Nulls, Order, Query};
 pub use scalar::Scalar;
 pub use value::{Value, ValueRef};

@@ -1,8 +1,9 @@
-//! A query as plain data: a condition, an order and a limit.
+//! A query as plain data: a condition, an order, and a window of the result.
 
 use std::fmt;
 
-use crate::{Expression, Predicate};
+use crate::predicate::write_joined;
+use crate::{Expression, Predicate, RowId, Value};
 
 /// Which objects of a table, in which order, and how many.
 ///
@@ -14,8 +15,29 @@ pub struct Query {
     pub predicate: Option<Predicate>,
     /// The keys of the order, the most significant first.
     pub order: Vec<Order>,
+    /// The place in the order behind which the result starts; `None` for the beginning.
+    pub after: Option<Cursor>,
+    /// How many objects are passed over from there.
+    pub offset: usize,
     /// The largest number of objects; `None` for no limit.
     pub limit: Option<usize>,
+}
+
+impl Query {
+    /// Whether the result is all that meets the condition, and no window of it.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.offset == 0 && self.limit.is_none()
+    }
+}
+
+/// A place in an order: behind an object, which need not exist any more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cursor {
+    /// The object's value for each key of the order.
+    pub keys: Vec<Value>,
+    /// The object's row id.
+    pub row_id: RowId,
 }
 
 /// A key of an order.
@@ -58,10 +80,24 @@ impl fmt::Display for Query {
             f.write_str(if position == 0 { " order by " } else { ", " })?;
             order.fmt(f)?;
         }
+        if let Some(cursor) = &self.after {
+            write!(f, " after {cursor}")?;
+        }
+        if self.offset > 0 {
+            write!(f, " offset {}", self.offset)?;
+        }
         if let Some(limit) = self.limit {
             write!(f, " limit {limit}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        write_joined(f, &self.keys, ", ")?;
+        write!(f, "; row {})", self.row_id)
     }
 }
 

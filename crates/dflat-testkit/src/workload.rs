@@ -319,6 +319,7 @@ fn question(random: &mut Random) -> Question {
     Question {
         condition: (!random.one_in(8)).then(|| condition(random, 3)),
         order,
+        offset: if random.one_in(4) { random.below(4) } else { 0 },
         limit: random.one_in(3).then(|| random.below(6)),
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use dflat_engine::fetch::Fetched;
+use dflat_engine::fetch::{self, Fetched};
 use dflat_model::{CommitSeq, Query};
 
-use crate::Object;
+use crate::{Cursor, Object};
 
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
 /// thread.
@@ -38,6 +38,25 @@ impl<T: Object> FetchedResult<T> {
                 engine: fetched.engine,
             }),
         }
+    }
+
+    /// The place behind the last object, where the next page starts; `None` if there is none, as on
+    /// a page behind the last.
+    #[must_use]
+    pub fn end(&self) -> Option<Cursor> {
+        self.place(self.last()?)
+    }
+
+    /// The place behind an object of the result; `None` if there is none at this position.
+    #[must_use]
+    pub fn cursor_at(&self, position: usize) -> Option<Cursor> {
+        self.place(self.get(position)?)
+    }
+
+    fn place(&self, object: &T) -> Option<Cursor> {
+        // Objects are verified, so that every key can be read.
+        let cursor = fetch::cursor_of(&T::TABLE, self.query(), object.handle());
+        cursor.ok().map(Cursor::new)
     }
 
     /// The query that it is the result of.

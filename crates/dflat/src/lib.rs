@@ -58,6 +58,7 @@ mod object;
 mod observe;
 mod query;
 mod snapshot;
+mod source;
 mod transaction;
 mod transaction_handle;
 mod workspace;
@@ -65,6 +66,7 @@ mod workspace;
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, Durability, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
+pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{RowId, Table};
 #[cfg(feature = "sqlite")]
@@ -72,7 +74,7 @@ pub use dflat_sqlite::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,
 };
-pub use fetch::Fetch;
+pub use fetch::{Cursor, Fetch, FetchIter, Selection};
 pub use fetched_result::FetchedResult;
 pub use object::Object;
 pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};

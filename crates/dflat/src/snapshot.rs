@@ -4,6 +4,7 @@ use std::fmt;
 
 use dflat_engine::engine::EngineSnapshot;
 
+use crate::source::Source;
 use crate::{Fetch, Object, Result};
 
 /// A view on one committed state: all that is fetched through it agrees, whatever is committed
@@ -27,10 +28,19 @@ impl Snapshot {
     /// # Errors
     /// As [`Fetch::all`].
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        Ok(self
-            .inner
-            .get(&T::TABLE, &T::key_values(key))?
-            .map(T::from_handle))
+        Source::Snapshot(&self.inner).get(key)
+    }
+
+    /// Fetches the objects with these primary keys, as
+    /// [`Workspace::get_many`](crate::Workspace::get_many).
+    ///
+    /// # Errors
+    /// As [`Fetch::all`].
+    pub fn get_many<'k, T: Object>(
+        &self,
+        keys: impl IntoIterator<Item = T::Key<'k>>,
+    ) -> Result<Vec<Option<T>>> {
+        Source::Snapshot(&self.inner).get_many(keys)
     }
 }
 

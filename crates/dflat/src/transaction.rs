@@ -8,6 +8,7 @@ use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Found, Outcome, Transaction};
 use dflat_model::RowId;
 
+use crate::source::Source;
 use crate::{ChangeRequest, Fetch, Object, Result};
 
 /// A transaction, inside its handler: what changes and reads go through.
@@ -164,8 +165,20 @@ impl TransactionContext {
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; else as reading the
     ///   file can fail.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        let found = self.inner.transaction.get(&T::TABLE, &T::key_values(key))?;
-        Ok(found.map(T::from_handle))
+        Source::Transaction(&self.inner.transaction).get(key)
+    }
+
+    /// Fetches the objects with these primary keys, as
+    /// [`Workspace::get_many`](crate::Workspace::get_many), this transaction's own changes
+    /// included.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_many<'k, T: Object>(
+        &self,
+        keys: impl IntoIterator<Item = T::Key<'k>>,
+    ) -> Result<Vec<Option<T>>> {
+        Source::Transaction(&self.inner.transaction).get_many(keys)
     }
 
     /// The latest state of an object.

@@ -13,6 +13,7 @@ use dflat_model::Table;
 use dflat_sqlite::SqliteBackend;
 
 use crate::observe::{Deliveries, Observable, Subscription};
+use crate::source::Source;
 use crate::transaction_handle::{TransactionHandle, channel};
 use crate::{Fetch, Object, Result, Snapshot, TransactionContext};
 
@@ -273,10 +274,22 @@ impl Workspace {
     /// # Cost
     /// One look-up and one allocation.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        Ok(self
-            .engine()
-            .get(&T::TABLE, &T::key_values(key))?
-            .map(T::from_handle))
+        Source::Workspace(self.engine()).get(key)
+    }
+
+    /// Fetches the objects with these primary keys, all of one state, in the order of the keys:
+    /// `None` for a key without one.
+    ///
+    /// # Errors
+    /// As [`Fetch::all`].
+    ///
+    /// # Cost
+    /// A look-up a key.
+    pub fn get_many<'k, T: Object>(
+        &self,
+        keys: impl IntoIterator<Item = T::Key<'k>>,
+    ) -> Result<Vec<Option<T>>> {
+        Source::Workspace(self.engine()).get_many(keys)
     }
 
     /// A view on the state as of now.

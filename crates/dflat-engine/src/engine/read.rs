@@ -7,7 +7,7 @@ use dflat_model::{CommitSeq, Query, Table, Value};
 
 use super::{Engine, shut_down};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{self, Fetched};
+use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, View};
 use crate::transaction;
@@ -50,73 +50,69 @@ impl Reader {
     }
 
     pub(super) fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        self.read(table, query).map_err(|error| named(table, error))
-    }
-
-    fn read(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        // Order: the number is read first, so that it can only be too small.
-        let seq = self.committed();
-        let mut snapshot = self.snapshot(fetch::view_for(table, query))?;
-        let origin = self.origin(seq);
-        let objects = fetch::fetch(snapshot.as_mut(), table, query, origin)?;
-        Ok(Fetched {
-            engine: self.engine,
-            objects,
-            seq,
+        self.read(table, fetch::view_for(table, query), |snapshot, origin| {
+            fetch::fetched(snapshot, table, query, &Control::default(), origin)
         })
     }
 
-    pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+    fn read<R>(
+        &self,
+        table: &Table,
+        view: View,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
+        // Order: the number is read first, so that it can only be too small.
         let origin = self.origin(self.committed());
-        let found = self
-            .snapshot(View::Latest)
-            .and_then(|mut snapshot| fetch::get(snapshot.as_mut(), table, key, origin));
-        found.map_err(|error| named(table, error))
+        let read = self
+            .snapshot(view)
+            .and_then(|mut snapshot| read(snapshot.as_mut(), origin));
+        read.map_err(|error| named(table, error))
+    }
+
+    pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        self.read(table, View::Latest, |snapshot, origin| {
+            fetch::get(snapshot, table, key, origin)
+        })
     }
 }
 
 /// Names the type in an error that does not.
 fn named(table: &Table, error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Corrupt | ErrorKind::InvalidArgument => error,
+        ErrorKind::Corrupt
+        | ErrorKind::InvalidArgument
+        | ErrorKind::Cancelled
+        | ErrorKind::DeadlineExceeded => error,
         _ => error.context(format_args!("cannot fetch {}", table.type_name)),
     }
 }
 
 impl Engine {
-    /// Fetches the objects of a query. On a handler's thread this reads what its transaction sees.
+    /// Reads a table. On a handler's thread this reads what its transaction sees. `read` must not
+    /// call user code.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; else as
-    /// [`fetch::fetch`].
-    pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        let reader = &self.inner.reader;
-        if let Some(transaction) = transaction::current(&reader.backend) {
-            let objects = transaction.fetch(table, query)?;
-            return Ok(Fetched {
-                engine: reader.engine,
-                objects,
-                seq: CommitSeq::default(),
-            });
-        }
-        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-        reader.fetch(table, query)
-    }
-
-    /// Fetches the object with a primary key. On a handler's thread this reads what its transaction
-    /// sees.
-    ///
-    /// # Errors
-    /// As [`Engine::fetch`].
-    pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+    /// [`ErrorKind::ShutDown`] after shutdown; else as `read`.
+    pub fn read<R>(
+        &self,
+        table: &Table,
+        view: View,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
         let reader = &self.inner.reader;
         match transaction::current(&reader.backend) {
-            Some(transaction) => transaction.get(table, key),
+            Some(transaction) => transaction.read(table, read),
             None => {
                 self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-                reader.get(table, key)
+                reader.read(table, view, read)
             }
         }
+    }
+
+    /// Whether this is the thread of a handler, so that reads see what its transaction does.
+    #[must_use]
+    pub fn is_in_transaction(&self) -> bool {
+        transaction::current(&self.inner.reader.backend).is_some()
     }
 
     /// A view on the state as of now.
@@ -189,30 +185,11 @@ pub struct EngineSnapshot {
 }
 
 impl EngineSnapshot {
-    /// Fetches the objects of a query.
+    /// Reads this state. `read` must not call user code.
     ///
     /// # Errors
-    /// As [`Engine::fetch`].
-    pub fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
-        self.read(|reader, origin| {
-            let objects = fetch::fetch(reader, table, query, origin)?;
-            Ok(Fetched {
-                engine: origin.engine,
-                objects,
-                seq: origin.seq,
-            })
-        })
-    }
-
-    /// Fetches the object with a primary key.
-    ///
-    /// # Errors
-    /// As [`Engine::fetch`].
-    pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
-        self.read(|reader, origin| fetch::get(reader, table, key, origin))
-    }
-
-    fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
+    /// [`ErrorKind::ShutDown`] after shutdown; else as `read`.
+    pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
         let mut cell = self
             .cell
             .reader

@@ -70,7 +70,7 @@ impl Engine {
         known: Known,
         callback: Box<dyn FnMut(Result<Fetched>) + Send>,
     ) -> Result<Subscription> {
-        fetch::check_depth(table, query)?;
+        fetch::check(table, query)?;
         let callback = Arc::new(Callback::new(callback));
         let (id, subscription) = self.inner.registry.subscription(table, &callback);
         let (engine, of, query) = (self.clone(), table.clone(), query.clone());

@@ -17,6 +17,8 @@ use crate::storage::Row;
 pub(super) struct Collector<'q> {
     table: &'q Table,
     order: &'q [Order],
+    /// How many rows are still to be passed over.
+    offset: usize,
     limit: Option<usize>,
     sorted: bool,
     batch: ObjectBatch<'q>,
@@ -28,6 +30,7 @@ impl<'q> Collector<'q> {
         Self {
             table,
             order: &query.order,
+            offset: query.offset,
             limit: query.limit,
             sorted,
             batch: ObjectBatch::new(table, origin),
@@ -38,7 +41,10 @@ impl<'q> Collector<'q> {
     /// Takes a row; breaks when no more are needed.
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
         match self.limit {
-            Some(limit) if !self.sorted => self.push_candidate(row, limit)?,
+            Some(limit) if !self.sorted => {
+                self.push_candidate(row, self.offset.saturating_add(limit))?;
+            }
+            _ if self.sorted && self.offset > 0 => self.offset -= 1,
             _ => self.batch.push(row.row_id, row.payload)?,
         }
         Ok(if self.is_full() {
@@ -49,11 +55,11 @@ impl<'q> Collector<'q> {
     }
 
     /// Whether no further row can matter.
-    pub(super) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.sorted && self.limit.is_some_and(|limit| self.batch.len() >= limit)
     }
 
-    fn push_candidate(&mut self, row: Row<'_>, limit: usize) -> Result<(), Malformed> {
+    fn push_candidate(&mut self, row: Row<'_>, enough: usize) -> Result<(), Malformed> {
         for key in self.order {
             compute(&key.key, row.payload)?;
         }
@@ -65,7 +71,7 @@ impl<'q> Collector<'q> {
             );
             ordering.is_ok_and(Ordering::is_gt)
         };
-        if self.best.len() == limit {
+        if self.best.len() == enough {
             if self.best.peek().is_some_and(worse) {
                 return Ok(());
             }
@@ -81,7 +87,8 @@ impl<'q> Collector<'q> {
     }
 
     pub(super) fn finish(mut self) -> Result<Vec<Object>> {
-        for candidate in std::mem::take(&mut self.best).into_sorted_vec() {
+        let best = std::mem::take(&mut self.best).into_sorted_vec();
+        for candidate in best.into_iter().skip(self.offset) {
             let pushed = self.batch.push(candidate.row_id, &candidate.payload);
             pushed.map_err(|_| corrupt(self.table, candidate.row_id))?;
         }
@@ -89,6 +96,7 @@ impl<'q> Collector<'q> {
         let mut objects = self.batch.finish();
         if !sorted {
             sort(&mut objects, self.order);
+            objects.drain(..self.offset.min(objects.len()));
         }
         Ok(objects)
     }

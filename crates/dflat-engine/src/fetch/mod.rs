@@ -5,19 +5,26 @@
 //! and never what it returns.
 
 mod collect;
+mod control;
 mod plan;
+mod scan;
+mod select;
+mod total;
 
 use std::ops::ControlFlow;
 
-use dflat_model::{CommitSeq, Predicate, Query, RowId, Table, Value};
+use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin, field_value};
-use crate::query::evaluate;
-use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
+use crate::query::compute;
+use crate::storage::{ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
+pub use control::{Cancellation, Control};
 pub use plan::{AccessPath, Plan};
+pub use select::{aggregate, count, select};
+pub use total::Total;
 
 /// The objects of a query, in order, and the latest commit that is certain to be reflected in them.
 #[derive(Clone, Debug)]
@@ -33,21 +40,30 @@ pub struct Fetched {
 /// How deep a query's conditions may stand inside conditions.
 pub const PREDICATE_DEPTH_MAX: usize = 256;
 
-/// Refuses a query whose condition is nested so deeply that evaluating it could overflow a stack.
+/// Refuses a query that can't be run: one whose condition or order is nested so deeply that
+/// evaluating it could overflow a stack, or that starts behind a place of another order.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] beyond [`PREDICATE_DEPTH_MAX`].
-pub fn check_depth(table: &Table, query: &Query) -> Result<()> {
-    let depth = query.predicate.as_ref().map_or(0, Predicate::depth);
-    if depth <= PREDICATE_DEPTH_MAX {
-        return Ok(());
+/// [`ErrorKind::InvalidArgument`] beyond [`PREDICATE_DEPTH_MAX`], or for such a place.
+pub fn check(table: &Table, query: &Query) -> Result<()> {
+    let refuse = |what: String| {
+        let message = format!("cannot query {}: {what}", table.type_name);
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    };
+    let condition = query.predicate.as_ref().map_or(0, Predicate::depth);
+    let order = query.order.iter().map(|order| order.key.depth());
+    let depth = order.fold(condition, usize::max);
+    if depth > PREDICATE_DEPTH_MAX {
+        return refuse(format!(
+            "its condition is nested {depth} deep, and {PREDICATE_DEPTH_MAX} is the limit"
+        ));
     }
-    let message = format!(
-        "cannot query {}: its condition is nested {depth} deep, and {PREDICATE_DEPTH_MAX} is the \
-         limit",
-        table.type_name
-    );
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    match &query.after {
+        Some(cursor) if cursor.keys.len() != query.order.len() => {
+            refuse("it starts behind a place of another order".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The view that a query needs: one that shows the same moment to all its scans if it may take more
@@ -58,57 +74,81 @@ pub fn view_for(table: &Table, query: &Query) -> View {
     if several { View::Pinned } else { View::Latest }
 }
 
-/// Fetches the objects of a query.
-///
-/// # Errors
-/// [`ErrorKind::Corrupt`] for a row that a predicate, an order or verification cannot read; else as
-/// the backend's scan.
-pub fn fetch(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    query: &Query,
-    origin: Origin,
-) -> Result<Vec<Object>> {
-    check_depth(table, query)?;
+/// Checks and plans a query.
+fn planned(snapshot: &mut dyn Snapshot, table: &Table, query: &Query) -> Result<Plan> {
+    check(table, query)?;
     let states = match plan::may_use_index(table, query) {
         true => snapshot.index_states(table)?,
         false => Vec::new(),
     };
-    let plan = Plan::new(table, query, &states);
+    Ok(Plan::new(table, query, &states))
+}
+
+/// How a query reaches its rows, as of now.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a query that can't be run; else as reading the states of the
+/// indexes can fail.
+pub fn explain(snapshot: &mut dyn Snapshot, table: &Table, query: &Query) -> Result<Plan> {
+    planned(snapshot, table, query)
+}
+
+/// Fetches the objects of a query.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] for a row that a predicate, an order or verification cannot read;
+/// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
+/// [`ErrorKind::DeadlineExceeded`] as `control` says; else as the backend's scan.
+pub fn fetch(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    control: &Control,
+    origin: Origin,
+) -> Result<Vec<Object>> {
+    let plan = planned(snapshot, table, query)?;
     let mut collector = Collector::new(table, query, plan.sorted, origin);
     if query.limit == Some(0) {
         return collector.finish();
     }
-    for source in plan.sources() {
-        let mut failure = None;
-        snapshot.scan(&ScanPlan { table, source }, &mut |row| {
-            let step = qualifies(&plan, row).and_then(|qualifies| {
-                if qualifies {
-                    collector.push(row)
-                } else {
-                    Ok(ControlFlow::Continue(()))
-                }
-            });
-            step.unwrap_or_else(|_| {
-                failure = Some(corrupt(table, row.row_id));
-                ControlFlow::Break(())
-            })
-        })?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if collector.is_full() {
-            break;
-        }
-    }
+    scan::scan(snapshot, table, (query, &plan), control, &mut |row| {
+        collector.push(row)
+    })?;
     collector.finish()
 }
 
-fn qualifies(plan: &Plan, row: Row<'_>) -> Result<bool, crate::object::Malformed> {
-    match &plan.residual {
-        None => Ok(true),
-        Some(residual) => Ok(evaluate(residual, row.payload)? == Some(true)),
-    }
+/// Fetches the objects of a query, with the commit they are of.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn fetched(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    control: &Control,
+    origin: Origin,
+) -> Result<Fetched> {
+    let objects = fetch(snapshot, table, query, control, origin)?;
+    Ok(Fetched {
+        engine: origin.engine,
+        objects,
+        seq: origin.seq,
+    })
+}
+
+/// The place of an object in a query's order.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
+pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor> {
+    let keys = query
+        .order
+        .iter()
+        .map(|order| compute(&order.key, object.payload()));
+    let keys: Result<Vec<Value>, _> = keys.map(|key| key.map(|key| key.to_value())).collect();
+    let row_id = object.row_id();
+    let keys = keys.map_err(|_| corrupt(table, row_id))?;
+    Ok(Cursor { keys, row_id })
 }
 
 /// Fetches the object with a primary key.

@@ -8,12 +8,12 @@ use crate::change_set::TableChanges;
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
-use crate::query::{compare_rows, evaluate};
+use crate::query::{compare_rows, evaluate, is_after};
 
 /// The result of a query as of the latest commit.
 ///
-/// Without a limit it is kept up to date from the change set alone. With one, a change that may
-/// matter fetches it again, because what moves into the window is not in the change set.
+/// Without a limit or offset it is kept up to date from the change set alone. With one, a change
+/// that may matter fetches it again, because what moves into the window is not in the change set.
 pub struct LiveResult {
     table: Table,
     query: Query,
@@ -54,7 +54,7 @@ impl LiveResult {
             return Ok(None);
         }
         let missed = self.stale;
-        let objects = if missed || self.query.limit.is_some() {
+        let objects = if missed || !self.query.is_whole() {
             self.stale = true;
             let fetched = refetch(&self.table, &self.query)?;
             self.engine = fetched.engine;
@@ -83,18 +83,31 @@ impl LiveResult {
                 .as_ref()
                 .is_some_and(|object| self.matches(object))
         });
-        entered
-            || self
-                .objects
+        if entered {
+            return true;
+        }
+        if self.query.offset > 0 {
+            // What is passed over is not in the result, and moves it all the same.
+            let before = changes
+                .rows
                 .iter()
-                .any(|object| is_changed(changes, object.row_id()))
+                .filter_map(|(_, row)| row.before.as_ref());
+            return before.into_iter().any(|object| self.matches(object));
+        }
+        self.objects
+            .iter()
+            .any(|object| is_changed(changes, object.row_id()))
     }
 
     fn matches(&self, object: &Object) -> bool {
-        match &self.query.predicate {
+        let payload = object.payload();
+        let meets = match &self.query.predicate {
             None => true,
-            Some(predicate) => evaluate(predicate, object.payload()) == Ok(Some(true)),
-        }
+            Some(predicate) => evaluate(predicate, payload) == Ok(Some(true)),
+        };
+        let row = (object.row_id(), payload);
+        let is_behind = |cursor| is_after(&self.query.order, cursor, row) == Ok(true);
+        meets && self.query.after.as_ref().is_none_or(is_behind)
     }
 
     /// The unchanged objects of the result and the changed ones that qualify, in order.

@@ -7,4 +7,4 @@ mod order;
 mod text;
 
 pub use evaluate::{compute, evaluate};
-pub use order::{compare_keys, compare_rows};
+pub use order::{compare_keys, compare_rows, is_after};

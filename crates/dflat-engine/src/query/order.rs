@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use dflat_model::{Direction, Nulls, Order, RowId, ValueRef};
+use dflat_model::{Cursor, Direction, Nulls, Order, RowId, ValueRef};
 
 use super::compute;
 use crate::object::Malformed;
@@ -23,6 +23,24 @@ pub fn compare_rows(
         }
     }
     Ok(a_id.cmp(&b_id))
+}
+
+/// Whether a row comes behind a place in an order.
+///
+/// # Errors
+/// If a key cannot be read.
+pub fn is_after(
+    order: &[Order],
+    cursor: &Cursor,
+    (row_id, payload): (RowId, &[u8]),
+) -> Result<bool, Malformed> {
+    for (key, before) in order.iter().zip(&cursor.keys) {
+        let ordering = compare_keys(key, compute(&key.key, payload)?, before.as_ref());
+        if ordering.is_ne() {
+            return Ok(ordering.is_gt());
+        }
+    }
+    Ok(row_id > cursor.row_id)
 }
 
 /// Compares two values of a key as the order places them.

@@ -10,7 +10,7 @@ use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use super::group::{Completion, Fate, Footing, Groups, Open};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
+use crate::fetch::{self, Control};
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, View};
 
@@ -152,7 +152,7 @@ impl Transaction {
     /// [`ErrorKind::UndeclaredType`] for a table not declared; else as [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
         self.read(table, |snapshot, origin| {
-            fetch::fetch(snapshot, table, query, origin)
+            fetch::fetch(snapshot, table, query, &Control::default(), origin)
         })
     }
 
@@ -247,7 +247,11 @@ impl Transaction {
         }
     }
 
-    fn read<R>(
+    /// Reads a table, the transaction's own changes included. `read` must not call user code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UndeclaredType`] for a table not declared; else as `read`.
+    pub fn read<R>(
         &self,
         table: &Table,
         read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
@@ -433,6 +437,9 @@ impl Transaction {
 fn may_lose(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        ErrorKind::Corrupt | ErrorKind::InvalidArgument
+        ErrorKind::Corrupt
+            | ErrorKind::InvalidArgument
+            | ErrorKind::Cancelled
+            | ErrorKind::DeadlineExceeded
     )
 }

@@ -117,7 +117,7 @@ fn comparisons_become_one_range() {
             direction: Direction::Descending,
             nulls: Nulls::Smallest,
         }],
-        limit: None,
+        ..Query::default()
     };
     assert_eq!(s.plan(&ordered), "range of index 0");
 }
@@ -145,13 +145,12 @@ fn a_limit_makes_an_index_worth_its_order() {
     let limited = Query {
         order: order.clone(),
         limit: Some(5),
-        predicate: None,
+        ..Query::default()
     };
     assert_eq!(s.plan(&limited), "range of index 0");
     let unlimited = Query {
         order,
-        limit: None,
-        predicate: None,
+        ..Query::default()
     };
     assert_eq!(s.plan(&unlimited), "scan of all rows, sort");
 }

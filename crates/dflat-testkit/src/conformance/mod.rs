@@ -100,6 +100,20 @@ laws! { ($)
         order_can_be_given_by_value
         live_results_follow_what_is_computed
     }
+    windows {
+        offset_passes_over_the_first_of_the_order
+        pages_have_each_object_once
+        pages_stay_right_under_writes
+        place_of_another_order_is_refused
+        live_result_of_a_window_stays_exact
+        objects_stream_in_batches_of_one_state
+        objects_stream_inside_a_transaction
+        counts_count
+        sums_means_and_extremes_are_told
+        fields_are_read_alone
+        many_keys_are_looked_up_at_once
+        cancelled_and_late_reads_are_given_up
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried

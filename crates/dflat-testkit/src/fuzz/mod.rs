@@ -16,6 +16,7 @@ pub mod predicate;
 pub mod schema;
 pub mod twin;
 
+mod answers;
 mod expression;
 mod mutate;
 mod original;

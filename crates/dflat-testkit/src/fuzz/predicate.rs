@@ -3,9 +3,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use dflat::{ChangeRequest, FetchedResult, Object, Subscription};
+use dflat::{ChangeRequest, FetchedResult, Object, Subscription, Workspace};
 use rusqlite::Connection;
 
+use super::answers;
 use super::question::{key, question, sample};
 use crate::fixture::{Fixture, bounded};
 use crate::lower;
@@ -75,6 +76,10 @@ impl Run {
                 for _ in 0..QUESTIONS {
                     let question = question(&mut self.random);
                     self.ask(&question, state);
+                    let workspaces: [&Workspace; 2] = [&self.memory, &self.file];
+                    if self.random.one_in(3) {
+                        answers::check(&workspaces, &self.model, &question, &mut self.random);
+                    }
                 }
             }
         }

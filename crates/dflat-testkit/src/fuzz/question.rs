@@ -176,6 +176,7 @@ pub(super) fn question(random: &mut Random) -> Question {
     Question {
         condition,
         order,
+        offset: if random.one_in(4) { random.below(5) } else { 0 },
         limit,
     }
 }

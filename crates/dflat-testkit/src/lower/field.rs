@@ -1,6 +1,7 @@
 //! The typed field of a path, and values of its type.
 
 use dflat::{FieldType, Operand};
+use dflat_model::Value;
 
 use crate::model::Cell;
 use crate::schema::{Level, Mark, Sample};
@@ -41,6 +42,9 @@ pub(super) trait Readable: FieldType {
     type Value<'c>: Operand<Sample, Self>;
 
     fn read(cell: &Cell) -> Self::Value<'_>;
+
+    /// A value that was read, as the model has it.
+    fn cell(owned: &Self::Owned) -> Cell;
 }
 
 macro_rules! readable {
@@ -51,6 +55,10 @@ macro_rules! readable {
             fn read(cell: &Cell) -> $type {
                 let read: fn(&Cell) -> $type = $read;
                 read(cell)
+            }
+
+            fn cell(owned: &$type) -> Cell {
+                cell(&owned.to_value())
             }
         }
     )*};
@@ -79,6 +87,20 @@ impl Readable for str {
             Cell::Text(text) => text,
             _ => panic!("{cell:?} is no text"),
         }
+    }
+
+    fn cell(owned: &String) -> Cell {
+        Cell::Text(owned.clone())
+    }
+}
+
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Null => Cell::Missing,
+        Value::Int(number) => Cell::Whole((*number).into()),
+        Value::UInt(number) => Cell::Whole((*number).into()),
+        Value::Float(number) => Cell::Real(*number),
+        Value::Text(text) => Cell::Text(text.clone().into_owned()),
     }
 }
 

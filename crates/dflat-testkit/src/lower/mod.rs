@@ -2,6 +2,7 @@
 
 mod field;
 mod member;
+pub mod number;
 mod term;
 
 use dflat::{Fetch, Field, IgnoreCase, Operand, Predicate};
@@ -118,6 +119,7 @@ pub fn fetch<'w>(mut fetch: Fetch<'w, Sample>, question: &Question) -> Fetch<'w,
     for key in &question.order {
         fetch = fetch.order_by(term::order(key));
     }
+    let fetch = fetch.offset(question.offset);
     match question.limit {
         Some(limit) => fetch.limit(limit),
         None => fetch,

@@ -17,7 +17,7 @@ pub(super) fn weighed(left: &Term, operator: Operator, right: &Term) -> Predicat
     }
 }
 
-fn signed(term: &Term) -> Field<Sample, i64> {
+pub(super) fn signed(term: &Term) -> Field<Sample, i64> {
     match term {
         Term::Path(path) => match path {
             Path::Id => widened(Sample::ID),
@@ -35,7 +35,7 @@ fn signed(term: &Term) -> Field<Sample, i64> {
     }
 }
 
-fn unsigned(term: &Term) -> Field<Sample, u64> {
+pub(super) fn unsigned(term: &Term) -> Field<Sample, u64> {
     match term {
         Term::Path(Path::Wide) => Sample::WIDE,
         Term::Path(Path::PhotoBytes) => Sample::BODY.as_::<Photo>().bytes(),
@@ -56,7 +56,7 @@ fn unsigned(term: &Term) -> Field<Sample, u64> {
     }
 }
 
-fn float(term: &Term) -> Field<Sample, f64> {
+pub(super) fn float(term: &Term) -> Field<Sample, f64> {
     match term {
         Term::Path(Path::Weight) => Sample::WEIGHT,
         Term::Path(Path::Mass) => Sample::MASS,

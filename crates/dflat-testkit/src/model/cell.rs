@@ -162,7 +162,7 @@ pub(super) fn compare(a: &Cell, b: &Cell) -> Option<Ordering> {
 }
 
 /// How two values of one field stand in an order: the missing one first.
-pub(super) fn stand(a: &Cell, b: &Cell) -> Ordering {
+pub(crate) fn stand(a: &Cell, b: &Cell) -> Ordering {
     match (a, b) {
         (Cell::Missing, Cell::Missing) => Ordering::Equal,
         (Cell::Missing, _) => Ordering::Less,

@@ -10,7 +10,7 @@ mod term;
 use std::cmp::Ordering;
 
 use crate::schema::SampleData;
-use cell::stand;
+pub(crate) use cell::stand;
 pub use cell::{Cell, Path};
 pub use condition::{Case, Condition, Each, Operator, Share, Test};
 pub use term::{Domain, Term, Vector};
@@ -22,6 +22,8 @@ pub struct Question {
     pub condition: Option<Condition>,
     /// The keys of the order.
     pub order: Vec<Key>,
+    /// How many are passed over.
+    pub offset: usize,
     /// How many at most.
     pub limit: Option<usize>,
 }
@@ -100,6 +102,7 @@ impl Model {
                     ordering.then(key.compare(a, b))
                 })
         });
+        found.drain(..question.offset.min(found.len()));
         found.truncate(question.limit.unwrap_or(usize::MAX));
         found
     }

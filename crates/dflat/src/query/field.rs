@@ -331,7 +331,7 @@ impl<R, T: ?Sized> Field<R, T> {
     }
 
     /// The plain data, and how deep it computes.
-    pub(super) fn into_data(self) -> (Expression, usize) {
+    pub(crate) fn into_data(self) -> (Expression, usize) {
         (self.inner, self.depth)
     }
 }

@@ -1,0 +1,220 @@
+//! Sums that do not depend on the order of what is summed, which differs from plan to plan.
+
+use dflat_model::{Domain, Value, ValueRef};
+
+/// The sum of values: exact while it grows, rounded once at the end.
+#[derive(Clone, Debug)]
+pub struct Total {
+    count: u64,
+    whole: i128,
+    real: RealSum,
+}
+
+impl Default for Total {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            whole: 0,
+            real: RealSum {
+                limbs: [0; LIMBS],
+                added: 0,
+                infinities: [false; 2],
+            },
+        }
+    }
+}
+
+impl Total {
+    /// Adds a number; NULL and strings are passed over.
+    pub fn add(&mut self, value: ValueRef<'_>) {
+        match value {
+            // 2^64 numbers of 64 bits fit.
+            ValueRef::Int(value) => self.whole += i128::from(value),
+            ValueRef::UInt(value) => self.whole += i128::from(value),
+            ValueRef::Float(value) => self.real.add(value),
+            ValueRef::Null | ValueRef::Text(_) => return,
+        }
+        self.count += 1;
+    }
+
+    /// The sum as a value of a domain: NULL of nothing, and of both infinities; `None` if it does
+    /// not fit.
+    #[must_use]
+    pub fn sum(&self, domain: Domain) -> Option<Value> {
+        if self.count == 0 {
+            return Some(Value::Null);
+        }
+        match domain {
+            Domain::Signed => i64::try_from(self.whole).ok().map(Value::Int),
+            Domain::Unsigned => {
+                let sum = u64::try_from(self.whole).ok()?;
+                Some(ValueRef::from_u64(sum).to_value())
+            }
+            Domain::Float => self
+                .real
+                .sum()
+                .map(|sum| ValueRef::from_f64(sum).to_value()),
+        }
+    }
+
+    /// The mean: NULL of nothing and of both infinities; `None` if the sum does not fit.
+    #[must_use]
+    pub fn mean(&self, domain: Domain) -> Option<Value> {
+        if self.count == 0 {
+            return Some(Value::Null);
+        }
+        let sum = match domain {
+            Domain::Signed | Domain::Unsigned => self.whole as f64,
+            Domain::Float => self.real.sum()?,
+        };
+        Some(ValueRef::from_f64(sum / self.count as f64).to_value())
+    }
+}
+
+/// Bits of a limb.
+const LIMB_BITS: usize = 32;
+/// Enough for the largest number and 2^60 times it.
+const LIMBS: usize = 69;
+/// Numbers that can be added before a limb might overflow.
+const ADDED_MAX: u32 = 1 << 30;
+
+/// A sum of floating-point numbers as one long number of fixed point: limb `i` counts units of
+/// 2 to the (32 i - 1074).
+#[derive(Clone, Debug)]
+struct RealSum {
+    limbs: [i64; LIMBS],
+    /// Numbers added since carries were moved on.
+    added: u32,
+    /// Whether a negative and a positive infinity were added.
+    infinities: [bool; 2],
+}
+
+impl RealSum {
+    fn add(&mut self, value: f64) {
+        if !value.is_finite() {
+            self.infinities[usize::from(value > 0.0)] = true;
+            return;
+        }
+        let bits = value.to_bits();
+        let exponent = (bits >> 52) as usize & 0x7FF;
+        let fraction = bits & ((1 << 52) - 1);
+        let mantissa = if exponent == 0 {
+            fraction
+        } else {
+            fraction | (1 << 52)
+        };
+        let position = exponent.max(1) - 1;
+        let mut parts = u128::from(mantissa) << (position % LIMB_BITS);
+        for limb in self.limbs.iter_mut().skip(position / LIMB_BITS).take(3) {
+            let part = (parts & 0xFFFF_FFFF) as i64;
+            *limb += if value < 0.0 { -part } else { part };
+            parts >>= LIMB_BITS;
+        }
+        self.added += 1;
+        if self.added == ADDED_MAX {
+            carry(&mut self.limbs);
+            self.added = 0;
+        }
+    }
+
+    /// The sum, rounded to the nearest number, to the even one of two; `None` if it is larger than
+    /// all numbers.
+    fn sum(&self) -> Option<f64> {
+        match self.infinities {
+            [true, true] => return Some(f64::NAN),
+            [true, false] => return Some(f64::NEG_INFINITY),
+            [false, true] => return Some(f64::INFINITY),
+            [false, false] => {}
+        }
+        let mut limbs = self.limbs;
+        carry(&mut limbs);
+        let negative = limbs[LIMBS - 1] < 0;
+        if negative {
+            limbs.iter_mut().for_each(|limb| *limb = -*limb);
+            carry(&mut limbs);
+        }
+        let magnitude = rounded(&limbs)?;
+        Some(if negative { -magnitude } else { magnitude })
+    }
+}
+
+/// Leaves 32 bits in each limb but the last, which has the sign.
+fn carry(limbs: &mut [i64; LIMBS]) {
+    let mut over = 0;
+    for limb in &mut limbs[..LIMBS - 1] {
+        let sum = *limb + over;
+        over = sum >> LIMB_BITS;
+        *limb = sum & 0xFFFF_FFFF;
+    }
+    limbs[LIMBS - 1] += over;
+}
+
+/// The number nearest to limbs that are not negative.
+fn rounded(limbs: &[i64; LIMBS]) -> Option<f64> {
+    let bit = |at: usize| (limbs[at / LIMB_BITS] >> (at % LIMB_BITS)) as u64 & 1;
+    let Some(top) = limbs.iter().rposition(|limb| *limb != 0) else {
+        return Some(0.0);
+    };
+    let highest = top * LIMB_BITS + limbs[top].ilog2() as usize;
+    if highest < 53 {
+        // All bits of it are kept: the number's own form below the smallest normal one and above.
+        return Some(f64::from_bits((0..=highest).map(|at| bit(at) << at).sum()));
+    }
+    if highest > 2098 {
+        return None;
+    }
+    let lowest = highest - 52;
+    let mut mantissa: u64 = (0..53).map(|at| bit(lowest + at) << at).sum();
+    let half = bit(lowest - 1) == 1;
+    let below = (0..lowest - 1).any(|at| bit(at) == 1);
+    if half && (below || mantissa & 1 == 1) {
+        mantissa += 1;
+    }
+    // A mantissa that became 2^53 carries into the exponent by itself.
+    let bits = ((lowest as u64 + 1) << 52) + (mantissa - (1 << 52));
+    Some(f64::from_bits(bits)).filter(|sum| sum.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(values: &[f64]) -> Option<f64> {
+        let mut total = Total::default();
+        values
+            .iter()
+            .for_each(|value| total.add(ValueRef::Float(*value)));
+        match total.sum(Domain::Float)? {
+            Value::Float(sum) => Some(sum),
+            Value::Null => Some(f64::NAN),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn sums_of_floats_are_exact_until_they_are_rounded() {
+        for (values, expected) in [
+            (&[1e16, 1.0, -1e16][..], 1.0),
+            (&[f64::MAX, f64::MAX, -f64::MAX], f64::MAX),
+            (&[0.1; 10], 1.0),
+            (&[5e-324, 5e-324], 1e-323),
+            (&[f64::MIN_POSITIVE, -5e-324], f64::MIN_POSITIVE - 5e-324),
+            (&[1.0, f64::EPSILON / 2.0], 1.0),
+            (&[1.0, f64::EPSILON / 2.0, 5e-324], 1.0 + f64::EPSILON),
+            (
+                &[1.0 + f64::EPSILON, f64::EPSILON / 2.0],
+                1.0 + 2.0 * f64::EPSILON,
+            ),
+            (&[-0.1, -0.2, 0.1, 0.2], 0.0),
+            (&[-1e300, 1.0, 1e-300], -1e300),
+            (&[f64::INFINITY, 1.0], f64::INFINITY),
+        ] {
+            assert_eq!(sum(values), Some(expected), "{values:?}");
+            let opposite: Vec<f64> = values.iter().map(|value| -value).collect();
+            assert_eq!(sum(&opposite), Some(-expected), "{values:?}");
+        }
+        assert_eq!(sum(&[f64::MAX, f64::MAX]), None);
+        assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_some_and(f64::is_nan));
+        assert!(sum(&[]).is_some_and(f64::is_nan));
+    }
+}

@@ -1,0 +1,295 @@
+//! Building and running a query.
+
+mod aggregate;
+mod cursor;
+mod iter;
+mod select;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::fetch::{self, Cancellation, Control, PREDICATE_DEPTH_MAX};
+use dflat_engine::object::Malformed;
+use dflat_engine::transaction::Transaction;
+use dflat_model::Query;
+
+use crate::source::Source;
+use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
+pub use cursor::Cursor;
+pub use iter::FetchIter;
+pub use select::Selection;
+
+/// A query for objects of type `T`, to be narrowed and then run.
+///
+/// Objects come in the order asked for; those that compare equal, and all if no order is asked for,
+/// by row id, which is the order of insertion.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::Workspace;
+/// use post::{Color, Post, TextContent};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let red = workspace
+///     .fetch::<Post>()
+///     .filter(Post::PRIORITY.ge(10) & !Post::COLOR.eq(Color::Blue))
+///     .filter(Post::CONTENT.matches::<TextContent>() | Post::TAG.is_null())
+///     .order_by(Post::PRIORITY.descending())
+///     .order_by(Post::TITLE.ascending())
+///     .limit(20)
+///     .all()?;
+/// assert!(red.is_empty());
+/// let one_of = workspace.fetch::<Post>().filter(Post::TITLE.in_(["a", "b"])).first()?;
+/// assert!(one_of.is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a query does nothing until it is run"]
+pub struct Fetch<'w, T> {
+    source: Source<'w>,
+    query: Query,
+    control: Control,
+    /// A condition was too deep to be kept.
+    too_deep: bool,
+    object: PhantomData<fn() -> T>,
+}
+
+impl<'w, T: Object> Fetch<'w, T> {
+    fn new(source: Source<'w>) -> Self {
+        Self {
+            source,
+            query: Query::default(),
+            control: Control::default(),
+            too_deep: false,
+            object: PhantomData,
+        }
+    }
+
+    pub(crate) fn in_workspace(engine: &'w Engine) -> Self {
+        Self::new(Source::Workspace(engine))
+    }
+
+    pub(crate) fn in_snapshot(snapshot: &'w EngineSnapshot) -> Self {
+        Self::new(Source::Snapshot(snapshot))
+    }
+
+    pub(crate) fn in_transaction(transaction: &'w Transaction) -> Self {
+        Self::new(Source::Transaction(transaction))
+    }
+
+    /// Keeps the objects that meet a condition, beside those asked for before.
+    pub fn filter(mut self, predicate: Predicate<T>) -> Self {
+        let (predicate, too_deep) = predicate.into_data();
+        self.too_deep |= too_deep;
+        self.query.predicate = Some(match self.query.predicate.take() {
+            None => predicate,
+            Some(before) => before.and(predicate),
+        });
+        self
+    }
+
+    /// Orders by a key, after those asked for before.
+    pub fn order_by(mut self, order: Order<T>) -> Self {
+        let (order, too_deep) = order.into_data();
+        self.too_deep |= too_deep;
+        self.query.order.push(order);
+        self
+    }
+
+    /// Keeps the first `limit` objects of the order.
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.query.limit = Some(limit);
+        self
+    }
+
+    /// Passes over the first `offset` objects of the order.
+    ///
+    /// They are counted anew each time, so that pages shift under concurrent writes and a page far
+    /// down costs all those before it: to read page by page, use [`after`](Self::after).
+    pub fn offset(mut self, offset: usize) -> Self {
+        self.query.offset = offset;
+        self
+    }
+
+    /// Starts behind a place in the order, which must be of a query with the same order: the next
+    /// page. Where the order is that of an index or of insertion, nothing before it is read.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let mut place = None;
+    /// loop {
+    ///     let mut query = workspace.fetch::<Post>().order_by(Post::PRIORITY.descending());
+    ///     if let Some(place) = place {
+    ///         query = query.after(place);
+    ///     }
+    ///     let page = query.limit(50).all()?;
+    ///     println!("{} posts", page.len());
+    ///     place = page.end();
+    ///     if place.is_none() {
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn after(mut self, cursor: Cursor) -> Self {
+        self.query.after = Some(cursor.into_data());
+        self
+    }
+
+    /// Gives up with [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if it takes longer
+    /// than this from now on. The time is looked at every 64 rows.
+    ///
+    /// A subscription is not ended by it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.control.deadline = Instant::now().checked_add(timeout);
+        self
+    }
+
+    /// Gives up with [`Cancelled`](crate::ErrorKind::Cancelled) once `cancellation` says so, which
+    /// any thread may do. It is looked at every 64 rows.
+    ///
+    /// A subscription is not ended by it.
+    pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
+        self.control.cancellation = Some(cancellation.clone());
+        self
+    }
+
+    /// Runs the query.
+    ///
+    /// # Errors
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) in a transaction that was not given
+    ///   the type.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a condition nests too deeply, or
+    ///   a [`Cursor`] is of another order.
+    /// - [`Cancelled`](crate::ErrorKind::Cancelled) and
+    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if it was told to give up.
+    /// - Else as reading the file can fail.
+    ///
+    /// # Cost
+    /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if
+    /// it bounds an indexed field; else a scan of all objects. A limit stops a scan early if the
+    /// order is that of the rows scanned.
+    pub fn all(self) -> Result<FetchedResult<T>> {
+        self.check()?;
+        let (table, query) = (T::TABLE, &self.query);
+        let view = fetch::view_for(&table, query);
+        let fetched = self.source.read::<T, _>(view, |snapshot, origin| {
+            fetch::fetched(snapshot, &table, query, &self.control, origin)
+        })?;
+        Ok(FetchedResult::new(fetched, self.query))
+    }
+
+    /// Runs the query as its objects are asked for, some hundred at a time: for results that are
+    /// larger than memory. All are of one state, that of now, which is held until the iterator is
+    /// dropped; on a handler's thread each batch is of its transaction as it is then.
+    ///
+    /// # Errors
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
+    /// the iterator.
+    ///
+    /// # Cost
+    /// As [`all`](Self::all), if the order is that of an index or of insertion. Any other order
+    /// costs a scan a batch.
+    pub fn iter(self) -> Result<FetchIter<'w, T>> {
+        self.check()?;
+        FetchIter::new(self.source, self.query, self.control)
+    }
+
+    /// Runs the query and reads these fields off its objects, and nothing else of them.
+    ///
+    /// A value is `None` where the object has none. Objects are not verified as a whole: damage
+    /// elsewhere in them goes unnoticed.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// for (title, priority) in workspace.fetch::<Post>().select((Post::TITLE, Post::PRIORITY))? {
+    ///     println!("{title:?} {priority:?}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select<S: Selection<T>>(mut self, selection: S) -> Result<Vec<S::Output>> {
+        let mut expressions = Vec::new();
+        for (expression, depth) in selection.expressions() {
+            self.too_deep |= depth > PREDICATE_DEPTH_MAX;
+            expressions.push(expression);
+        }
+        self.check()?;
+        let (table, query) = (T::TABLE, &self.query);
+        let view = fetch::view_for(&table, query);
+        self.source.read::<T, _>(view, |snapshot, _| {
+            fetch::select(snapshot, &table, query, &self.control, &mut |row| {
+                S::read(&expressions, row.payload).map_err(|_| Malformed)
+            })
+        })
+    }
+
+    /// Runs the query and gives its first object.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn first(self) -> Result<Option<T>> {
+        let limit = self.query.limit.map_or(1, |limit| limit.min(1));
+        Ok(self.limit(limit).all()?.first().cloned())
+    }
+
+    /// Refuses a query with a condition that was too deep to be kept.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.too_deep {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot query {}: its condition is nested more than {PREDICATE_DEPTH_MAX} deep",
+            T::TABLE.type_name
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+
+    /// The engine and the query, if it was started from a workspace.
+    pub(crate) fn into_parts(self) -> (Option<&'w Engine>, Query) {
+        match self.source {
+            Source::Workspace(engine) => (Some(engine), self.query),
+            Source::Snapshot(_) | Source::Transaction(_) => (None, self.query),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Fetch<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fetch({})", self.query)
+    }
+}

@@ -1,0 +1,91 @@
+//! Fields read off the objects of a query without the rest of them.
+
+use dflat_engine::object::Malformed;
+use dflat_engine::query::compute;
+use dflat_model::Expression;
+
+use crate::{Field, FieldType};
+
+/// What can be read off the objects of a query: a field or something computed, or a tuple of up to
+/// eight of them.
+///
+/// Each is an `Option`: `None` where the object has no such value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be selected from objects of type `{R}`",
+    label = "expected a field of `{R}`, or a tuple of them"
+)]
+pub trait Selection<R> {
+    /// What is read.
+    type Output: Send + 'static;
+
+    /// The expressions, in order.
+    #[doc(hidden)]
+    fn expressions(self) -> Vec<(Expression, usize)>;
+
+    /// Reads their values off a payload.
+    #[doc(hidden)]
+    fn read(expressions: &[Expression], payload: &[u8]) -> Result<Self::Output, Unreadable>;
+}
+
+/// A payload is damaged.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Unreadable;
+
+impl From<Malformed> for Unreadable {
+    fn from(_: Malformed) -> Self {
+        Self
+    }
+}
+
+fn read_at<T: FieldType + ?Sized>(
+    expressions: &[Expression],
+    position: usize,
+    payload: &[u8],
+) -> Result<Option<T::Owned>, Unreadable> {
+    let expression = expressions.get(position).ok_or(Unreadable)?;
+    Ok(T::from_value(compute(expression, payload)?))
+}
+
+impl<R, T: FieldType + ?Sized> Selection<R> for Field<R, T> {
+    type Output = Option<T::Owned>;
+
+    fn expressions(self) -> Vec<(Expression, usize)> {
+        vec![self.into_data()]
+    }
+
+    fn read(expressions: &[Expression], payload: &[u8]) -> Result<Self::Output, Unreadable> {
+        read_at::<T>(expressions, 0, payload)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($type:ident $field:ident $position:tt),*))*) => {$(
+        impl<R, $($type: FieldType + ?Sized),*> Selection<R> for ($(Field<R, $type>,)*) {
+            type Output = ($(Option<$type::Owned>,)*);
+
+            fn expressions(self) -> Vec<(Expression, usize)> {
+                let ($($field,)*) = self;
+                vec![$($field.into_data()),*]
+            }
+
+            fn read(
+                expressions: &[Expression],
+                payload: &[u8],
+            ) -> Result<Self::Output, Unreadable> {
+                Ok(($(read_at::<$type>(expressions, $position, payload)?,)*))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (A a 0)
+    (A a 0, B b 1)
+    (A a 0, B b 1, C c 2)
+    (A a 0, B b 1, C c 2, D d 3)
+    (A a 0, B b 1, C c 2, D d 3, E e 4)
+    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5)
+    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6)
+    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7)
+}
