@@ -48,7 +48,9 @@ pub enum ErrorKind {
     /// No space is left on the device, or a size limit is reached. Nothing of the transaction is
     /// kept.
     StorageFull,
-    /// Another process or connection kept the file locked for longer than the busy timeout.
+    /// Another process or connection kept the file locked for longer than the busy timeout, or has
+    /// committed between a transaction's first read and its first change. Nothing was written:
+    /// perform it again.
     Busy,
     /// The file or its directory can't be written.
     ReadOnly,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use dflat_engine::Result;
 use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
 
+use crate::commits::Commits;
 use crate::open;
 use crate::options::SqliteOptions;
 use crate::pool::Pool;
@@ -25,6 +26,7 @@ pub struct SqliteBackend {
     path: Arc<Path>,
     options: SqliteOptions,
     pool: Pool,
+    commits: Arc<Commits>,
     /// There if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
     reclaimer: Arc<Reclaimer>,
@@ -48,6 +50,7 @@ impl SqliteBackend {
         open::check(&path, &options)?;
         Ok(Arc::new_cyclic(|this| Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
+            commits: Arc::default(),
             path: path.into(),
             reclaimer: Arc::new(Reclaimer::new(options.reclaim)),
             options,
@@ -123,7 +126,12 @@ impl SqliteBackend {
 
     /// A connection that can write; who uses it must not be in the way of the writer.
     pub(crate) fn open_writer(&self) -> Result<Session> {
-        open::open_writer(&self.path, &self.options, self.monitor.as_ref())
+        open::open_writer(
+            &self.path,
+            &self.options,
+            self.monitor.as_ref(),
+            &self.commits,
+        )
     }
 
     /// Gives back the place of the writer, and the connection if it can be used again.
@@ -131,6 +139,11 @@ impl SqliteBackend {
         let space = session.as_mut().and_then(Session::take_space);
         self.pool.return_writer(session);
         self.reclaimer.note_write(&self.this, space);
+    }
+
+    /// What is known of the commits to the file.
+    pub(crate) fn commits(&self) -> &Commits {
+        &self.commits
     }
 
     pub(crate) fn reclaimer(&self) -> &Reclaimer {

@@ -134,7 +134,10 @@ fn step(session: &mut Session, pages: u32) -> Result<Rest, Fault> {
         return Ok(Rest::Unable);
     }
     let sql = format!("PRAGMA incremental_vacuum({pages})");
+    // Like any write of ours, so that it is not taken for one of somebody else.
+    session.begin_write()?;
     session.connection.execute(&sql)?;
+    session.end_write()?;
     session.look_at_space().map(Rest::Space)
 }
 

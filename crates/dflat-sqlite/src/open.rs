@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
+use crate::commits::{Commits, Header, count_at_open};
 use crate::ffi::{Access, Connection, Fault, Switch};
 use crate::options::{Durability, LOG_BYTES_MAX, SqliteOptions};
 use crate::session::{Control, Session};
@@ -105,6 +106,7 @@ pub(crate) fn open_writer(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
+    commits: &Arc<Commits>,
 ) -> Result<Session> {
     let what = || format!("cannot write {}", path.display());
     create(path).map_err(|error| create_error(error, what()))?;
@@ -114,8 +116,13 @@ pub(crate) fn open_writer(
         let message = format!("{}: the file can't be written", what());
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
+    let header = |connection: &Connection| Header::read(connection).unwrap_or_default();
+    let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
-    Ok(Session::new(connection, Arc::clone(path), monitor.cloned()))
+    commits.note_open(count_at_open(before.count, header(&connection).count));
+    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
+    session.watch(commits);
+    Ok(session)
 }
 
 /// Does what was asked for when the database is closed, with a connection of its own.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dflat_engine::Result;
 use dflat_model::{Table, TableDescriptor, ValueRef};
 
+use crate::commits::{Commits, Count, Header, Standing};
 use crate::ddl::{Names, create_index, create_main};
 use crate::ffi::{Connection, Fault, Param, StatementId};
 use crate::statement_text::Operation;
@@ -28,6 +29,12 @@ pub(crate) struct Session {
     controls: [Option<StatementId>; Control::COUNT],
     /// What [`Connection::data_version`] was after the last write transaction.
     seen_version: Option<u32>,
+    /// The file has a log, for as long as this connection is open.
+    has_log: bool,
+    /// There if this connection writes for a backend.
+    commits: Option<Arc<Commits>>,
+    /// Where the write transaction stands that is open.
+    standing: Option<Standing>,
     /// Counts what is used, if that is wanted.
     monitor: Option<Arc<Monitor>>,
     commits_count: u64,
@@ -113,6 +120,9 @@ impl Session {
             tables: Vec::new(),
             controls: [None; Control::COUNT],
             seen_version: None,
+            has_log: false,
+            commits: None,
+            standing: None,
             monitor,
             commits_count: 0,
             has_deleted: false,
@@ -213,7 +223,39 @@ impl Session {
             // Someone else committed, who may have dropped tables.
             self.forget_created();
         }
+        if let Some(commits) = self.commits.clone() {
+            self.standing = self.count().map(|count| commits.note_begin(count));
+            self.connection.take_pages_written();
+        }
         Ok(follows_own)
+    }
+
+    /// Notes what is committed with this connection, and by others.
+    pub(crate) fn watch(&mut self, commits: &Arc<Commits>) {
+        self.commits = Some(Arc::clone(commits));
+    }
+
+    /// Where the open write transaction stands.
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        self.standing
+    }
+
+    /// How many commits the file has seen; inside a transaction.
+    pub(crate) fn count(&mut self) -> Option<Count> {
+        if !self.has_log {
+            let header = Header::read(&self.connection)?;
+            if !header.has_log {
+                return Some(Count::File(header.count));
+            }
+            self.has_log = true;
+        }
+        self.log_count()
+    }
+
+    /// How many commits the log has seen, if there was one when this connection last read.
+    pub(crate) fn log_count(&mut self) -> Option<Count> {
+        let log = self.has_log.then_some(&self.connection)?;
+        log.log_count().map(Count::Log)
     }
 
     /// Looks how much of the file is in use.
@@ -253,9 +295,18 @@ impl Session {
         }
         self.has_deleted = false;
         self.commits_count += 1;
+        self.end_write()
+    }
+
+    /// The same, without a look at the space.
+    pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
         let committed = self.control(Control::Commit);
         if committed.is_err() {
             self.rollback_write();
+        } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())
+            && self.connection.take_pages_written() > 0
+        {
+            commits.note_commit(standing);
         }
         self.seen_version = self.connection.data_version();
         committed

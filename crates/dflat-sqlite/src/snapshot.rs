@@ -4,11 +4,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{IndexState, Row, ScanPlan, Snapshot, View};
+use dflat_engine::storage::{IndexState, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
 use crate::backend::SqliteBackend;
+use crate::commits::Count;
 use crate::session::{Control, Session};
+
+/// How often a state is looked for that can be named, while others commit.
+const ATTEMPTS: usize = 100;
 
 /// A snapshot: a place among the readers, and the connection once there is a file.
 pub(crate) struct SqliteSnapshot {
@@ -85,11 +89,27 @@ impl Snapshot for SqliteSnapshot {
         outcome
     }
 
-    fn pin(&mut self) -> Result<()> {
-        match self.state {
-            State::Unpinned => self.ready().map(drop),
-            State::Latest | State::Pinned => Ok(()),
+    fn pin(&mut self) -> Result<StateId> {
+        if self.state != State::Unpinned {
+            // Which state that is was not looked at.
+            return Ok(self.backend.commits().state(None));
         }
+        for _ in 0..ATTEMPTS {
+            // Order: the log's index must be open, which the first read of a connection does.
+            let before = self.session.as_mut().and_then(Session::log_count);
+            let Some(session) = self.ready()? else {
+                return Ok(StateId::default());
+            };
+            let after = session.count();
+            if before == after || matches!(after, None | Some(Count::File(_))) {
+                return Ok(self.backend.commits().state(after));
+            }
+            // Somebody has committed meanwhile, and whether it is seen is not known.
+            self.faulty |= !session.end();
+            self.state = State::Unpinned;
+        }
+        self.ready()?;
+        Ok(self.backend.commits().state(None))
     }
 
     fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {

@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, WriteError,
+    Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
     WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::backend::SqliteBackend;
+use crate::commits::Standing;
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
 use crate::statement_text::Operation;
@@ -154,6 +155,16 @@ impl WriteTransaction for SqliteTransaction {
             .as_ref()
             .is_some_and(|s| !s.connection.is_autocommit());
         open && self.failed.is_none()
+    }
+
+    fn base(&self) -> StateId {
+        let standing = self.session.as_ref().and_then(Session::standing);
+        standing.map_or_else(|| self.backend.commits().state(None), Standing::state)
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let standing = self.session.as_ref().and_then(Session::standing);
+        standing.is_some_and(|standing| standing.is_overtaken(since))
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {

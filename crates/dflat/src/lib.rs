@@ -56,6 +56,7 @@ mod fetch;
 mod fetched_result;
 mod object;
 mod observe;
+mod perform;
 mod query;
 mod snapshot;
 mod source;

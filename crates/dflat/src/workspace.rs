@@ -1,21 +1,17 @@
 //! The workspace: where everything starts.
 
 use std::fmt;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dflat_engine::callback;
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
-use dflat_engine::transaction::Transaction;
-use dflat_model::Table;
 #[cfg(feature = "sqlite")]
 use dflat_sqlite::SqliteBackend;
 
 use crate::observe::{Deliveries, Observable, Subscription};
 use crate::source::Source;
-use crate::transaction_handle::{TransactionHandle, channel};
-use crate::{Fetch, Object, Result, Snapshot, TransactionContext};
+use crate::{Fetch, Object, Result, Snapshot};
 
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are told what changed.
@@ -135,129 +131,6 @@ impl Workspace {
         callback::forbid_blocking("compact")?;
         let sqlite = self.owner.sqlite.as_ref();
         sqlite.map_or(Ok(()), |sqlite| sqlite.compact())
-    }
-
-    /// Runs `handler` in a transaction over these types, in the background, and returns at once.
-    ///
-    /// The handler reads and changes objects through its [`TransactionContext`]. If it returns
-    /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
-    /// The value it returns comes back through the handle.
-    ///
-    /// # Examples
-    /// ```
-    /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
-    /// # }
-    /// use dflat::{UpdatedObject, Workspace};
-    /// use post::{Post, PostChangeRequest, PostData};
-    /// # fn main() -> dflat::Result<()> {
-    /// let workspace = Workspace::in_memory();
-    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
-    ///     tx.submit(PostChangeRequest::creation(PostData {
-    ///         title: "first post".into(),
-    ///         ..PostData::default()
-    ///     }))
-    /// });
-    /// let UpdatedObject::Inserted(post) = created.wait()? else { panic!("not inserted") };
-    /// assert_eq!(post.title(), "first post");
-    ///
-    /// // An update starts from the latest values; a handle can be awaited or detached, too.
-    /// let update = workspace.perform_changes([Post::TABLE], move |tx| {
-    ///     if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
-    ///         request.priority = 7;
-    ///         tx.submit(request)?;
-    ///     }
-    ///     Ok(())
-    /// });
-    /// update.wait()?;
-    /// assert_eq!(workspace.get::<Post>("first post")?.map(|post| post.priority()), Some(7));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Concurrency
-    /// Transactions that share a type run one after the other, in the order of the calls. Others
-    /// run at the same time until they make their first change. The handler runs on a thread of the
-    /// workspace. After the commit, on a thread of the workspace and in this order: callbacks of
-    /// subscribed objects, callbacks of subscribed results, the completion of the handle.
-    ///
-    /// # Errors
-    /// The call itself does not fail; see [`TransactionHandle::wait`].
-    pub fn perform_changes<R: Send + 'static>(
-        &self,
-        types: impl IntoIterator<Item = Table>,
-        handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
-    ) -> TransactionHandle<R> {
-        let (completer, handle) = channel();
-        let returned = Arc::new(Mutex::new(None));
-        let result = Arc::clone(&returned);
-        let handler = Box::new(move |transaction: &Rc<Transaction>| {
-            let value = handler(&TransactionContext::new(transaction))?;
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            Ok(())
-        });
-        let completion = Box::new(move |outcome: Result<()>| {
-            let value = returned
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            completer.complete(outcome.and_then(|()| value.ok_or_else(no_value)));
-        });
-        self.engine()
-            .perform(types.into_iter().collect(), handler, completion);
-        handle
-    }
-
-    /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
-    /// this thread, and waits until it is committed and its callbacks have returned. The handler
-    /// may borrow, and need not be `Send`.
-    ///
-    /// # Examples
-    /// ```
-    /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
-    /// # }
-    /// use dflat::Workspace;
-    /// use post::{Post, PostChangeRequest, PostData};
-    /// # fn main() -> dflat::Result<()> {
-    /// let workspace = Workspace::in_memory();
-    /// let titles = ["a", "b"].map(String::from);
-    /// let mut last = None;
-    /// let count = workspace.perform_changes_blocking([Post::TABLE], |tx| {
-    ///     for title in &titles {
-    ///         let data = PostData { title: title.clone(), ..PostData::default() };
-    ///         last = tx.submit(PostChangeRequest::creation(data))?.into_object();
-    ///     }
-    ///     Ok(titles.len())
-    /// })?;
-    /// assert_eq!((count, last.as_ref().map(Post::title)), (2, Some("b")));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Concurrency
-    /// It takes its turn like any other transaction, and needs none of the threads that
-    /// [`threads_max`](crate::WorkspaceBuilder::threads_max) bounds. While it waits for its commit,
-    /// callbacks and completions of other transactions may run on this thread.
-    ///
-    /// # Errors
-    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
-    /// [`TransactionHandle::wait`].
-    pub fn perform_changes_blocking<R>(
-        &self,
-        types: impl IntoIterator<Item = Table>,
-        handler: impl FnOnce(&TransactionContext) -> Result<R>,
-    ) -> Result<R> {
-        self.engine()
-            .perform_here(types.into_iter().collect(), |transaction| {
-                handler(&TransactionContext::new(transaction))
-            })
     }
 
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
@@ -458,9 +331,4 @@ impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Workspace").finish_non_exhaustive()
     }
-}
-
-fn no_value() -> crate::Error {
-    let message = "cannot give the handler's value: it did not run";
-    crate::Error::new(crate::ErrorKind::Backend, message)
 }

@@ -15,7 +15,7 @@ use crate::storage::{Backend, CloseOptions};
 pub use crate::transaction::Completion;
 use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
 
-pub use perform::Handler;
+pub use perform::{Handler, RetryingHandler};
 pub use read::EngineSnapshot;
 use read::{Reader, SnapshotCell};
 pub use subscribe::Known;

@@ -13,11 +13,41 @@ use crate::transaction::Transaction;
 /// What a transaction does; on a thread of the engine.
 pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
 
+/// The same, for one that can be run again.
+pub type RetryingHandler = Box<dyn FnMut(&Rc<Transaction>) -> Result<()> + Send>;
+
+/// How often a handler is run at most.
+const ATTEMPTS_MAX: usize = 5;
+
 impl Engine {
     /// Queues a transaction over these tables and returns at once. `completion` is called exactly
     /// once: on the committing thread when all is done, callbacks included; or on this thread,
     /// before this returns, if the transaction can't be queued.
     pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
+        self.queue(tables, completion, |engine, tables, completion| {
+            engine.run(tables, handler, completion);
+        });
+    }
+
+    /// The same with a handler that is run again if another process has committed since its first
+    /// read. The last of its `ATTEMPTS_MAX` runs keeps other processes from committing.
+    pub fn perform_retrying(
+        &self,
+        tables: Vec<Table>,
+        handler: RetryingHandler,
+        completion: Completion,
+    ) {
+        self.queue(tables, completion, |engine, tables, completion| {
+            engine.run_retrying(&tables, handler, completion);
+        });
+    }
+
+    fn queue(
+        &self,
+        tables: Vec<Table>,
+        completion: Completion,
+        run: impl FnOnce(&Self, Vec<Table>, Completion) + Send + 'static,
+    ) {
         if let Err(error) = check_named(&tables) {
             completion(Err(error));
             return;
@@ -33,7 +63,7 @@ impl Engine {
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                engine.run(tables, handler, completion);
+                run(&engine, tables, completion);
             }
         });
         let names = names.iter().map(|table| table.name.as_ref());
@@ -90,12 +120,41 @@ impl Engine {
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
         completion: Completion,
     ) {
-        let transaction = Rc::new(Transaction::new(self.inner.groups.clone(), tables));
-        let handled = callback::run("a transaction's handler", || {
-            transaction.enter(|transaction| handler(transaction))
-        });
-        transaction.finish(handled.and_then(|outcome| outcome), completion);
+        let transaction = self.transaction(tables);
+        let handled = handle(&transaction, handler);
+        transaction.finish(handled, completion);
     }
+
+    /// The same, again while another process has committed since the first read.
+    fn run_retrying(&self, tables: &[Table], mut handler: RetryingHandler, completion: Completion) {
+        for _ in 1..ATTEMPTS_MAX {
+            let transaction = self.transaction(tables.to_vec());
+            let handled = handle(&transaction, &mut handler);
+            if !transaction.is_overtaken() {
+                transaction.finish(handled, completion);
+                return;
+            }
+            transaction.retire();
+        }
+        let transaction = self.transaction(tables.to_vec());
+        let started = transaction.write_first();
+        let handled = started.and_then(|()| handle(&transaction, handler));
+        transaction.finish(handled, completion);
+    }
+
+    fn transaction(&self, tables: Vec<Table>) -> Rc<Transaction> {
+        Rc::new(Transaction::new(self.inner.groups.clone(), tables))
+    }
+}
+
+fn handle(
+    transaction: &Rc<Transaction>,
+    handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
+) -> Result<()> {
+    let handled = callback::run("a transaction's handler", || {
+        transaction.enter(|transaction| handler(transaction))
+    });
+    handled.and_then(|outcome| outcome)
 }
 
 fn check_named(tables: &[Table]) -> Result<()> {

@@ -121,7 +121,7 @@ impl Engine {
     /// As [`Engine::fetch`].
     pub fn snapshot(&self) -> Result<EngineSnapshot> {
         let snapshot = self.unpinned_snapshot()?;
-        snapshot.read(|reader, _| reader.pin())?;
+        snapshot.read(|reader, _| reader.pin().map(drop))?;
         Ok(snapshot)
     }
 

@@ -16,7 +16,9 @@
 //! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
 //! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL
 //!    included.
-//! 10. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
+//! 10. A write transaction can tell whether somebody else, such as another process, has committed
+//!     since a state that a pinned snapshot saw.
+//! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
 
 mod memory;
 
@@ -59,6 +61,10 @@ pub enum View {
     Pinned,
 }
 
+/// Names a committed state of a backend. What the number says is the backend's own business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateId(pub u64);
+
 /// What to do when a backend is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CloseOptions {
@@ -80,12 +86,13 @@ pub trait Snapshot: Send {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// Fixes the view of a pinned snapshot that was not scanned yet, as its first scan would.
+    /// Fixes the view of a pinned snapshot that was not scanned yet, as its first scan would, and
+    /// names the state it sees.
     ///
     /// # Errors
     /// As reading the file can fail.
-    fn pin(&mut self) -> Result<()> {
-        Ok(())
+    fn pin(&mut self) -> Result<StateId> {
+        Ok(StateId::default())
     }
 
     /// The state of each of the table's indexes, in their order, as this snapshot sees them.
@@ -104,6 +111,18 @@ pub trait WriteTransaction: Snapshot {
     /// Whether nothing of the transaction is lost: false after a failed write that was no conflict,
     /// and after a failed read that ended it.
     fn is_whole(&self) -> bool;
+
+    /// Names the committed state on which this transaction stands.
+    fn base(&self) -> StateId {
+        StateId::default()
+    }
+
+    /// Whether somebody has committed after that state, and before this transaction started, by
+    /// another way than this backend. Never, where there is none.
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let _ = since;
+        false
+    }
 
     /// Creates the table and its index tables if they are missing, without filling them.
     ///

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use super::group::{Completion, Fate, Footing, Groups, Open};
+use super::replay::is_overtaken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
 use crate::object::{Object, Origin};
-use crate::storage::{Backend, Snapshot, View};
+use crate::storage::{Backend, Snapshot, StateId, View};
 
 /// A change to one object, encoded.
 #[derive(Clone, Debug)]
@@ -81,6 +82,8 @@ pub struct Transaction {
     tables: Arc<[Table]>,
     seq: CommitSeq,
     stage: RefCell<Stage>,
+    /// The state of its first read, or on which that stands.
+    basis: Cell<Option<StateId>>,
     /// What becomes of the uncommitted work that it may have seen.
     seen: RefCell<Option<Fate>>,
     failure: RefCell<Option<Error>>,
@@ -126,6 +129,7 @@ impl Transaction {
             tables: tables.into(),
             seq,
             stage: RefCell::new(Stage::Fresh),
+            basis: Cell::default(),
             seen: RefCell::default(),
             failure: RefCell::default(),
             aborted: Cell::new(false),
@@ -240,9 +244,10 @@ impl Transaction {
     /// its tables.
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
-            && let Footing::Group(generation, fate) = open.footing(&self.tables)
+            && let Footing::Group(generation, fate, base) = open.footing(&self.tables)
         {
             self.seen.replace(Some(fate));
+            self.stand_on(base);
             *stage = Stage::Group(generation);
         }
     }
@@ -286,7 +291,9 @@ impl Transaction {
         }
         if matches!(*stage, Stage::Fresh) {
             let backend = Arc::clone(self.groups.backend());
-            *stage = Stage::Committed(backend.snapshot(View::Pinned)?);
+            let mut snapshot = backend.snapshot(View::Pinned)?;
+            self.stand_on(snapshot.pin()?);
+            *stage = Stage::Committed(snapshot);
         }
         match &mut *stage {
             Stage::Committed(snapshot) => read(
@@ -301,6 +308,13 @@ impl Transaction {
                 ErrorKind::Backend,
                 "cannot read: no snapshot is open",
             )),
+        }
+    }
+
+    /// Notes the state of its first read.
+    fn stand_on(&self, state: StateId) {
+        if self.basis.get().is_none() {
+            self.basis.set(Some(state));
         }
     }
 
@@ -323,8 +337,8 @@ impl Transaction {
         }
         // Order: the reader is given back first, so that waiting for the pen holds nothing.
         *stage = Stage::Fresh;
-        self.groups.take_pen(&self.tables);
-        if let Footing::Group(_, fate) = self.groups.lock().footing(&self.tables) {
+        self.groups.take_pen(&self.tables, self.basis.get());
+        if let Footing::Group(_, fate, _) = self.groups.lock().footing(&self.tables) {
             self.seen.replace(Some(fate));
         }
         *stage = Stage::Writing;
@@ -417,6 +431,38 @@ impl Transaction {
                 self.groups
                     .acknowledge(&self.tables, outcome, seen.as_ref(), completion);
             }
+        }
+    }
+
+    /// Whether somebody else has committed since the first read, so that it can't be committed, but
+    /// may succeed if it is run again.
+    #[must_use]
+    pub fn is_overtaken(&self) -> bool {
+        if self.is_writing()
+            && self.failure.borrow().is_none()
+            && let Err(error) = self.groups.check_written()
+        {
+            self.lose(&error);
+        }
+        self.failure.borrow().as_ref().is_some_and(is_overtaken)
+    }
+
+    /// Starts to write before anything is read, so that it can't be overtaken.
+    ///
+    /// # Errors
+    /// As starting to write can fail.
+    pub fn write_first(&self) -> Result<()> {
+        self.start_writing();
+        self.groups
+            .keep_others_out()
+            .inspect_err(|error| self.lose(error))
+    }
+
+    /// Ends the transaction without telling anybody: what it changed is undone.
+    pub fn retire(&self) {
+        let stage = self.stage.replace(Stage::Fresh);
+        if matches!(stage, Stage::Writing) {
+            self.groups.undo();
         }
     }
 

@@ -60,6 +60,8 @@ impl Transaction {
         }
         undone.map_err(|error| {
             let error = error.context("cannot undo changes");
+            // Half of it may be undone: only beginning anew gets rid of the rest.
+            self.groups().restart(&mut open);
             self.lose_with(&mut open, &error);
             error
         })

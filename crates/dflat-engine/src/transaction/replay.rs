@@ -1,5 +1,7 @@
 //! Writes a finished transaction's changes again, from its write set.
 
+use std::fmt;
+
 use dflat_model::{RowId, Table};
 
 use super::row::{KeyParts, index_entries, prepare};
@@ -75,9 +77,39 @@ fn insert(
 }
 
 fn interfered(table: &Table) -> Error {
-    let message = format!(
-        "cannot commit changes to {}: another process has changed the same objects",
-        table.type_name
-    );
-    Error::new(ErrorKind::Busy, message)
+    overtaken(std::slice::from_ref(table))
+}
+
+/// Why a transaction can't go on from what it has read.
+#[derive(Debug)]
+struct Overtaken;
+
+impl fmt::Display for Overtaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another process has committed since the transaction began to read")
+    }
+}
+
+impl std::error::Error for Overtaken {}
+
+/// The error of a transaction on these tables that can't go on from what it has read.
+pub(super) fn overtaken(tables: &[Table]) -> Error {
+    let names: Vec<&str> = tables
+        .iter()
+        .map(|table| table.type_name.as_ref())
+        .collect();
+    let message = format!("cannot change {}: {Overtaken}", names.join(", "));
+    Error::with_source(ErrorKind::Busy, message, Overtaken)
+}
+
+/// Whether the transaction may succeed if it is run again, because it was overtaken.
+pub(super) fn is_overtaken(error: &Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<Overtaken>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -9,6 +9,7 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use libsqlite3_sys as sqlite;
@@ -173,6 +174,62 @@ impl Connection {
     /// SQLite's own file handle is used, because closing another one would drop the locks that
     /// other connections of the process hold.
     pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, Fault> {
+        let (file, methods) = self.file()?;
+        let Some(read) = methods.xRead else {
+            return Err(Fault::misuse("the file can't be read"));
+        };
+        let mut head = [0; N];
+        let length = c_int::try_from(N).map_err(|_| Fault::misuse("too many bytes"))?;
+        // SAFETY: The file is open, and the buffer has `length` bytes.
+        match unsafe { read(file, head.as_mut_ptr().cast::<c_void>(), length, 0) } {
+            sqlite::SQLITE_OK => Ok(Some(head)),
+            sqlite::SQLITE_IOERR_SHORT_READ => Ok(None),
+            code => Err(Fault::from_code(code)),
+        }
+    }
+
+    /// How many commits the index of the write-ahead log has counted, as of now; it wraps. `None`
+    /// if it can't be read. There must be a log, which this connection has read.
+    pub(crate) fn log_count(&self) -> Option<u32> {
+        /// The size of the first region of the index, and where its header has the count; both as
+        /// SQLite's description of the format says.
+        const REGION_BYTES: c_int = 32 << 10;
+        const COUNT_OFFSET: usize = 8;
+        let (file, methods) = self.file().ok()?;
+        let map = methods.xShmMap.filter(|_| methods.iVersion >= 2)?;
+        let mut region: *mut c_void = ptr::null_mut();
+        // SAFETY: The file is open and the last argument a place for the result. A region that does
+        // not exist is not made.
+        let code = unsafe { map(file, 0, REGION_BYTES, 0, &raw mut region) };
+        let is_mapped = matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_READONLY);
+        if !is_mapped || region.is_null() {
+            return None;
+        }
+        // SAFETY: The region has `REGION_BYTES` bytes, begins at a page, and stays mapped as long
+        // as the connection has its log open. Other threads and processes write the number, whole,
+        // while this reads it, which is what an atomic is for.
+        let count = unsafe { AtomicU32::from_ptr(region.byte_add(COUNT_OFFSET).cast::<u32>()) };
+        Some(count.load(Ordering::Acquire))
+    }
+
+    /// The pages written since this was last asked.
+    pub(crate) fn take_pages_written(&mut self) -> u32 {
+        let (mut pages, mut highest) = (0, 0);
+        // SAFETY: The connection is open, and both places take a number.
+        unsafe {
+            sqlite::sqlite3_db_status(
+                self.raw.as_ptr(),
+                sqlite::SQLITE_DBSTATUS_CACHE_WRITE,
+                &raw mut pages,
+                &raw mut highest,
+                1,
+            )
+        };
+        pages.unsigned_abs()
+    }
+
+    /// SQLite's own handle on the file, and what it can do.
+    fn file(&self) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), Fault> {
         let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
         // SAFETY: The connection is open, the name is a C string, and the operation writes a
         // pointer.
@@ -189,18 +246,9 @@ impl Connection {
         }
         // SAFETY: The pointer is NULL or that of the connection's file, which is open as long as
         // the connection is; its methods are NULL or a table that is never freed.
-        let read = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
-        let Some(read) = read.and_then(|methods| methods.xRead) else {
-            return Err(Fault::misuse("the file has no handle"));
-        };
-        let mut head = [0; N];
-        let length = c_int::try_from(N).map_err(|_| Fault::misuse("too many bytes"))?;
-        // SAFETY: The file is open, and the buffer has `length` bytes.
-        match unsafe { read(file, head.as_mut_ptr().cast::<c_void>(), length, 0) } {
-            sqlite::SQLITE_OK => Ok(Some(head)),
-            sqlite::SQLITE_IOERR_SHORT_READ => Ok(None),
-            code => Err(Fault::from_code(code)),
-        }
+        let methods = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
+        let methods = methods.ok_or_else(|| Fault::misuse("the file has no handle"))?;
+        Ok((file, methods))
     }
 
     /// Prepares a statement that is kept until the connection is dropped or forgets all.

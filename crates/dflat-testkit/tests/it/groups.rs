@@ -11,7 +11,7 @@ use dflat_engine::object::Writer;
 use dflat_engine::storage::{Backend, MemoryBackend};
 use dflat_engine::transaction::{Change, Transaction};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
-use dflat_testkit::fixture::{bounded, next};
+use dflat_testkit::fixture::next;
 use dflat_testkit::schema::{
     Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
 };
@@ -21,10 +21,10 @@ use crate::scripted::{Call, Script, Scripted};
 const FULL: ErrorKind = ErrorKind::StorageFull;
 
 /// A workspace on a backend that fails when told to.
-struct Rig {
+pub(crate) struct Rig {
     // Order: the workspace is dropped before its directory.
-    workspace: Workspace,
-    script: Arc<Script>,
+    pub(crate) workspace: Workspace,
+    pub(crate) script: Arc<Script>,
     _directory: Option<tempfile::TempDir>,
 }
 
@@ -34,17 +34,18 @@ macro_rules! on_each_backend {
         mod memory {
             $(#[test]
             fn $test() {
-                super::bounded(|| super::$test(&super::Rig::memory()));
+                dflat_testkit::fixture::bounded(|| super::$test(&crate::groups::Rig::memory()));
             })*
         }
         mod sqlite {
             $(#[test]
             fn $test() {
-                super::bounded(|| super::$test(&super::Rig::sqlite()));
+                dflat_testkit::fixture::bounded(|| super::$test(&crate::groups::Rig::sqlite()));
             })*
         }
     };
 }
+pub(crate) use on_each_backend;
 
 on_each_backend! {
     a_full_disk_inside_a_member_takes_no_neighbour_along
@@ -62,11 +63,11 @@ on_each_backend! {
 }
 
 impl Rig {
-    fn memory() -> Self {
+    pub(crate) fn memory() -> Self {
         Self::on(MemoryBackend::new(), None)
     }
 
-    fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.db");
         let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
@@ -83,7 +84,7 @@ impl Rig {
     }
 
     /// Holds the turn of the items until the sender is dropped, so that a queue can form.
-    fn hold(&self) -> Sender<()> {
+    pub(crate) fn hold(&self) -> Sender<()> {
         let (go, goes) = mpsc::channel::<()>();
         self.workspace
             .perform_changes([Item::TABLE], move |_| {
@@ -94,7 +95,7 @@ impl Rig {
         go
     }
 
-    fn insert(&self, id: &'static str) -> TransactionHandle<()> {
+    pub(crate) fn insert(&self, id: &'static str) -> TransactionHandle<()> {
         self.workspace
             .perform_changes([Item::TABLE], move |tx| insert(tx, id))
     }
@@ -105,7 +106,7 @@ impl Rig {
     }
 
     /// A transaction over these types that runs in two parts, the second when it is let go.
-    fn gated<R: Send + 'static>(
+    pub(crate) fn gated<R: Send + 'static>(
         &self,
         types: impl IntoIterator<Item = dflat::Table>,
         first: impl FnOnce(&TransactionContext) -> Result<()> + Send + 'static,
@@ -121,18 +122,18 @@ impl Rig {
         (handle, tells, go)
     }
 
-    fn ids(&self) -> Vec<String> {
+    pub(crate) fn ids(&self) -> Vec<String> {
         let items = self.workspace.fetch::<Item>().all().unwrap();
         items.iter().map(|item| item.id().to_owned()).collect()
     }
 
-    fn others(&self) -> Vec<i32> {
+    pub(crate) fn others(&self) -> Vec<i32> {
         let others = self.workspace.fetch::<Other>().all().unwrap();
         others.iter().map(Other::id).collect()
     }
 }
 
-fn insert(tx: &TransactionContext, id: &str) -> Result<()> {
+pub(crate) fn insert(tx: &TransactionContext, id: &str) -> Result<()> {
     let data = ItemData {
         id: id.into(),
         code: Some(id.into()),
@@ -141,12 +142,12 @@ fn insert(tx: &TransactionContext, id: &str) -> Result<()> {
     tx.submit(ItemChangeRequest::creation(data)).map(drop)
 }
 
-fn insert_other(tx: &TransactionContext, id: i32) -> Result<()> {
+pub(crate) fn insert_other(tx: &TransactionContext, id: i32) -> Result<()> {
     let data = OtherData { id, note: None };
     tx.submit(OtherChangeRequest::creation(data)).map(drop)
 }
 
-fn kind<R>(handle: TransactionHandle<R>) -> Option<ErrorKind> {
+pub(crate) fn kind<R>(handle: TransactionHandle<R>) -> Option<ErrorKind> {
     handle.wait().err().map(|error| error.kind())
 }
 

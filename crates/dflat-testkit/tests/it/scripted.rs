@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use dflat::{Error, ErrorKind, Result, RowId, Table};
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, IndexState, Row, RowWrite, ScanPlan, Snapshot, View,
-    WriteError, WriteTransaction,
+    Backend, CloseOptions, IndexEntry, IndexState, Row, RowWrite, ScanPlan, Snapshot, StateId,
+    View, WriteError, WriteTransaction,
 };
 
 /// A call that can fail.
@@ -34,6 +34,8 @@ struct State {
     /// The calls to fail, with how many of their kind come before.
     failures: Vec<(Call, usize)>,
     commits: usize,
+    /// The commits of others.
+    elsewhere: u64,
     dropped: Option<Sender<()>>,
 }
 
@@ -45,6 +47,16 @@ impl Script {
     /// Lets a call fail after `before` others of its kind.
     pub(crate) fn fail(&self, call: Call, before: usize) {
         self.lock().failures.push((call, before));
+    }
+
+    /// Lets somebody else have committed something.
+    pub(crate) fn commit_elsewhere(&self) {
+        self.lock().elsewhere += 1;
+    }
+
+    /// The state of the file as far as others have made it.
+    fn state(&self) -> StateId {
+        StateId(self.lock().elsewhere)
     }
 
     /// The commits that succeeded.
@@ -102,7 +114,9 @@ impl Drop for Scripted {
 
 impl Backend for Scripted {
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
-        Arc::clone(&self.inner).snapshot(view)
+        let inner = Arc::clone(&self.inner).snapshot(view)?;
+        let script = Arc::clone(&self.script);
+        Ok(Box::new(ScriptedSnapshot { inner, script }))
     }
 
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
@@ -111,6 +125,7 @@ impl Backend for Scripted {
         Ok(Box::new(ScriptedTransaction {
             inner: Some(inner),
             lost: None,
+            base: self.script.state(),
             script: Arc::clone(&self.script),
         }))
     }
@@ -120,10 +135,35 @@ impl Backend for Scripted {
     }
 }
 
+struct ScriptedSnapshot {
+    inner: Box<dyn Snapshot>,
+    script: Arc<Script>,
+}
+
+impl Snapshot for ScriptedSnapshot {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.inner.scan(plan, visit)
+    }
+
+    fn pin(&mut self) -> Result<StateId> {
+        self.inner.pin()?;
+        Ok(self.script.state())
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        self.inner.index_states(table)
+    }
+}
+
 struct ScriptedTransaction {
     inner: Option<Box<dyn WriteTransaction>>,
     /// Why every further call fails.
     lost: Option<Error>,
+    base: StateId,
     script: Arc<Script>,
 }
 
@@ -169,6 +209,14 @@ impl WriteTransaction for ScriptedTransaction {
 
     fn is_whole(&self) -> bool {
         self.inner.as_ref().is_some_and(|inner| inner.is_whole())
+    }
+
+    fn base(&self) -> StateId {
+        self.base
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        since != self.base
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {

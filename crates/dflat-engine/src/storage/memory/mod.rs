@@ -13,7 +13,7 @@ use dflat_model::{RowId, Table};
 
 use super::{
     Backend, CloseOptions, Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan,
-    Snapshot, View, WriteError, WriteTransaction,
+    Snapshot, StateId, View, WriteError, WriteTransaction,
 };
 use crate::error::{Error, ErrorKind, Result};
 use state::{IndexStore, State, TableState};
@@ -145,9 +145,9 @@ impl Snapshot for MemorySnapshot {
         Ok(())
     }
 
-    fn pin(&mut self) -> Result<()> {
+    fn pin(&mut self) -> Result<StateId> {
         self.state();
-        Ok(())
+        Ok(StateId::default())
     }
 
     fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {

@@ -6,9 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use dflat_model::CommitSeq;
 
 use super::super::replay::replay;
-use super::super::write_set::WriteSet;
 use super::deliveries::{Acknowledgement, Deliveries};
-use super::open::{Member, Open};
+use super::open::{Member, Open, check_basis};
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, WriteTransaction};
@@ -162,7 +161,7 @@ impl Shared {
         for member in members {
             let outcome = match fate.failure(&member.tables) {
                 Some(error) => Err(error),
-                None => self.commit_alone(open, &member.changes),
+                None => self.commit_alone(open, &member),
             };
             if let Err(error) = &outcome {
                 fate.fail(member.changes.tables(), error);
@@ -172,13 +171,14 @@ impl Shared {
         }
     }
 
-    fn commit_alone(&self, open: &mut Open, changes: &WriteSet) -> Result<()> {
-        if changes.is_empty() {
+    fn commit_alone(&self, open: &mut Open, member: &Member) -> Result<()> {
+        if member.changes.is_empty() {
             return Ok(());
         }
         let mut writer = Arc::clone(&self.backend).begin()?;
         self.look_for_others(open, writer.as_ref());
-        replay(writer.as_mut(), &mut Vec::new(), changes)?;
+        check_basis(writer.as_ref(), member.basis, &member.tables)?;
+        replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
         writer.commit()
     }
 }

@@ -26,7 +26,7 @@ use dflat_model::{CommitSeq, Table};
 
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
-use crate::storage::Backend;
+use crate::storage::{Backend, StateId};
 
 use commit::Shared;
 use deliveries::Deliveries;
@@ -90,20 +90,31 @@ impl Groups {
 
     /// Takes the pen for a transaction over these tables: what is written from here on is this
     /// transaction's, until it puts the pen down.
-    pub(super) fn take_pen(&self, tables: &Arc<[Table]>) {
+    pub(super) fn take_pen(&self, tables: &Arc<[Table]>, basis: Option<StateId>) {
         let mut open = self.lock();
         open.waiting += 1;
         let taken = |open: &mut Open| open.pen.is_some();
         let waited = self.shared.pen_down.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
-        open.pen = Some(Pen {
-            tables: Arc::clone(tables),
-            changes: WriteSet::default(),
-            prepared: open.prepared.len(),
-            parked: open.writer.is_none(),
-            lost: None,
-        });
+        let mut pen = Pen::new(tables, basis);
+        if let Some(writer) = &open.writer {
+            pen.lost = pen.stand_on(writer.as_ref()).err();
+        }
+        (pen.prepared, pen.parked) = (open.prepared.len(), open.writer.is_none());
+        open.pen = Some(pen);
+    }
+
+    /// Makes sure that what the pen's holder has written, if anything, can be committed.
+    pub(super) fn check_written(&self) -> Result<()> {
+        self.resume().changes().map(drop)
+    }
+
+    /// Starts the backend's transaction for the pen's holder, alone in it, so that nobody else
+    /// commits before it ends.
+    pub(super) fn keep_others_out(&self) -> Result<()> {
+        self.shared.commit_finished(&mut self.lock());
+        self.check_written()
     }
 
     /// The open group with a transaction of the backend, for the pen's holder to go on.
@@ -162,6 +173,7 @@ impl Groups {
                 open.join(Member {
                     tables: pen.tables,
                     changes: pen.changes,
+                    basis: pen.basis,
                     failed: None,
                     completion,
                 });
@@ -194,6 +206,7 @@ impl Groups {
             open.join(Member {
                 tables: Arc::clone(tables),
                 changes: WriteSet::default(),
+                basis: None,
                 failed: outcome.err(),
                 completion,
             });

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use dflat_model::{RowId, Table};
 
-use super::super::replay::replay;
+use super::super::replay::{overtaken, replay};
 use super::super::write_set::{Mark, WriteSet};
 use super::Completion;
 use super::recent::RecentChanges;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
-use crate::storage::WriteTransaction;
+use crate::storage::{StateId, WriteTransaction};
 
 /// The open group.
 #[derive(Default)]
@@ -90,6 +90,8 @@ pub(super) struct Member {
     /// What it may have read, and what it has changed.
     pub(super) tables: Arc<[Table]>,
     pub(super) changes: WriteSet,
+    /// The state on which all that it has read stands, with what this engine has committed since.
+    pub(super) basis: Option<StateId>,
     /// Its own error, told when what it may have seen is committed.
     pub(super) failed: Option<Error>,
     pub(super) completion: Completion,
@@ -99,6 +101,8 @@ pub(super) struct Member {
 pub(super) struct Pen {
     pub(super) tables: Arc<[Table]>,
     pub(super) changes: WriteSet,
+    /// As that of a [`Member`]; `None` until it has read or written.
+    pub(super) basis: Option<StateId>,
     /// How many tables were prepared before it.
     pub(super) prepared: usize,
     /// What it wrote was undone, and is to be written again before it goes on. No transaction of
@@ -108,12 +112,45 @@ pub(super) struct Pen {
     pub(super) lost: Option<Error>,
 }
 
+impl Pen {
+    /// A member that has written nothing.
+    pub(super) fn new(tables: &Arc<[Table]>, basis: Option<StateId>) -> Self {
+        Self {
+            tables: Arc::clone(tables),
+            changes: WriteSet::default(),
+            basis,
+            prepared: 0,
+            parked: false,
+            lost: None,
+        }
+    }
+
+    /// Takes up a transaction of the backend, unless somebody else has committed since this
+    /// member's first read.
+    pub(super) fn stand_on(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
+        let basis = *self.basis.get_or_insert_with(|| writer.base());
+        check_basis(writer, Some(basis), &self.tables)
+    }
+}
+
+/// Refuses a transaction of the backend if somebody else has committed since a state.
+pub(super) fn check_basis(
+    writer: &dyn WriteTransaction,
+    basis: Option<StateId>,
+    tables: &[Table],
+) -> Result<()> {
+    match basis {
+        Some(basis) if writer.is_overtaken(basis) => Err(overtaken(tables)),
+        _ => Ok(()),
+    }
+}
+
 /// Where a transaction's reads come from.
 pub(in super::super) enum Footing {
     /// What is committed: no member has changed its tables.
     Committed,
-    /// The open group of this generation, which may fail.
-    Group(u64, Fate),
+    /// The open group of this generation, which may fail, and which stands on this state.
+    Group(u64, Fate, StateId),
 }
 
 impl Open {
@@ -169,10 +206,11 @@ impl Open {
 
     /// Where a transaction over these tables has to read.
     pub(in super::super) fn footing(&self, tables: &[Table]) -> Footing {
-        if self.is_dirty(tables) {
-            Footing::Group(self.generation, self.fate.clone())
-        } else {
-            Footing::Committed
+        match &self.writer {
+            Some(writer) if self.is_dirty(tables) => {
+                Footing::Group(self.generation, self.fate.clone(), writer.base())
+            }
+            _ => Footing::Committed,
         }
     }
 
@@ -219,6 +257,7 @@ impl Open {
         pen.parked = false;
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
+            pen.stand_on(writer.as_ref())?;
             // A failure drops the writer, and so what it has written by then.
             replay(writer.as_mut(), &mut self.prepared, &pen.changes).map(|()| writer)
         });

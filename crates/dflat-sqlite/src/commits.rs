@@ -1,0 +1,279 @@
+//! Tells the commits of others from those of this backend.
+//!
+//! SQLite counts the commits to a file: in the index of its write-ahead log, or, without one, in
+//! the file's header. Each write transaction compares the count at its start with the one after
+//! this backend's commit before: if they differ, somebody else has committed, and the count says
+//! which commit was the latest. A state that was read earlier is overtaken if its count is smaller.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dflat_engine::storage::StateId;
+
+use crate::ffi::Connection;
+
+/// What the header of a file says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Header {
+    /// The commits that it has seen without a log.
+    pub(crate) count: u32,
+    /// It has a log.
+    pub(crate) has_log: bool,
+}
+
+impl Header {
+    /// Reads the header, past all locks and logs; that of an empty file is all zero.
+    pub(crate) fn read(connection: &Connection) -> Option<Self> {
+        // The version with which the file is to be written says that there is a log.
+        const WRITE_VERSION: usize = 18;
+        const LOG_VERSION: u8 = 2;
+        let head = connection.read_head::<28>().ok()?;
+        Some(head.map_or_else(Self::default, |head| Self {
+            count: head.last_chunk().copied().map_or(0, u32::from_be_bytes),
+            has_log: head[WRITE_VERSION] == LOG_VERSION,
+        }))
+    }
+}
+
+/// The count of the header when a connection was opened to write, given what it was before and
+/// after the file got its log. A count that is not explained by that shows commits of others.
+pub(crate) fn count_at_open(before: u32, after: u32) -> u32 {
+    /// What it costs to begin a file and to give it its log, and the latter alone.
+    const BEGUN: u32 = 2;
+    const GIVEN: u32 = 1;
+    let expected = if before == 0 {
+        BEGUN
+    } else {
+        before.wrapping_add(GIVEN)
+    };
+    if after == before || after == expected {
+        before
+    } else {
+        after
+    }
+}
+
+/// How many commits a file has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// By the file's header, if there is no log.
+    File(u32),
+    /// By the index of the log.
+    Log(u32),
+}
+
+impl Count {
+    /// Whether this is what follows `earlier`, or something after that.
+    fn follows(self, earlier: Self) -> bool {
+        match (self, earlier) {
+            (Self::File(now), Self::File(then)) | (Self::Log(now), Self::Log(then)) => {
+                !is_after(then, now)
+            }
+            _ => false,
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Self::File(number) | Self::Log(number) => number,
+        }
+    }
+
+    /// The count after one more commit.
+    fn next(self) -> Self {
+        match self {
+            Self::File(number) => Self::File(number.wrapping_add(1)),
+            Self::Log(number) => Self::Log(number.wrapping_add(1)),
+        }
+    }
+}
+
+/// Whether a count that may have wrapped is larger.
+fn is_after(count: u32, than: u32) -> bool {
+    let difference = count.wrapping_sub(than);
+    difference != 0 && difference < 1 << 31
+}
+
+/// What a backend knows of the commits to its file.
+#[derive(Debug, Default)]
+pub(crate) struct Commits {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The count when this backend's latest write transaction ended.
+    last: Option<Count>,
+    /// The count after the latest commit of somebody else that was noticed.
+    elsewhere: u32,
+    /// Counts how often counting began anew, as after the crash of another process.
+    era: u32,
+    /// The count in the header when this backend first opened the file to write.
+    opened_at: Option<u32>,
+}
+
+/// Where a write transaction stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    count: Count,
+    elsewhere: u32,
+    era: u32,
+    opened_at: u32,
+}
+
+impl Commits {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the header's count when the file was opened to write.
+    pub(crate) fn note_open(&self, count: u32) {
+        self.lock().opened_at.get_or_insert(count);
+    }
+
+    /// Notes the start of a write transaction, during which nobody else commits.
+    pub(crate) fn note_begin(&self, count: Count) -> Standing {
+        let mut known = self.lock();
+        if known.last != Some(count) {
+            if known.last.is_some_and(|last| !count.follows(last)) {
+                known.era = (known.era + 1) & State::ERA_MAX;
+            }
+            known.elsewhere = count.number();
+            known.last = Some(count);
+        }
+        Standing {
+            count,
+            elsewhere: known.elsewhere,
+            era: known.era,
+            opened_at: known.opened_at.unwrap_or(0),
+        }
+    }
+
+    /// Notes the commit of a write transaction that wrote something.
+    pub(crate) fn note_commit(&self, standing: Standing) {
+        self.lock().last = Some(standing.count.next());
+    }
+
+    /// Names the state with this count.
+    pub(crate) fn state(&self, count: Option<Count>) -> StateId {
+        let era = self.lock().era;
+        count
+            .map_or(State::Unknown, |count| State::at(count, era))
+            .id()
+    }
+}
+
+impl Standing {
+    /// Names the state on which the transaction stands.
+    pub(crate) fn state(self) -> StateId {
+        State::at(self.count, self.era).id()
+    }
+
+    /// Whether somebody else has committed since a state was current.
+    pub(crate) fn is_overtaken(self, since: StateId) -> bool {
+        match (State::of(since), self.count) {
+            (State::Unknown, _) => false,
+            // The file got its log, and the count began anew, when it was opened to write.
+            (State::NoFile, _) => self.elsewhere != 0 || self.opened_at != 0,
+            (State::File(then), Count::Log(_)) => self.elsewhere != 0 || self.opened_at != then,
+            (State::File(then), Count::File(_)) => is_after(self.elsewhere, then),
+            (State::Log { .. }, Count::File(_)) => true,
+            (State::Log { era, count }, Count::Log(_)) => {
+                era != self.era || is_after(self.elsewhere, count)
+            }
+        }
+    }
+}
+
+/// What the number of a state says.
+enum State {
+    NoFile,
+    File(u32),
+    Log { era: u32, count: u32 },
+    Unknown,
+}
+
+impl State {
+    const ERA_MAX: u32 = (1 << 30) - 1;
+
+    fn at(count: Count, era: u32) -> Self {
+        match count {
+            Count::File(count) => Self::File(count),
+            Count::Log(count) => Self::Log { era, count },
+        }
+    }
+
+    fn id(&self) -> StateId {
+        let (kind, era, count) = match *self {
+            Self::NoFile => (0, 0, 0),
+            Self::File(count) => (1, 0, count),
+            Self::Log { era, count } => (2, era, count),
+            Self::Unknown => (3, 0, 0),
+        };
+        StateId(kind << 62 | u64::from(era) << 32 | u64::from(count))
+    }
+
+    fn of(StateId(id): StateId) -> Self {
+        // The upper and the lower half.
+        let (high, count) = ((id >> 32) as u32, (id & 0xFFFF_FFFF) as u32);
+        let era = high & Self::ERA_MAX;
+        match high >> 30 {
+            0 => Self::NoFile,
+            1 => Self::File(count),
+            2 => Self::Log { era, count },
+            _ => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commits_of_others_overtake() {
+        let commits = Commits::default();
+        let first = commits.note_begin(Count::Log(5));
+        let read = commits.state(Some(Count::Log(5)));
+        commits.note_commit(first);
+        let second = commits.note_begin(Count::Log(6));
+        assert!(!second.is_overtaken(read), "the commit was ours");
+        // This one wrote nothing; then another commits.
+        let third = commits.note_begin(Count::Log(7));
+        assert!(third.is_overtaken(read));
+        assert!(third.is_overtaken(second.state()));
+        assert!(!third.is_overtaken(commits.state(Some(Count::Log(7)))));
+        commits.note_commit(third);
+        let fourth = commits.note_begin(Count::Log(8));
+        assert!(fourth.is_overtaken(read), "it stays overtaken");
+        assert!(!fourth.is_overtaken(third.state()));
+    }
+
+    #[test]
+    fn counts_may_wrap_and_begin_anew() {
+        let commits = Commits::default();
+        let last = commits.note_begin(Count::Log(u32::MAX));
+        commits.note_commit(last);
+        let wrapped = commits.note_begin(Count::Log(0));
+        assert!(!wrapped.is_overtaken(last.state()));
+        assert!(commits.note_begin(Count::Log(1)).is_overtaken(last.state()));
+        let high = commits.note_begin(Count::Log(1000));
+        let anew = commits.note_begin(Count::Log(3));
+        assert!(anew.is_overtaken(high.state()));
+        assert!(!anew.is_overtaken(commits.state(Some(Count::Log(3)))));
+    }
+
+    #[test]
+    fn states_before_the_log_are_known_by_the_header() {
+        let commits = Commits::default();
+        let (nothing, read) = (StateId::default(), commits.state(Some(Count::File(9))));
+        commits.note_open(count_at_open(9, 10));
+        let ours = commits.note_begin(Count::Log(0));
+        assert!(!ours.is_overtaken(read), "the log was ours");
+        assert!(ours.is_overtaken(nothing));
+        assert!(ours.is_overtaken(commits.state(Some(Count::File(8)))));
+        assert!(
+            !ours.is_overtaken(commits.state(None)),
+            "what is not known is let pass"
+        );
+    }
+}

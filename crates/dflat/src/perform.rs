@@ -1,0 +1,207 @@
+//! Performing changes: in the background, again, or here.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dflat_engine::engine::Completion;
+use dflat_engine::transaction::Transaction;
+use dflat_model::Table;
+
+use crate::transaction_handle::{Completer, TransactionHandle, channel};
+use crate::{Result, TransactionContext, Workspace};
+
+impl Workspace {
+    /// Runs `handler` in a transaction over these types, in the background, and returns at once.
+    ///
+    /// The handler reads and changes objects through its [`TransactionContext`]. If it returns
+    /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
+    /// If another process has committed between its first read and its first change, it fails with
+    /// [`Busy`](crate::ErrorKind::Busy); see
+    /// [`perform_changes_retrying`](Self::perform_changes_retrying).
+    /// The value it returns comes back through the handle.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{UpdatedObject, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData {
+    ///         title: "first post".into(),
+    ///         ..PostData::default()
+    ///     }))
+    /// });
+    /// let UpdatedObject::Inserted(post) = created.wait()? else { panic!("not inserted") };
+    /// assert_eq!(post.title(), "first post");
+    ///
+    /// // An update starts from the latest values; a handle can be awaited or detached, too.
+    /// let update = workspace.perform_changes([Post::TABLE], move |tx| {
+    ///     if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
+    ///         request.priority = 7;
+    ///         tx.submit(request)?;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// update.wait()?;
+    /// assert_eq!(workspace.get::<Post>("first post")?.map(|post| post.priority()), Some(7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Concurrency
+    /// Transactions that share a type run one after the other, in the order of the calls. Others
+    /// run at the same time until they make their first change. The handler runs on a thread of the
+    /// workspace. After the commit, on a thread of the workspace and in this order: callbacks of
+    /// subscribed objects, callbacks of subscribed results, the completion of the handle.
+    ///
+    /// # Errors
+    /// The call itself does not fail; see [`TransactionHandle::wait`].
+    pub fn perform_changes<R: Send + 'static>(
+        &self,
+        types: impl IntoIterator<Item = Table>,
+        handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
+    ) -> TransactionHandle<R> {
+        let (completer, handle) = channel();
+        let (value, completion) = returned(completer);
+        let handler = Box::new(move |transaction: &Rc<Transaction>| {
+            value.set(handler(&TransactionContext::new(transaction))?);
+            Ok(())
+        });
+        self.engine()
+            .perform(types.into_iter().collect(), handler, completion);
+        handle
+    }
+
+    /// Performs changes as [`perform_changes`](Self::perform_changes) does, and runs `handler`
+    /// again if another process has committed since its first read, where `perform_changes` fails
+    /// with [`Busy`](crate::ErrorKind::Busy). It is run 5 times at most; the last time other
+    /// processes are kept from committing until it ends, so that it does not fail for this reason.
+    ///
+    /// What a run that did not count has done outside of the workspace is not undone.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let number = workspace.perform_changes_retrying([Post::TABLE], |tx| {
+    ///     let number = tx.fetch::<Post>().all()?.len();
+    ///     let title = format!("post {number}");
+    ///     tx.submit(PostChangeRequest::creation(PostData { title, ..PostData::default() }))?;
+    ///     Ok(number)
+    /// });
+    /// assert_eq!(number.wait()?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The call itself does not fail; see [`TransactionHandle::wait`].
+    pub fn perform_changes_retrying<R: Send + 'static>(
+        &self,
+        types: impl IntoIterator<Item = Table>,
+        mut handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
+    ) -> TransactionHandle<R> {
+        let (completer, handle) = channel();
+        let (value, completion) = returned(completer);
+        let handler = Box::new(move |transaction: &Rc<Transaction>| {
+            value.set(handler(&TransactionContext::new(transaction))?);
+            Ok(())
+        });
+        self.engine()
+            .perform_retrying(types.into_iter().collect(), handler, completion);
+        handle
+    }
+
+    /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
+    /// this thread, and waits until it is committed and its callbacks have returned. The handler
+    /// may borrow, and need not be `Send`.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let titles = ["a", "b"].map(String::from);
+    /// let mut last = None;
+    /// let count = workspace.perform_changes_blocking([Post::TABLE], |tx| {
+    ///     for title in &titles {
+    ///         let data = PostData { title: title.clone(), ..PostData::default() };
+    ///         last = tx.submit(PostChangeRequest::creation(data))?.into_object();
+    ///     }
+    ///     Ok(titles.len())
+    /// })?;
+    /// assert_eq!((count, last.as_ref().map(Post::title)), (2, Some("b")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Concurrency
+    /// It takes its turn like any other transaction, and needs none of the threads that
+    /// [`threads_max`](crate::WorkspaceBuilder::threads_max) bounds. While it waits for its commit,
+    /// callbacks and completions of other transactions may run on this thread.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
+    /// [`TransactionHandle::wait`].
+    pub fn perform_changes_blocking<R>(
+        &self,
+        types: impl IntoIterator<Item = Table>,
+        handler: impl FnOnce(&TransactionContext) -> Result<R>,
+    ) -> Result<R> {
+        self.engine()
+            .perform_here(types.into_iter().collect(), |transaction| {
+                handler(&TransactionContext::new(transaction))
+            })
+    }
+}
+
+/// The place for what a handler returns, and the completion that hands it out.
+fn returned<R: Send + 'static>(completer: Completer<R>) -> (Returned<R>, Completion) {
+    let value = Returned(Arc::default());
+    let result = Returned(Arc::clone(&value.0));
+    let completion = Box::new(move |outcome: Result<()>| {
+        let value = result.lock().take();
+        completer.complete(outcome.and_then(|()| value.ok_or_else(no_value)));
+    });
+    (value, completion)
+}
+
+/// What a handler has returned.
+struct Returned<R>(Arc<Mutex<Option<R>>>);
+
+impl<R> Returned<R> {
+    fn lock(&self) -> MutexGuard<'_, Option<R>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, value: R) {
+        *self.lock() = Some(value);
+    }
+}
+
+fn no_value() -> crate::Error {
+    let message = "cannot give the handler's value: it did not run";
+    crate::Error::new(crate::ErrorKind::Backend, message)
+}
