@@ -61,6 +61,9 @@ pub struct TableLayout {
     pub name: Cow<'static, str>,
     /// The fields that are not deprecated, by ascending vtable offset.
     pub fields: Cow<'static, [FieldLayout]>,
+    /// The vtable offset behind the last field, deprecated ones included: what stands there or
+    /// further was written by newer code.
+    pub end: u16,
 }
 
 /// A field of a FlatBuffers table.

@@ -16,6 +16,9 @@ use crate::schema::{
     UnionTarget,
 };
 
+/// The vtable offset of a table's first field: a vtable begins with two lengths.
+const FIRST_VOFFSET: u16 = 4;
+
 /// Describes the table `root` with all it reaches.
 ///
 /// The primary key is empty only if the schema was compiled with
@@ -161,9 +164,15 @@ impl<'a> Lowering<'a> {
                 required: field.required,
             }
         });
+        let end = table
+            .fields
+            .iter()
+            .map(|field| field.voffset.saturating_add(2))
+            .max();
         TableLayout {
             name,
             fields: fields.collect(),
+            end: end.unwrap_or(FIRST_VOFFSET),
         }
     }
 

@@ -154,6 +154,7 @@ impl Constants<'_> {
             self.list("fields", &table.fields, text, |field, text| {
                 text.verbatim_line(&self.table_field(field));
             });
+            text.verbatim_line(&format!("end: {},", table.end));
         });
     }
 

@@ -651,6 +651,7 @@ impl ::dflat::Object for BenchDoc {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("tag"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("priority"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 18,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Vec3"),
@@ -684,12 +685,14 @@ impl ::dflat::Object for BenchDoc {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("ImageContent"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("images"), voffset: 4, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
             ]),
         };

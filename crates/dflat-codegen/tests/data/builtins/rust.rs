@@ -1082,6 +1082,7 @@ impl ::dflat::Object for Self_ {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybes"), voffset: 16, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 18,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Any"),
@@ -1109,30 +1110,35 @@ impl ::dflat::Object for Self_ {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("x"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(7))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("u"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(8))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 10,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("core"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("d"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(9))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("usize"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("x"), voffset: 4, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("str"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("s"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("i32"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("x"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("u8"),
@@ -1141,12 +1147,14 @@ impl ::dflat::Object for Self_ {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("yes"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("f"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Float(0.0), required: false },
                     ]),
+                    end: 10,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("dflat"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("x"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
             ]),
         };

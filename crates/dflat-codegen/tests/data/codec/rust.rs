@@ -981,6 +981,7 @@ impl ::dflat::Object for Monster {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("weapon"), voffset: 34, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("equipped"), voffset: 38, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(4))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 40,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Vec3"),
@@ -1008,6 +1009,7 @@ impl ::dflat::Object for Monster {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("damage"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I16)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 8,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Equipment"),
@@ -1022,6 +1024,7 @@ impl ::dflat::Object for Monster {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 8,
                 }),
             ]),
         };

@@ -437,6 +437,7 @@ impl ::dflat::Object for DictItem {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("string_value"), voffset: 22, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("codable"), voffset: 24, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U8)), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 26,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("ValueType"),

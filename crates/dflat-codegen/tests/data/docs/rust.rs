@@ -231,6 +231,7 @@ impl ::dflat::Object for Thing {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("part"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("any"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 14,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Color"),
@@ -246,6 +247,7 @@ impl ::dflat::Object for Thing {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("count"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Any"),

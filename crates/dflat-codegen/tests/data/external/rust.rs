@@ -386,6 +386,7 @@ pub mod shop {
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("items"), voffset: 16, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("weapons"), voffset: 18, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                         ]),
+                        end: 20,
                     }),
                     ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                         name: ::dflat::codegen::Cow::Borrowed("MyGame.Sample.Color"),
@@ -403,6 +404,7 @@ pub mod shop {
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("damage"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I16)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ]),
+                        end: 8,
                     }),
                     ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                         name: ::dflat::codegen::Cow::Borrowed("Shop.Item"),
@@ -417,6 +419,7 @@ pub mod shop {
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ]),
+                        end: 8,
                     }),
                 ]),
             };

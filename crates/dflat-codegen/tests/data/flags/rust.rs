@@ -473,6 +473,7 @@ impl ::dflat::Object for User {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("many"), voffset: 14, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 18,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Rights"),

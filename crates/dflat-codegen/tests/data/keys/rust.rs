@@ -165,6 +165,7 @@ impl ::dflat::Object for Other {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("id"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U8)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("note"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 8,
                 }),
             ]),
         };
@@ -814,6 +815,7 @@ impl ::dflat::Object for Entry {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("tag"), voffset: 18, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(4))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("other"), voffset: 20, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 22,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Zone"),
@@ -838,6 +840,7 @@ impl ::dflat::Object for Entry {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Tag"),
@@ -852,6 +855,7 @@ impl ::dflat::Object for Entry {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("id"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U8)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("note"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 8,
                 }),
             ]),
         };

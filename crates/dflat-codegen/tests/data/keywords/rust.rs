@@ -1297,6 +1297,7 @@ impl ::dflat::Object for Loop {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("base"), voffset: 66, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("where"), voffset: 68, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 70,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Self"),
@@ -1309,6 +1310,7 @@ impl ::dflat::Object for Loop {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("gen"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("try"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 18,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Type"),

@@ -1006,6 +1006,7 @@ pub mod my_game {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("type"), voffset: 36, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(0), required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("truth"), voffset: 38, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(1), required: false },
                             ]),
+                            end: 40,
                         }),
                         ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                             name: ::dflat::codegen::Cow::Borrowed("MyGame.Sample.Vec3"),
@@ -1040,12 +1041,14 @@ pub mod my_game {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("damage"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I16)), default: ::dflat::codegen::Value::Int(0), required: false },
                             ]),
+                            end: 8,
                         }),
                         ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                             name: ::dflat::codegen::Cow::Borrowed("MyGame.Sample.Profile"),
                             fields: ::dflat::codegen::Cow::Borrowed(&[
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("url"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                             ]),
+                            end: 6,
                         }),
                         ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                             name: ::dflat::codegen::Cow::Borrowed("MyGame.Sample.Orb"),
@@ -1053,6 +1056,7 @@ pub mod my_game {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Int(0), required: false },
                             ]),
+                            end: 8,
                         }),
                     ]),
                 };

@@ -3733,6 +3733,7 @@ impl ::dflat::Object for Order {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("borrow"), voffset: 136, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("as_ref"), voffset: 138, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 140,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Index"),
@@ -3771,6 +3772,7 @@ impl ::dflat::Object for Order {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("to_string"), voffset: 70, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("as_str"), voffset: 72, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 74,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Group"),

@@ -704,6 +704,7 @@ pub mod b {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("eithers"), voffset: 18, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(4))), default: ::dflat::codegen::Value::Null, required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("kinds"), voffset: 20, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                             ]),
+                            end: 22,
                         }),
                         ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                             name: ::dflat::codegen::Cow::Borrowed("A.Kind"),
@@ -720,6 +721,7 @@ pub mod b {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("kind"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Int(1), required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("plain"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: false },
                             ]),
+                            end: 8,
                         }),
                         ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                             name: ::dflat::codegen::Cow::Borrowed("A.A.Pair"),
@@ -743,6 +745,7 @@ pub mod b {
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("value"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                                 ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("inner"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                             ]),
+                            end: 8,
                         }),
                     ]),
                 };

@@ -844,6 +844,7 @@ impl ::dflat::Object for Document {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("parent"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(0))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("copies"), voffset: 14, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(0))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 16,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Tree"),
@@ -854,6 +855,7 @@ impl ::dflat::Object for Document {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("children"), voffset: 10, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("leaf"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 14,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Any"),
@@ -869,12 +871,14 @@ impl ::dflat::Object for Document {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("size"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Even"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("odd"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Odd"),
@@ -882,6 +886,7 @@ impl ::dflat::Object for Document {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("even"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(4))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("any"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 10,
                 }),
             ]),
         };

@@ -552,6 +552,7 @@ impl ::storage::Object for Post {
                         ::storage::codegen::FieldLayout { name: ::storage::codegen::Cow::Borrowed("priority"), voffset: 10, shape: ::storage::codegen::Shape::Single(::storage::codegen::Element::Scalar(::storage::codegen::ScalarKind::I32)), default: ::storage::codegen::Value::Int(0), required: false },
                         ::storage::codegen::FieldLayout { name: ::storage::codegen::Cow::Borrowed("content"), voffset: 14, shape: ::storage::codegen::Shape::Single(::storage::codegen::Element::Union(::storage::codegen::TypeId(2))), default: ::storage::codegen::Value::Null, required: false },
                     ]),
+                    end: 16,
                 }),
                 ::storage::codegen::TypeDescriptor::Enum(::storage::codegen::EnumLayout {
                     name: ::storage::codegen::Cow::Borrowed("Color"),
@@ -575,12 +576,14 @@ impl ::storage::Object for Post {
                     fields: ::storage::codegen::Cow::Borrowed(&[
                         ::storage::codegen::FieldLayout { name: ::storage::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::storage::codegen::Shape::Single(::storage::codegen::Element::Text), default: ::storage::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::storage::codegen::TypeDescriptor::Table(::storage::codegen::TableLayout {
                     name: ::storage::codegen::Cow::Borrowed("ImageContent"),
                     fields: ::storage::codegen::Cow::Borrowed(&[
                         ::storage::codegen::FieldLayout { name: ::storage::codegen::Cow::Borrowed("images"), voffset: 4, shape: ::storage::codegen::Shape::Vector(::storage::codegen::Element::Text), default: ::storage::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
             ]),
         };

@@ -910,6 +910,7 @@ impl ::dflat::Object for Scalars {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("bools"), voffset: 56, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("levels"), voffset: 58, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 60,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Level"),

@@ -1032,18 +1032,21 @@ impl ::dflat::Object for Copy {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("strings"), voffset: 22, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("vecs"), voffset: 24, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 26,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Option"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("none"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("String"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Vec"),
@@ -1076,11 +1079,13 @@ impl ::dflat::Object for Copy {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("inner"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Default"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                     ]),
+                    end: 4,
                 }),
             ]),
         };

@@ -575,6 +575,7 @@ impl ::dflat::Object for Place {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("boxes"), voffset: 12, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("tinies"), voffset: 14, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 16,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Box"),

@@ -990,6 +990,7 @@ impl ::dflat::Object for Message {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("single"), voffset: 24, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: true },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("nested"), voffset: 26, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(4))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 28,
                 }),
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Body"),
@@ -1021,6 +1022,7 @@ impl ::dflat::Object for Message {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("shape"), voffset: 10, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("note"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 14,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Note"),
@@ -1028,6 +1030,7 @@ impl ::dflat::Object for Message {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("at"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
+                    end: 8,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Point"),
@@ -1043,6 +1046,7 @@ impl ::dflat::Object for Message {
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("x"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
+                    end: 6,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Far"),

@@ -1795,6 +1795,7 @@ pub mod v {
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("b1"), voffset: 78, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(1), required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("ff"), voffset: 80, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::UInt(9223372036854775809), required: false },
                         ]),
+                        end: 82,
                     }),
                     ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                         name: ::dflat::codegen::Cow::Borrowed("V.F"),
@@ -1820,6 +1821,7 @@ pub mod v {
                         fields: ::dflat::codegen::Cow::Borrowed(&[
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("s"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                         ]),
+                        end: 6,
                     }),
                     ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                         name: ::dflat::codegen::Cow::Borrowed("V.E"),
