@@ -1,12 +1,13 @@
 //! A file as a place where objects are stored.
 
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use dflat_engine::Result;
 use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
+use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::commits::Commits;
+use crate::identity::Identity;
 use crate::open;
 use crate::options::SqliteOptions;
 use crate::pool::Pool;
@@ -27,6 +28,8 @@ pub struct SqliteBackend {
     options: SqliteOptions,
     pool: Pool,
     commits: Arc<Commits>,
+    /// That of the file, once a connection has opened it.
+    identity: OnceLock<Identity>,
     /// There if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
     reclaimer: Arc<Reclaimer>,
@@ -51,6 +54,7 @@ impl SqliteBackend {
         Ok(Arc::new_cyclic(|this| Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
             commits: Arc::default(),
+            identity: OnceLock::new(),
             path: path.into(),
             reclaimer: Arc::new(Reclaimer::new(options.reclaim)),
             options,
@@ -63,6 +67,45 @@ impl SqliteBackend {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether `path` names the file of this backend: by another name of it, too, and also while
+    /// neither exists.
+    #[must_use]
+    pub fn is_on(&self, path: &Path) -> bool {
+        let Ok(path) = open::resolve(path) else {
+            return false;
+        };
+        let other = Identity::of(&path);
+        match (self.identity.get(), &other) {
+            (Some(identity), other) => other.as_ref() == Some(identity),
+            (None, Some(_)) => Identity::of(&self.path) == other,
+            (None, None) => *self.path == *path && Identity::of(&self.path).is_none(),
+        }
+    }
+
+    /// Refuses another file in the place of the one that was opened.
+    fn check_in_place(&self) -> Result<()> {
+        let there = Identity::of(&self.path);
+        match self.identity.get() {
+            Some(identity) if there.as_ref() != Some(identity) => {
+                let message = format!(
+                    "cannot use {}: the file was deleted or replaced since it was opened",
+                    self.path.display()
+                );
+                Err(Error::new(ErrorKind::Io, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes which file the connections are on.
+    fn note_identity(&self) {
+        if self.identity.get().is_none()
+            && let Some(identity) = Identity::of(&self.path)
+        {
+            self.identity.get_or_init(|| identity);
+        }
     }
 
     /// The I/O of the file since it was opened, by all backends of this process that count it;
@@ -90,7 +133,12 @@ impl SqliteBackend {
 
     /// A connection for a place among the readers that has none, if there is a file.
     pub(crate) fn open_reader(&self) -> Result<Option<Session>> {
-        open::open_reader(&self.path, &self.options, self.monitor.as_ref())
+        self.check_in_place()?;
+        let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
+        if opened.is_some() {
+            self.note_identity();
+        }
+        Ok(opened)
     }
 
     /// Gives back the place among the readers, and the connection if it can be used again.
@@ -126,12 +174,11 @@ impl SqliteBackend {
 
     /// A connection that can write; who uses it must not be in the way of the writer.
     pub(crate) fn open_writer(&self) -> Result<Session> {
-        open::open_writer(
-            &self.path,
-            &self.options,
-            self.monitor.as_ref(),
-            &self.commits,
-        )
+        self.check_in_place()?;
+        let monitor = self.monitor.as_ref();
+        let opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
+        self.note_identity();
+        Ok(opened)
     }
 
     /// Gives back the place of the writer, and the connection if it can be used again.

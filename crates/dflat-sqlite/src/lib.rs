@@ -16,6 +16,7 @@ mod backend;
 mod commits;
 mod ddl;
 mod ffi;
+mod identity;
 mod key_range;
 mod maintain;
 mod open;

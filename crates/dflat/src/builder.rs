@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dflat_engine::engine::EngineOptions;
 pub use dflat_engine::transaction::Concurrency;
 pub use dflat_sqlite::{Durability, Reclaim};
-use dflat_sqlite::{SqliteBackend, SqliteOptions};
 
+use crate::engines::{self, Choice, Options};
 use crate::{Result, Workspace};
 
 /// Options of a workspace on a file; [`Workspace::builder`] makes one with the defaults.
@@ -15,34 +14,47 @@ use crate::{Result, Workspace};
 #[must_use = "a builder does nothing until `open` is called"]
 pub struct WorkspaceBuilder {
     path: PathBuf,
-    sqlite: SqliteOptions,
-    engine: EngineOptions,
+    options: Options,
+    /// The options that were set.
+    chosen: Vec<Choice>,
 }
 
 impl WorkspaceBuilder {
     /// When a commit survives a loss of power. Defaults to [`Durability::Normal`].
     pub fn durability(mut self, durability: Durability) -> Self {
-        self.sqlite.durability = durability;
+        self.options.sqlite.durability = durability;
+        self.chosen.push(("durability", |a, b| {
+            a.sqlite.durability == b.sqlite.durability
+        }));
         self
     }
 
     /// Whether transactions of disjoint types run at the same time. Defaults to
     /// [`Concurrency::MultiWriter`].
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
-        self.engine.concurrency = concurrency;
+        self.options.engine.concurrency = concurrency;
+        self.chosen.push(("concurrency", |a, b| {
+            a.engine.concurrency == b.engine.concurrency
+        }));
         self
     }
 
     /// How long to wait for another process that has the file locked. Defaults to 30 s.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.sqlite.busy_timeout = timeout;
+        self.options.sqlite.busy_timeout = timeout;
+        self.chosen.push(("busy_timeout", |a, b| {
+            a.sqlite.busy_timeout == b.sqlite.busy_timeout
+        }));
         self
     }
 
     /// The most threads that run transactions, at least 1. Defaults to 64. Transactions of disjoint
     /// types that wait for one another need a thread each.
     pub fn threads_max(mut self, threads: usize) -> Self {
-        self.engine.threads_max = threads;
+        self.options.engine.threads_max = threads;
+        self.chosen.push(("threads_max", |a, b| {
+            a.engine.threads_max == b.engine.threads_max
+        }));
         self
     }
 
@@ -51,7 +63,10 @@ impl WorkspaceBuilder {
     /// changed anything. One more waits for the busy timeout and then fails with
     /// [`Busy`](crate::ErrorKind::Busy).
     pub fn readers_max(mut self, readers: usize) -> Self {
-        self.sqlite.readers_max = readers;
+        self.options.sqlite.readers_max = readers;
+        self.chosen.push(("readers_max", |a, b| {
+            a.sqlite.readers_max == b.sqlite.readers_max
+        }));
         self
     }
 
@@ -59,14 +74,18 @@ impl WorkspaceBuilder {
     /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
     /// are unused and nobody has written for a second.
     pub fn reclaim(mut self, reclaim: Reclaim) -> Self {
-        self.sqlite.reclaim = reclaim;
+        self.options.sqlite.reclaim = reclaim;
+        self.chosen
+            .push(("reclaim", |a, b| a.sqlite.reclaim == b.sqlite.reclaim));
         self
     }
 
     /// Whether the file's I/O is counted, for [`Workspace::io_report`]. Defaults to no, which costs
     /// nothing.
     pub fn io_stats(mut self, io_stats: bool) -> Self {
-        self.sqlite.io_stats = io_stats;
+        self.options.sqlite.io_stats = io_stats;
+        self.chosen
+            .push(("io_stats", |a, b| a.sqlite.io_stats == b.sqlite.io_stats));
         self
     }
 
@@ -75,8 +94,8 @@ impl WorkspaceBuilder {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(self) -> Result<Workspace> {
-        let backend = SqliteBackend::open(&self.path, self.sqlite)?;
-        Ok(Workspace::on_file(backend, self.engine))
+        let (engine, backend) = engines::on_file(&self.path, &self.options, &self.chosen)?;
+        Ok(Workspace::on_file(engine, backend))
     }
 }
 
@@ -84,11 +103,16 @@ impl Workspace {
     /// Opens the database file at `path` with default options. Nothing is written, and no file is
     /// created, before the first change; a file that is created is private to its owner.
     ///
-    /// Each call makes a workspace of its own. Two on one file, in one process or several, see each
-    /// other's commits when they fetch; a subscription is told of those of its own workspace only,
-    /// so share one workspace (it is cheap to clone) where results are watched.
+    /// Each call makes a workspace that is shut down on its own. Those on one file in one process,
+    /// by whatever path, share all else: types, turns and commits, and a subscription of one is
+    /// told of the commits of all. Other processes' commits are seen when something is fetched, and
+    /// told to no subscription. A file that is deleted or replaced while it is open is an error
+    /// ([`Io`](crate::ErrorKind::Io)) for those who have used it; opening the path again is not.
     ///
     /// # Errors
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open with another
+    ///   value of an option that the [builder](Self::builder) was given. Options that it was not
+    ///   given are those of the workspace that is there.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is something else.
     /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
     ///
@@ -103,8 +127,8 @@ impl Workspace {
     pub fn builder(path: impl AsRef<Path>) -> WorkspaceBuilder {
         WorkspaceBuilder {
             path: path.as_ref().to_owned(),
-            sqlite: SqliteOptions::default(),
-            engine: EngineOptions::default(),
+            options: Options::default(),
+            chosen: Vec::new(),
         }
     }
 }

@@ -52,6 +52,8 @@ pub mod codegen;
 #[cfg(feature = "sqlite")]
 mod builder;
 mod change_request;
+#[cfg(feature = "sqlite")]
+mod engines;
 mod fetch;
 mod fetched_result;
 mod object;

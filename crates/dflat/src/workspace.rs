@@ -65,12 +65,10 @@ impl Workspace {
     }
 
     #[cfg(feature = "sqlite")]
-    pub(crate) fn on_file(backend: Arc<SqliteBackend>, options: EngineOptions) -> Self {
+    pub(crate) fn on_file(engine: Engine, backend: Arc<SqliteBackend>) -> Self {
+        let sqlite = Some(backend);
         Self {
-            owner: Arc::new(Owner {
-                engine: Engine::new(Arc::clone(&backend) as Arc<dyn Backend>, options),
-                sqlite: Some(backend),
-            }),
+            owner: Arc::new(Owner { engine, sqlite }),
         }
     }
 

@@ -2,28 +2,32 @@
 
 mod perform;
 mod read;
+mod share;
 mod subscribe;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::Registry;
-use crate::storage::{Backend, CloseOptions};
+use crate::storage::Backend;
 pub use crate::transaction::Completion;
 use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
 
 pub use perform::{Handler, RetryingHandler};
 pub use read::EngineSnapshot;
-use read::{Reader, SnapshotCell};
+use read::Reader;
+use share::Share;
+pub use share::WeakEngine;
 pub use subscribe::Known;
 
-/// An engine on one backend; clones share it.
+/// A share in an engine on one backend. Clones are the same share; others end on their own, and the
+/// engine ends with its last share.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
+    share: Arc<Share>,
 }
 
 struct Inner {
@@ -31,8 +35,8 @@ struct Inner {
     groups: Groups,
     scheduler: Scheduler,
     registry: Arc<Registry>,
-    closed: AtomicBool,
-    snapshots: Mutex<Vec<std::sync::Weak<SnapshotCell>>>,
+    /// The shares that have not ended.
+    shares: Mutex<usize>,
 }
 
 impl Drop for Inner {
@@ -82,11 +86,11 @@ impl Engine {
             groups,
             scheduler,
             registry,
-            closed: AtomicBool::new(false),
-            snapshots: Mutex::default(),
+            shares: Mutex::new(1),
         };
         Self {
             inner: Arc::new(inner),
+            share: Arc::default(),
         }
     }
 
@@ -104,6 +108,12 @@ impl Engine {
     /// shutdown.
     pub fn settle(&self) -> Result<()> {
         callback::forbid_blocking("settle")?;
+        self.refuse_if_closed(format_args!("settle"))?;
+        self.drain()
+    }
+
+    /// Waits until the work queued so far is done.
+    fn drain(&self) -> Result<()> {
         let (done, settled) = mpsc::channel();
         let groups = self.inner.groups.clone();
         let job = Box::new(move || {
@@ -114,58 +124,6 @@ impl Engine {
         queued.map_err(|error| error.context("cannot settle"))?;
         // The job is run, or dropped with its end of the channel.
         let _ = settled.recv();
-        Ok(())
-    }
-
-    /// Finishes the transactions queued so far, then gives every resource back. Everything called
-    /// afterwards fails with [`ErrorKind::ShutDown`]. A second call does no harm.
-    ///
-    /// # Errors
-    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; else as the backend's closing.
-    pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
-        callback::forbid_blocking("wait for the shutdown")?;
-        self.inner.closed.store(true, Ordering::Release);
-        self.inner.scheduler.close();
-        self.inner.groups.close();
-        self.inner.registry.close();
-        self.release_snapshots();
-        self.inner.reader.backend.close(options)
-    }
-
-    /// As [`Engine::shutdown`], without waiting: `completion` is called on a thread of its own.
-    pub fn shutdown_then(&self, options: CloseOptions, completion: Completion) {
-        self.inner.closed.store(true, Ordering::Release);
-        self.inner.scheduler.refuse();
-        let engine = self.clone();
-        let completion = Arc::new(Mutex::new(Some(completion)));
-        let complete = Arc::clone(&completion);
-        let finish = move || {
-            let outcome = engine.shutdown(options);
-            let taken = complete
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                let _ = callback::run("a shutdown's completion", || completion(outcome));
-            }
-        };
-        let thread = std::thread::Builder::new().name("dflat-shutdown".to_owned());
-        if let Err(error) = thread.spawn(finish) {
-            let taken = completion
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                let message = "cannot shut down: no thread can be started";
-                completion(Err(Error::with_source(ErrorKind::Io, message, error)));
-            }
-        }
-    }
-
-    fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
-        if self.inner.closed.load(Ordering::Acquire) {
-            return Err(shut_down(operation));
-        }
         Ok(())
     }
 }

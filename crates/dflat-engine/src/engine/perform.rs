@@ -67,13 +67,17 @@ impl Engine {
             }
         });
         let names = names.iter().map(|table| table.name.as_ref());
-        if let Err(error) = self.inner.scheduler.enqueue(names, job) {
+        let queued = self.while_open(format_args!("perform changes"), || {
+            let queued = self.inner.scheduler.enqueue(names, job);
+            queued.map_err(|error| error.context("cannot perform changes"))
+        });
+        if let Err(error) = queued {
             let taken = completion
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                completion(Err(error.context("cannot perform changes")));
+                completion(Err(error));
             }
         }
     }
@@ -90,6 +94,7 @@ impl Engine {
         handler: impl FnOnce(&Rc<Transaction>) -> Result<R>,
     ) -> Result<R> {
         callback::forbid_blocking("perform changes and wait for them")?;
+        self.refuse_if_closed(format_args!("perform changes"))?;
         check_named(&tables)?;
         let (tell, told) = mpsc::channel();
         let completion = Box::new(move |outcome| {

@@ -118,7 +118,7 @@ impl Engine {
     /// A view on the state as of now.
     ///
     /// # Errors
-    /// As [`Engine::fetch`].
+    /// As [`Engine::read`].
     pub fn snapshot(&self) -> Result<EngineSnapshot> {
         let snapshot = self.unpinned_snapshot()?;
         snapshot.read(|reader, _| reader.pin().map(drop))?;
@@ -128,48 +128,31 @@ impl Engine {
     /// A view on the state as of the first fetch from it.
     ///
     /// # Errors
-    /// As [`Engine::fetch`].
+    /// As [`Engine::read`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
         self.refuse_if_closed(format_args!("take a snapshot"))?;
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell {
             reader: Mutex::new(Some(Pinning { reader, seq: None })),
         });
-        let mut snapshots = self
-            .inner
-            .snapshots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        snapshots.retain(|snapshot| snapshot.strong_count() > 0);
-        snapshots.push(Arc::downgrade(&cell));
+        self.share.hold_snapshot(&cell);
         Ok(EngineSnapshot {
             cell,
             engine: self.clone(),
         })
-    }
-
-    /// Ends all snapshots that are still held, so that closing need not wait for their owners.
-    pub(super) fn release_snapshots(&self) {
-        let mut snapshots = self
-            .inner
-            .snapshots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        for snapshot in snapshots
-            .drain(..)
-            .filter_map(|snapshot| snapshot.upgrade())
-        {
-            *snapshot
-                .reader
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = None;
-        }
     }
 }
 
 pub(super) struct SnapshotCell {
     /// `None` once the engine is shut down.
     reader: Mutex<Option<Pinning>>,
+}
+
+impl SnapshotCell {
+    /// Ends the snapshot.
+    pub(super) fn release(&self) {
+        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 struct Pinning {

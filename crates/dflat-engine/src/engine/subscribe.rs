@@ -55,7 +55,7 @@ impl Engine {
                 Err(_) => {}
             }
         };
-        self.enqueue(table, register)?;
+        self.enqueue(table, &subscription, register)?;
         Ok(subscription)
     }
 
@@ -92,17 +92,23 @@ impl Engine {
             };
             registry.add_result(id, (&of, &query), known.as_ref(), latest, &callback);
         };
-        self.enqueue(table, register)?;
+        self.enqueue(table, &subscription, register)?;
         Ok(subscription)
     }
 
-    fn enqueue(&self, table: &Table, register: impl FnOnce() + Send + 'static) -> Result<()> {
-        let queued = self
-            .inner
-            .scheduler
-            .enqueue([table.name.as_ref()], Box::new(register));
-        queued
-            .map_err(|error| error.context(format_args!("cannot subscribe to {}", table.type_name)))
+    fn enqueue(
+        &self,
+        table: &Table,
+        subscription: &Subscription,
+        register: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        let operation = format_args!("subscribe to {}", table.type_name);
+        self.while_open(operation, || {
+            self.share.hold_subscription(subscription);
+            let names = [table.name.as_ref()];
+            let queued = self.inner.scheduler.enqueue(names, Box::new(register));
+            queued.map_err(|error| error.context(format_args!("cannot {operation}")))
+        })
     }
 }
 

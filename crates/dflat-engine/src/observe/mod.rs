@@ -10,4 +10,4 @@ mod registry;
 
 pub use delivery::Callback;
 pub use live_result::LiveResult;
-pub use registry::{ObjectEvent, Registry, Subscription};
+pub use registry::{ObjectEvent, Registry, Subscription, SubscriptionEnd};

@@ -293,11 +293,48 @@ impl Subscription {
         self.end(!callback::is_running());
     }
 
+    /// What ends it from elsewhere.
+    #[must_use]
+    pub fn to_end(&self) -> SubscriptionEnd {
+        SubscriptionEnd {
+            id: self.id,
+            table: self.table.clone(),
+            callback: Arc::downgrade(&self.callback),
+            registry: Weak::clone(&self.registry),
+        }
+    }
+
     fn end(&self, wait: bool) {
         self.callback.cancel(wait);
         if let Some(registry) = self.registry.upgrade() {
             registry.remove(&self.table, self.id);
         }
+    }
+}
+
+/// Ends a subscription from elsewhere, if it is still there.
+pub struct SubscriptionEnd {
+    id: u64,
+    table: String,
+    callback: Weak<dyn Cancel>,
+    registry: Weak<Registry>,
+}
+
+impl SubscriptionEnd {
+    /// Ends the subscription, without waiting for a call of its callback.
+    pub fn end(self) {
+        if let Some(callback) = self.callback.upgrade() {
+            callback.cancel(false);
+        }
+        if let Some(registry) = self.registry.upgrade() {
+            registry.remove(&self.table, self.id);
+        }
+    }
+
+    /// Whether there is nothing to end.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.callback.strong_count() == 0
     }
 }
 

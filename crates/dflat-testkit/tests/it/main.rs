@@ -20,6 +20,7 @@ mod hostile;
 mod index_states;
 mod original;
 mod scripted;
+mod sharing;
 mod workload;
 
 dflat_testkit::conformance!(memory, dflat_testkit::fixture::Fixture::memory);

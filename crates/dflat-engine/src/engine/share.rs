@@ -1,0 +1,221 @@
+//! Shares in an engine: each is closed on its own, and the engine with the last.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use super::read::SnapshotCell;
+use super::{Completion, Engine, Inner, shut_down};
+use crate::callback;
+use crate::error::{Error, ErrorKind, Result};
+use crate::observe::{Subscription, SubscriptionEnd};
+use crate::storage::CloseOptions;
+
+/// What belongs to one share of an engine.
+#[derive(Default)]
+pub(super) struct Share {
+    /// Held to read while something is queued, so that nothing is after the share has ended.
+    gate: RwLock<Gate>,
+    held: Mutex<Held>,
+}
+
+/// Whether the share goes on.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Gate {
+    #[default]
+    Open,
+    /// It has ended, and others go on.
+    Closed,
+    /// It was the last to end.
+    Last,
+}
+
+/// What was given out and ends with the share.
+#[derive(Default)]
+struct Held {
+    snapshots: Vec<Weak<SnapshotCell>>,
+    subscriptions: Vec<SubscriptionEnd>,
+    /// How many subscriptions there may be before those that are over are looked for.
+    subscriptions_max: usize,
+}
+
+impl Share {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gate(&self) -> Gate {
+        *self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a snapshot, to end it with the share.
+    pub(super) fn hold_snapshot(&self, cell: &Arc<SnapshotCell>) {
+        let snapshots = &mut self.held().snapshots;
+        snapshots.retain(|snapshot| snapshot.strong_count() > 0);
+        snapshots.push(Arc::downgrade(cell));
+    }
+
+    /// Keeps a subscription, to end it with the share.
+    pub(super) fn hold_subscription(&self, subscription: &Subscription) {
+        let mut held = self.held();
+        if held.subscriptions.len() >= held.subscriptions_max {
+            held.subscriptions
+                .retain(|subscription| !subscription.is_over());
+            held.subscriptions_max = 2 * held.subscriptions.len() + 8;
+        }
+        held.subscriptions.push(subscription.to_end());
+    }
+
+    /// Ends what was given out, so that closing need not wait for its owners.
+    fn release(&self) {
+        let Held {
+            snapshots,
+            subscriptions,
+            ..
+        } = std::mem::take(&mut *self.held());
+        for subscription in subscriptions {
+            subscription.end();
+        }
+        for snapshot in snapshots.iter().filter_map(Weak::upgrade) {
+            snapshot.release();
+        }
+    }
+}
+
+/// Names an engine without keeping it.
+#[derive(Clone)]
+pub struct WeakEngine(Weak<Inner>);
+
+impl WeakEngine {
+    /// Another share in the engine; `None` if the last has ended.
+    #[must_use]
+    pub fn share(&self) -> Option<Engine> {
+        let inner = self.0.upgrade()?;
+        let mut shares = inner.shares();
+        if *shares == 0 {
+            return None;
+        }
+        *shares += 1;
+        drop(shares);
+        let share = Arc::default();
+        Some(Engine { inner, share })
+    }
+
+    /// Whether there is a share that has not ended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.0.upgrade().is_some_and(|inner| *inner.shares() > 0)
+    }
+}
+
+impl Inner {
+    fn shares(&self) -> MutexGuard<'_, usize> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    /// Names the engine without keeping it.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.inner))
+    }
+
+    /// Ends this share for all that comes; whether it is the last.
+    fn leave(&self) -> bool {
+        let mut gate = self
+            .share
+            .gate
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *gate == Gate::Open {
+            let mut shares = self.inner.shares();
+            *shares -= 1;
+            *gate = if *shares == 0 {
+                Gate::Last
+            } else {
+                Gate::Closed
+            };
+        }
+        let is_last = *gate == Gate::Last;
+        if is_last {
+            self.inner.scheduler.refuse();
+        }
+        is_last
+    }
+
+    /// Finishes the transactions queued so far, and ends this share: everything called afterwards
+    /// through it fails with [`ErrorKind::ShutDown`]. The last share to end gives every resource
+    /// back. A second call does no harm.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; else as the backend's closing.
+    pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
+        callback::forbid_blocking("wait for the shutdown")?;
+        if !self.leave() {
+            // An error says that the last share ends meanwhile, which is waited for then.
+            if self.drain().is_err() {
+                self.inner.scheduler.close();
+            }
+            self.share.release();
+            return Ok(());
+        }
+        self.inner.scheduler.close();
+        self.inner.groups.close();
+        self.inner.registry.close();
+        self.share.release();
+        self.inner.reader.backend.close(options)
+    }
+
+    /// As [`Engine::shutdown`], without waiting: `completion` is called on a thread of its own.
+    pub fn shutdown_then(&self, options: CloseOptions, completion: Completion) {
+        self.leave();
+        let engine = self.clone();
+        let completion = Arc::new(Mutex::new(Some(completion)));
+        let complete = Arc::clone(&completion);
+        let finish = move || {
+            let outcome = engine.shutdown(options);
+            let taken = complete
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(completion) = taken {
+                let _ = callback::run("a shutdown's completion", || completion(outcome));
+            }
+        };
+        let thread = std::thread::Builder::new().name("dflat-shutdown".to_owned());
+        if let Err(error) = thread.spawn(finish) {
+            let taken = completion
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(completion) = taken {
+                let message = "cannot shut down: no thread can be started";
+                completion(Err(Error::with_source(ErrorKind::Io, message, error)));
+            }
+        }
+    }
+
+    pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
+        match self.share.gate() {
+            Gate::Open => Ok(()),
+            Gate::Closed | Gate::Last => Err(shut_down(operation)),
+        }
+    }
+
+    /// Queues something, unless the share has ended.
+    pub(super) fn while_open<R>(
+        &self,
+        operation: fmt::Arguments<'_>,
+        queue: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let gate = self
+            .share
+            .gate
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        match *gate {
+            Gate::Open => queue(),
+            Gate::Closed | Gate::Last => Err(shut_down(operation)),
+        }
+    }
+}
