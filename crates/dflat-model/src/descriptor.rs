@@ -54,6 +54,19 @@ pub enum TypeDescriptor {
     Enum(EnumLayout),
 }
 
+impl TypeDescriptor {
+    /// The type's full name in the schema.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Table(layout) => &layout.name,
+            Self::Struct(layout) => &layout.name,
+            Self::Union(layout) => &layout.name,
+            Self::Enum(layout) => &layout.name,
+        }
+    }
+}
+
 /// A FlatBuffers table's fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableLayout {

@@ -54,6 +54,20 @@ pub fn describe(schema: &Schema, root: DefinitionId) -> TableDescriptor {
     }
 }
 
+/// Describes all types of a schema, each at the position of its definition.
+#[must_use]
+pub fn describe_types(schema: &Schema) -> Vec<TypeDescriptor> {
+    let mut lowering = Lowering {
+        schema,
+        ids: HashMap::new(),
+        reached: Vec::new(),
+    };
+    for id in 0..schema.definitions.len() {
+        lowering.id(DefinitionId(id as u32));
+    }
+    lowering.types()
+}
+
 fn primary_key(schema: &Schema, table: &Table) -> Vec<KeyField> {
     let mut key = Vec::new();
     for field in table.fields.iter().filter(|field| field.storage.primary) {

@@ -39,7 +39,7 @@ mod resolve;
 mod schema;
 mod source;
 
-pub use describe::describe;
+pub use describe::{describe, describe_types};
 pub use diagnostic::{CODES, Code, Diagnostic, Label, Severity, Style};
 pub use evolution::{EVOLUTION_CODES, Evolution, Version, compare};
 pub use schema::*;

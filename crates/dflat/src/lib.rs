@@ -45,6 +45,7 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
+//! - `serde`: generated types implement serde's traits; see [`Payload`] for the form.
 
 #[doc(hidden)]
 pub mod codegen;
@@ -58,6 +59,7 @@ mod fetch;
 mod fetched_result;
 mod object;
 mod observe;
+mod payload;
 mod perform;
 mod query;
 mod snapshot;
@@ -81,6 +83,7 @@ pub use fetch::{Cursor, Fetch, FetchIter, Selection};
 pub use fetched_result::FetchedResult;
 pub use object::Object;
 pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};
+pub use payload::Payload;
 pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,

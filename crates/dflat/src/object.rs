@@ -1,9 +1,10 @@
 //! What generated objects have in common.
 
-use dflat_engine::object::TableView;
+use dflat_engine::object::{Origin, TableView};
 use dflat_model::{RowId, Table, Value};
 
 use crate::codegen::{Handle, Message, TableReader};
+use crate::{Error, ErrorKind, Result};
 
 /// A stored type: implemented by generated code for each root table of a schema.
 pub trait Object: Clone + Send + Sync + 'static {
@@ -36,6 +37,28 @@ pub trait Object: Clone + Send + Sync + 'static {
         Self::Data::view(TableReader::new(
             TableView::root(payload).unwrap_or_default(),
         ))
+    }
+
+    /// An object of a payload's bytes, whoever wrote them. It is stored nowhere, so its
+    /// [`row_id`](Self::row_id) is 0; where an object is looked up, its primary key counts.
+    ///
+    /// The bytes are verified and copied once; nothing is lost that a newer schema has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] if the bytes are no payload of this type, or lack a required field.
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let table = Self::TABLE;
+        let handle = Handle::new(&table, RowId(0), Origin::default(), bytes).map_err(|_| {
+            let name = &table.type_name;
+            let message = format!("read the payload of a {name}: it is malformed");
+            Error::new(ErrorKind::Corrupt, message)
+        })?;
+        Ok(Self::from_handle(handle))
+    }
+
+    /// The bytes of the object's payload: a FlatBuffer, as `flatc` reads it. A copy.
+    fn to_bytes(&self) -> Vec<u8> {
+        self.handle().payload().to_vec()
     }
 
     /// The object's identity within its type: positive, increasing, never reused.

@@ -8,7 +8,7 @@ mod chain;
 mod external;
 mod recursion;
 
-use dflat_model::{Scalar, TableDescriptor};
+use dflat_model::{Scalar, TableDescriptor, TypeDescriptor};
 use dflat_schema::{
     Default as FieldDefault, Definition, DefinitionId, DefinitionKind, Diagnostic, Element, Enum,
     Field, FieldType, Schema, Struct, StructField, Table, Union, UnionTarget,
@@ -26,6 +26,8 @@ pub(crate) struct Plan<'s> {
     pub(crate) types: Vec<Type<'s>>,
     /// Whether objects are stored, so that there are queries.
     pub(crate) storage: bool,
+    /// Without storage, the types of all payloads, by [`DefinitionId`].
+    pub(crate) payloads: Vec<TypeDescriptor>,
     ownership: Ownership,
 }
 
@@ -178,6 +180,10 @@ impl<'s> Plan<'s> {
                 .map(|file| file_name(&file.path).to_owned())
                 .collect(),
             types,
+            payloads: match options.payload_only {
+                true => dflat_schema::describe_types(schema),
+                false => Vec::new(),
+            },
             ownership,
             storage: !options.payload_only,
         })
@@ -199,6 +205,14 @@ impl<'s> Plan<'s> {
             Kind::Enum(found) => Some(found),
             _ => None,
         }
+    }
+
+    /// The first table that is generated here: what all share is with it.
+    pub(crate) fn first_table(&self) -> Option<DefinitionId> {
+        let mut tables = self.iter().filter(|(_, ty)| ty.external.is_none());
+        tables
+            .find(|(_, ty)| matches!(ty.kind, Kind::Table(_)))
+            .map(|(id, _)| id)
     }
 
     /// The types with their ids.

@@ -36,6 +36,19 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
     text.line("};");
 }
 
+/// Prints `static TYPES`.
+pub(super) fn print_types(types: &[TypeDescriptor], codegen: &str, text: &mut Text) {
+    let c = Constants { codegen };
+    let ty = format!("{codegen}::TypeDescriptor");
+    text.line("#[rustfmt::skip]");
+    if types.iter().any(has_near_constant) {
+        text.line("#[allow(clippy::approx_constant)]");
+    }
+    text.verbatim_line(&format!("static TYPES: &[{ty}] = &["));
+    text.body(|text| types.iter().for_each(|ty| c.ty(ty, text)));
+    text.line("];");
+}
+
 /// Whether clippy would ask for a constant of the standard library in place of a default.
 fn has_near_constant(ty: &TypeDescriptor) -> bool {
     let near = |field: &FieldLayout| match field.default {

@@ -10,6 +10,7 @@ mod fields;
 mod layout;
 mod names;
 mod objects;
+mod payloads;
 mod structs;
 mod tables;
 mod text;

@@ -40,6 +40,7 @@ impl<'p> Scope<'p> {
         if let Some(descriptor) = stored {
             self.object(descriptor, &fields, text);
         }
+        self.payload(text);
     }
 
     /// The name of the owned form of the type itself.

@@ -20,5 +20,5 @@ pub use field_value::{Members, Scope, field_value, same_value};
 pub use handle::{Object, ObjectBatch, Origin};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
-pub use verify::{DEPTH_MAX, verify, visits_max};
+pub use verify::{DEPTH_MAX, verify, verify_as, visits_max};
 pub use writer::{Slot, Writer};

@@ -29,12 +29,20 @@ pub fn visits_max(payload: &[u8]) -> usize {
 /// # Errors
 /// If reading the payload by these types could fail.
 pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed> {
+    verify_as(types, ROOT_TYPE, payload)
+}
+
+/// Verifies a payload whose root table is the one of this id.
+///
+/// # Errors
+/// If reading the payload by these types could fail.
+pub fn verify_as(types: &[TypeDescriptor], root: TypeId, payload: &[u8]) -> Result<(), Malformed> {
     let mut verifier = Verifier {
         types,
         budget: visits_max(payload),
         depth: 0,
     };
-    verifier.table(ROOT_TYPE, TableView::root(payload)?)
+    verifier.table(root, TableView::root(payload)?)
 }
 
 /// Checks that an inline value lies in the buffer.

@@ -21,6 +21,7 @@ mod index_states;
 mod original;
 mod scripted;
 mod sharing;
+mod wire;
 mod workload;
 
 dflat_testkit::conformance!(memory, dflat_testkit::fixture::Fixture::memory);

@@ -1,10 +1,13 @@
 //! What generated code calls. Not for use by hand: it changes with the compiler.
 
 mod encoder;
+#[cfg(feature = "serde")]
+pub mod json;
 mod message;
 mod opaque;
 mod path;
 mod reader;
+mod types;
 mod vector;
 
 pub use dflat_engine::object::{Object as Handle, ScalarType as Scalar, Slot, VectorView, equal};
@@ -28,4 +31,13 @@ pub use message::{
 pub use opaque::Opaque;
 pub use path::Path;
 pub use reader::{TableReader, UnionReader};
+pub use types::Types;
 pub use vector::{Iter, UnionIter, UnionVector, Vector, VectorElement};
+
+/// Without the feature `serde`, generated types have no JSON.
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json {
+    ($kind:ident $type:ty) => {};
+}

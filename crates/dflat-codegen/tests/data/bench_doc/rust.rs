@@ -726,3 +726,15 @@ impl ::core::fmt::Debug for BenchDoc {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for BenchDocData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<BenchDoc as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object BenchDoc);
+
+::dflat::__json!(table BenchDocData);

@@ -1189,6 +1189,18 @@ impl ::core::fmt::Debug for Self_ {
     }
 }
 
+impl ::dflat::Payload for Self_Data {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Self_ as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Self_);
+
+::dflat::__json!(table Self_Data);
+
 /// The namespace `core` of the schema.
 #[allow(dead_code, unreachable_pub)]
 pub mod core {

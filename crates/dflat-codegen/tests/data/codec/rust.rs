@@ -1058,3 +1058,15 @@ impl ::core::fmt::Debug for Monster {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for MonsterData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Monster as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Monster);
+
+::dflat::__json!(table MonsterData);

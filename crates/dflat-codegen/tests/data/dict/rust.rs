@@ -491,3 +491,15 @@ impl ::core::fmt::Debug for DictItem {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for DictItemData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<DictItem as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object DictItem);
+
+::dflat::__json!(table DictItemData);

@@ -297,6 +297,18 @@ impl ::core::fmt::Debug for Thing {
     }
 }
 
+impl ::dflat::Payload for ThingData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Thing as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Thing);
+
+::dflat::__json!(table ThingData);
+
 /// A part.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]

@@ -453,4 +453,16 @@ pub mod shop {
             ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
         }
     }
+
+    impl ::dflat::Payload for SaleData {
+        const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+        fn types() -> ::dflat::codegen::Types {
+            ::dflat::codegen::Types::Stored(<Sale as ::dflat::Object>::TABLE)
+        }
+    }
+
+    ::dflat::__json!(object Sale);
+
+    ::dflat::__json!(table SaleData);
 }

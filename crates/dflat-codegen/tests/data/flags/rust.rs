@@ -526,3 +526,15 @@ impl ::core::fmt::Debug for User {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for UserData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<User as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object User);
+
+::dflat::__json!(table UserData);

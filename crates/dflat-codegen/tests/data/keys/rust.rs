@@ -200,6 +200,18 @@ impl ::core::fmt::Debug for Other {
     }
 }
 
+impl ::dflat::Payload for OtherData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Other as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Other);
+
+::dflat::__json!(table OtherData);
+
 /// An enum of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
@@ -896,3 +908,15 @@ impl ::core::fmt::Debug for Entry {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for EntryData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Entry as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Entry);
+
+::dflat::__json!(table EntryData);

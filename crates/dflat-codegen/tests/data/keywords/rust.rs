@@ -1366,3 +1366,15 @@ impl ::core::fmt::Debug for Loop {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for LoopData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Loop as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Loop);
+
+::dflat::__json!(table LoopData);

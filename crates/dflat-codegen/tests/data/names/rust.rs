@@ -156,7 +156,7 @@ impl<R> GroupFields<R> {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_bytes_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
             "to_bytes",
             ::dflat::codegen::Step::Offset(20),
@@ -389,7 +389,7 @@ impl<'a> IndexRef<'a> {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(self) -> ::dflat::codegen::Vector<'a, u8> {
+    pub fn to_bytes_(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(14)
     }
 
@@ -563,7 +563,7 @@ impl ::core::cmp::PartialEq for IndexRef<'_> {
             && self.is_null() == other.is_null()
             && self.new_() == other.new_()
             && self.table() == other.table()
-            && self.to_bytes() == other.to_bytes()
+            && self.to_bytes_() == other.to_bytes_()
             && self.row_id_() == other.row_id_()
             && self.view() == other.view()
             && self.handle() == other.handle()
@@ -602,7 +602,7 @@ impl ::core::fmt::Debug for IndexRef<'_> {
             .field("is_null", &self.is_null())
             .field("new", &self.new_())
             .field("table", &self.table())
-            .field("to_bytes", &self.to_bytes())
+            .field("to_bytes", &self.to_bytes_())
             .field("row_id", &self.row_id_())
             .field("view", &self.view())
             .field("handle", &self.handle())
@@ -648,7 +648,7 @@ impl ::dflat::codegen::Message for Index {
             is_null: view.is_null(),
             new: view.new_().map(::dflat::codegen::decode_boxed),
             table: view.table(),
-            to_bytes: view.to_bytes().iter().collect(),
+            to_bytes: view.to_bytes_().iter().collect(),
             row_id: view.row_id_(),
             view: view.view(),
             handle: view.handle().map(::dflat::codegen::Union::decode),
@@ -798,7 +798,7 @@ impl<R> IndexFields<R> {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(&self) -> ::dflat::VectorField<R, u8> {
+    pub fn to_bytes_(&self) -> ::dflat::VectorField<R, u8> {
         self.0.vector("to_bytes", ::dflat::codegen::Step::Field(14))
     }
 
@@ -1532,7 +1532,7 @@ impl<'a> OrderRef<'a> {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(self) -> ::dflat::codegen::Vector<'a, u8> {
+    pub fn to_bytes_(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(18)
     }
 
@@ -1895,7 +1895,7 @@ impl ::core::cmp::PartialEq for OrderRef<'_> {
             && self.is_null() == other.is_null()
             && self.new_() == other.new_()
             && self.table() == other.table()
-            && self.to_bytes() == other.to_bytes()
+            && self.to_bytes_() == other.to_bytes_()
             && self.row_id_() == other.row_id_()
             && self.view() == other.view()
             && self.handle() == other.handle()
@@ -1967,7 +1967,7 @@ impl ::core::fmt::Debug for OrderRef<'_> {
             .field("is_null", &self.is_null())
             .field("new", &self.new_())
             .field("table", &self.table())
-            .field("to_bytes", &self.to_bytes())
+            .field("to_bytes", &self.to_bytes_())
             .field("row_id", &self.row_id_())
             .field("view", &self.view())
             .field("handle", &self.handle())
@@ -2046,7 +2046,7 @@ impl ::dflat::codegen::Message for OrderData {
             is_null: view.is_null(),
             new: view.new_().map(::dflat::codegen::decode_boxed),
             table: view.table(),
-            to_bytes: view.to_bytes().iter().collect(),
+            to_bytes: view.to_bytes_().iter().collect(),
             row_id: view.row_id_(),
             view: view.view(),
             handle: view.handle().map(::dflat::codegen::Union::decode),
@@ -2283,7 +2283,7 @@ impl<R> OrderFields<R> {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(&self) -> ::dflat::VectorField<R, u8> {
+    pub fn to_bytes_(&self) -> ::dflat::VectorField<R, u8> {
         self.0.vector("to_bytes", ::dflat::codegen::Step::Field(18))
     }
 
@@ -3293,8 +3293,8 @@ impl Order {
 
     /// `to_bytes`
     #[must_use]
-    pub fn to_bytes(&self) -> ::dflat::codegen::Vector<'_, u8> {
-        ::dflat::Object::view(self).to_bytes()
+    pub fn to_bytes_(&self) -> ::dflat::codegen::Vector<'_, u8> {
+        ::dflat::Object::view(self).to_bytes_()
     }
 
     /// `row_id`
@@ -3871,6 +3871,18 @@ impl ::core::fmt::Debug for Order {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for OrderData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Order as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Order);
+
+::dflat::__json!(table OrderData);
 
 /// The namespace `select` of the schema.
 #[allow(dead_code, unreachable_pub)]

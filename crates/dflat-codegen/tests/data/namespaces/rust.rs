@@ -784,6 +784,18 @@ pub mod b {
                 ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
             }
         }
+
+        impl ::dflat::Payload for RootData {
+            const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+            fn types() -> ::dflat::codegen::Types {
+                ::dflat::codegen::Types::Stored(<Root as ::dflat::Object>::TABLE)
+            }
+        }
+
+        ::dflat::__json!(object Root);
+
+        ::dflat::__json!(table RootData);
     }
 }
 

@@ -107,6 +107,58 @@ impl ::dflat::codegen::Message for TextContent {
 
 ::dflat::__vector_element!(table TextContent);
 
+impl ::dflat::Payload for TextContent {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(1);
+
+    fn types() -> ::dflat::codegen::Types {
+        #[rustfmt::skip]
+        static TYPES: &[::dflat::codegen::TypeDescriptor] = &[
+            ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
+                name: ::dflat::codegen::Cow::Borrowed("Color"),
+                base: ::dflat::codegen::ScalarKind::I8,
+                bit_flags: false,
+                values: ::dflat::codegen::Cow::Borrowed(&[
+                    ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Red"), value: ::dflat::codegen::Value::Int(0) },
+                    ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Green"), value: ::dflat::codegen::Value::Int(1) },
+                    ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Blue"), value: ::dflat::codegen::Value::Int(2) },
+                ]),
+            }),
+            ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
+                name: ::dflat::codegen::Cow::Borrowed("TextContent"),
+                fields: ::dflat::codegen::Cow::Borrowed(&[
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                ]),
+            }),
+            ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
+                name: ::dflat::codegen::Cow::Borrowed("ImageContent"),
+                fields: ::dflat::codegen::Cow::Borrowed(&[
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("images"), voffset: 4, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                ]),
+            }),
+            ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
+                name: ::dflat::codegen::Cow::Borrowed("Content"),
+                members: ::dflat::codegen::Cow::Borrowed(&[
+                    ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("TextContent"), code: 1, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(1)) },
+                    ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("ImageContent"), code: 2, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2)) },
+                ]),
+            }),
+            ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
+                name: ::dflat::codegen::Cow::Borrowed("Post"),
+                fields: ::dflat::codegen::Cow::Borrowed(&[
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("title"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(0))), default: ::dflat::codegen::Value::Int(0), required: false },
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("tag"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("priority"), voffset: 10, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
+                    ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("content"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
+                ]),
+            }),
+        ];
+        ::dflat::codegen::Types::Plain(TYPES)
+    }
+}
+
+::dflat::__json!(table TextContent);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -168,6 +220,16 @@ impl ::dflat::codegen::Message for ImageContent {
 }
 
 ::dflat::__vector_element!(table ImageContent);
+
+impl ::dflat::Payload for ImageContent {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(2);
+
+    fn types() -> ::dflat::codegen::Types {
+        <TextContent as ::dflat::Payload>::types()
+    }
+}
+
+::dflat::__json!(table ImageContent);
 
 /// A union of the schema, as an owned enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -343,3 +405,13 @@ impl ::dflat::codegen::Message for Post {
 }
 
 ::dflat::__vector_element!(table Post);
+
+impl ::dflat::Payload for Post {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(4);
+
+    fn types() -> ::dflat::codegen::Types {
+        <TextContent as ::dflat::Payload>::types()
+    }
+}
+
+::dflat::__json!(table Post);

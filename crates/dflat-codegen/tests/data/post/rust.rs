@@ -613,3 +613,15 @@ impl ::core::fmt::Debug for Post {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for PostData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Post as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Post);
+
+::dflat::__json!(table PostData);

@@ -920,3 +920,15 @@ impl ::core::fmt::Debug for Document {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for DocumentData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Document as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Document);
+
+::dflat::__json!(table DocumentData);

@@ -617,3 +617,15 @@ impl ::core::fmt::Debug for Post {
         ::core::fmt::Debug::fmt(&::storage::Object::view(self), f)
     }
 }
+
+impl ::storage::Payload for PostData {
+    const TYPE: ::storage::codegen::TypeId = ::storage::codegen::TypeId(0);
+
+    fn types() -> ::storage::codegen::Types {
+        ::storage::codegen::Types::Stored(<Post as ::storage::Object>::TABLE)
+    }
+}
+
+::storage::__json!(object Post);
+
+::storage::__json!(table PostData);

@@ -963,3 +963,15 @@ impl ::core::fmt::Debug for Scalars {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for ScalarsData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Scalars as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Scalars);
+
+::dflat::__json!(table ScalarsData);

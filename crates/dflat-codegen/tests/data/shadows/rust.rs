@@ -1119,3 +1119,15 @@ impl ::core::fmt::Debug for Copy {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for CopyData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Copy as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Copy);
+
+::dflat::__json!(table CopyData);

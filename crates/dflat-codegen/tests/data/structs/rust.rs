@@ -658,3 +658,15 @@ impl ::core::fmt::Debug for Place {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
     }
 }
+
+impl ::dflat::Payload for PlaceData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Place as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Place);
+
+::dflat::__json!(table PlaceData);

@@ -1090,6 +1090,18 @@ impl ::core::fmt::Debug for Message {
     }
 }
 
+impl ::dflat::Payload for MessageData {
+    const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+    fn types() -> ::dflat::codegen::Types {
+        ::dflat::codegen::Types::Stored(<Message as ::dflat::Object>::TABLE)
+    }
+}
+
+::dflat::__json!(object Message);
+
+::dflat::__json!(table MessageData);
+
 /// A table of the schema, as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]

@@ -1883,6 +1883,18 @@ pub mod v {
         }
     }
 
+    impl ::dflat::Payload for RData {
+        const TYPE: ::dflat::codegen::TypeId = ::dflat::codegen::TypeId(0);
+
+        fn types() -> ::dflat::codegen::Types {
+            ::dflat::codegen::Types::Stored(<R as ::dflat::Object>::TABLE)
+        }
+    }
+
+    ::dflat::__json!(object R);
+
+    ::dflat::__json!(table RData);
+
     /// A table of the schema, as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct K {

@@ -1,0 +1,118 @@
+//! Payloads as JSON, in the form of `flatc --json`.
+
+mod number;
+mod read;
+mod tree;
+mod write;
+
+use dflat_model::{TypeDescriptor, TypeId};
+pub use serde;
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Error as _, Serialize, Serializer};
+
+use dflat_engine::object::{TableView, verify_as};
+
+/// Writes a payload, which is verified first.
+///
+/// # Errors
+/// If the payload is malformed, or as the serializer fails.
+pub fn serialize<S: Serializer>(
+    types: &[TypeDescriptor],
+    root: TypeId,
+    payload: &[u8],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let malformed = |_| S::Error::custom("the payload is malformed");
+    verify_as(types, root, payload).map_err(malformed)?;
+    let view = TableView::root(payload).map_err(malformed)?;
+    write::Table {
+        types,
+        id: root,
+        view,
+    }
+    .serialize(serializer)
+}
+
+/// Reads a payload, which is verified at the end.
+///
+/// # Errors
+/// If the text is none of this type, or as the deserializer fails.
+pub fn deserialize<'de, D: Deserializer<'de>>(
+    types: &[TypeDescriptor],
+    root: TypeId,
+    deserializer: D,
+) -> Result<Vec<u8>, D::Error> {
+    let json = tree::Json::deserialize(deserializer)?;
+    let payload = read::payload(types, root, &json).map_err(D::Error::custom)?;
+    verify_as(types, root, &payload).map_err(|_| D::Error::custom("a required field is absent"))?;
+    Ok(payload)
+}
+
+/// Implements serde's traits for a generated table, or for a stored object.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json {
+    (table $type:ty) => {
+        impl $crate::codegen::json::serde::Serialize for $type {
+            fn serialize<S: $crate::codegen::json::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::codegen::json::serialize_table(self, serializer)
+            }
+        }
+
+        impl<'de> $crate::codegen::json::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::codegen::json::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                $crate::codegen::json::deserialize_table(deserializer)
+            }
+        }
+    };
+    (object $type:ty) => {
+        impl $crate::codegen::json::serde::Serialize for $type {
+            fn serialize<S: $crate::codegen::json::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::codegen::json::serialize_object(self, serializer)
+            }
+        }
+    };
+}
+
+/// Writes an owned table.
+///
+/// # Errors
+/// If it has no payload, or as the serializer fails.
+pub fn serialize_table<M: crate::Payload, S: Serializer>(
+    table: &M,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let payload = table.to_bytes().map_err(S::Error::custom)?;
+    serialize(&M::types(), M::TYPE, &payload, serializer)
+}
+
+/// Reads an owned table.
+///
+/// # Errors
+/// If the text is none of this type, or as the deserializer fails.
+pub fn deserialize_table<'de, M: crate::Payload, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<M, D::Error> {
+    let payload = deserialize(&M::types(), M::TYPE, deserializer)?;
+    M::from_bytes(&payload).map_err(D::Error::custom)
+}
+
+/// Writes a stored object.
+///
+/// # Errors
+/// As the serializer fails.
+pub fn serialize_object<T: crate::Object, S: Serializer>(
+    object: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let payload = object.handle().payload();
+    serialize(&T::TABLE.types, dflat_model::ROOT_TYPE, payload, serializer)
+}

@@ -1,0 +1,166 @@
+//! Numbers in payloads.
+
+use dflat_engine::object::ScalarType;
+use dflat_model::{EnumLayout, Scalar, Value};
+use serde::ser::{Serialize, Serializer};
+
+/// A number or a boolean.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Bool(bool),
+    Int(i128),
+    F32(f32),
+    F64(f64),
+}
+
+impl Number {
+    /// Reads one from the start of bytes that were verified.
+    pub(super) fn read(scalar: Scalar, bytes: &[u8]) -> Self {
+        fn at<T: ScalarType + Default>(bytes: &[u8]) -> T {
+            T::read(bytes).unwrap_or_default()
+        }
+        match scalar {
+            Scalar::Bool => Self::Bool(at(bytes)),
+            Scalar::I8 => Self::Int(at::<i8>(bytes).into()),
+            Scalar::U8 => Self::Int(at::<u8>(bytes).into()),
+            Scalar::I16 => Self::Int(at::<i16>(bytes).into()),
+            Scalar::U16 => Self::Int(at::<u16>(bytes).into()),
+            Scalar::I32 => Self::Int(at::<i32>(bytes).into()),
+            Scalar::U32 => Self::Int(at::<u32>(bytes).into()),
+            Scalar::I64 => Self::Int(at::<i64>(bytes).into()),
+            Scalar::U64 => Self::Int(at::<u64>(bytes).into()),
+            Scalar::F32 => Self::F32(at(bytes)),
+            Scalar::F64 => Self::F64(at(bytes)),
+        }
+    }
+
+    /// Writes it over the start of `out`; false if it does not fit the type.
+    pub(super) fn write(self, scalar: Scalar, out: &mut [u8]) -> bool {
+        macro_rules! write {
+            ($type:ty, $value:expr) => {{
+                let Ok(value) = <$type>::try_from($value) else {
+                    return false;
+                };
+                value.write(out);
+            }};
+        }
+        match (scalar, self) {
+            (Scalar::Bool, Self::Bool(value)) => value.write(out),
+            (Scalar::Bool, Self::Int(value)) => match value {
+                0 | 1 => (value == 1).write(out),
+                _ => return false,
+            },
+            (Scalar::F32, Self::F32(value)) => value.write(out),
+            (Scalar::F32, Self::F64(value)) => (value as f32).write(out),
+            (Scalar::F32, Self::Int(value)) => (value as f32).write(out),
+            (Scalar::F64, Self::F32(value)) => f64::from(value).write(out),
+            (Scalar::F64, Self::F64(value)) => value.write(out),
+            (Scalar::F64, Self::Int(value)) => (value as f64).write(out),
+            (Scalar::I8, Self::Int(value)) => write!(i8, value),
+            (Scalar::U8, Self::Int(value)) => write!(u8, value),
+            (Scalar::I16, Self::Int(value)) => write!(i16, value),
+            (Scalar::U16, Self::Int(value)) => write!(u16, value),
+            (Scalar::I32, Self::Int(value)) => write!(i32, value),
+            (Scalar::U32, Self::Int(value)) => write!(u32, value),
+            (Scalar::I64, Self::Int(value)) => write!(i64, value),
+            (Scalar::U64, Self::Int(value)) => write!(u64, value),
+            // A boolean is a number as good as 0 or 1, as for `flatc`.
+            (_, Self::Bool(value)) => return Self::Int(value.into()).write(scalar, out),
+            (_, Self::F32(_) | Self::F64(_)) => return false,
+        }
+        true
+    }
+
+    /// Whether it is a field's default, by its bits.
+    pub(super) fn is_default(self, default: &Value) -> bool {
+        match (self, default) {
+            (Self::Bool(value), Value::Int(default)) => i64::from(value) == *default,
+            (Self::Int(value), Value::Int(default)) => value == i128::from(*default),
+            (Self::Int(value), Value::UInt(default)) => value == i128::from(*default),
+            (Self::F32(value), Value::Float(default)) => {
+                value.to_bits() == (*default as f32).to_bits()
+            }
+            (Self::F64(value), Value::Float(default)) => value.to_bits() == default.to_bits(),
+            _ => false,
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Bool(value) => serializer.serialize_bool(value),
+            Self::Int(value) => match i64::try_from(value) {
+                Ok(value) => serializer.serialize_i64(value),
+                Err(_) => serializer.serialize_u64(value as u64),
+            },
+            Self::F32(value) if value.is_finite() => serializer.serialize_f32(value),
+            Self::F64(value) if value.is_finite() => serializer.serialize_f64(value),
+            Self::F32(value) => serializer.serialize_str(infinite(value.into())),
+            Self::F64(value) => serializer.serialize_str(infinite(value)),
+        }
+    }
+}
+
+/// The name of a number that JSON lacks.
+fn infinite(value: f64) -> &'static str {
+    if value.is_nan() {
+        "nan"
+    } else if value > 0.0 {
+        "inf"
+    } else {
+        "-inf"
+    }
+}
+
+/// The number of such a name.
+pub(super) fn named(text: &str) -> Option<Number> {
+    let text = text.trim();
+    let finite = text.parse().ok().map(Number::Int);
+    finite.or_else(|| text.parse().ok().map(Number::F64))
+}
+
+/// The bits of an enum's value.
+pub(super) fn value_of(value: &Value) -> i128 {
+    match value {
+        Value::Int(value) => i128::from(*value),
+        Value::UInt(value) => i128::from(*value),
+        _ => 0,
+    }
+}
+
+/// The names of an enum's number; several for flags, none if there are none for it.
+pub(super) fn names(layout: &EnumLayout, number: i128) -> Option<String> {
+    let values = || layout.values.iter();
+    if let Some(found) = values().find(|value| value_of(&value.value) == number) {
+        return Some(found.name.to_string());
+    }
+    let set: Vec<_> = values()
+        .filter(|value| layout.bit_flags && value_of(&value.value) & number != 0)
+        .collect();
+    let known = set
+        .iter()
+        .fold(0, |known, value| known | value_of(&value.value));
+    let names: Vec<&str> = set.iter().map(|value| value.name.as_ref()).collect();
+    (known == number && !names.is_empty()).then(|| names.join(" "))
+}
+
+/// The number of an enum's names, with or without that of the enum.
+pub(super) fn number_of(layout: &EnumLayout, text: &str) -> Option<i128> {
+    let enum_name = layout.name.rsplit('.').next().unwrap_or_default();
+    let mut number = None;
+    for name in text.split_whitespace() {
+        let name = match name.rsplit_once('.') {
+            Some((before, name)) if before == layout.name || before == enum_name => name,
+            Some(_) => return None,
+            None => name,
+        };
+        let value = layout.values.iter().find(|value| value.name == name)?;
+        match number {
+            Some(before) if layout.bit_flags => number = Some(before | value_of(&value.value)),
+            Some(_) => return None,
+            None => number = Some(value_of(&value.value)),
+        }
+    }
+    number
+}

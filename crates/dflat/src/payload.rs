@@ -1,0 +1,82 @@
+//! Tables as bytes, without a workspace.
+
+use dflat_engine::object::{TableView, Writer, verify_as};
+
+use crate::codegen::{Encoder, Message, TableReader, TypeId, Types};
+use crate::{Error, ErrorKind, Result};
+
+/// A table of a schema as a plain struct that stands for itself: as the bytes of a FlatBuffer, and,
+/// with the feature `serde`, as JSON.
+///
+/// Generated code implements it for the values of root tables, such as `PostData`, and with
+/// `--payload-only` for every table.
+///
+/// The bytes are those that `flatc` and every other FlatBuffers implementation read and write. JSON
+/// is that of `flatc --json`: values that equal their default are left out, enums stand by name, a
+/// union `content` has its member's name beside it in `content_type`. Numbers that JSON lacks are
+/// the strings `"nan"`, `"inf"` and `"-inf"`. Reading also takes numbers for enums, and `null` for
+/// what is absent; an unknown field is an error.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::{ErrorKind, Payload};
+/// use post::{Color, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let post = PostData { title: "a".into(), color: Color::Green, ..PostData::default() };
+/// let bytes = post.to_bytes()?;
+/// assert_eq!(PostData::from_bytes(&bytes)?, post);
+/// assert_eq!(PostData::from_bytes(&bytes[..20]).unwrap_err().kind(), ErrorKind::Corrupt);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Payload: Message {
+    /// The types of the payload.
+    #[doc(hidden)]
+    fn types() -> Types;
+
+    /// Which of them this one is.
+    #[doc(hidden)]
+    const TYPE: TypeId;
+
+    /// Reads a payload, whoever wrote it.
+    ///
+    /// The bytes are verified first, so any bytes may be given; that and the copying cost time in
+    /// proportion to the payload. Unknown fields, values of enums and members of unions, which a
+    /// newer schema may have, are dropped.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] if the bytes are no payload of this type, or lack a required field.
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        verify_as(&Self::types(), Self::TYPE, bytes).map_err(|_| not_a_payload::<Self>())?;
+        let table = TableView::root(bytes).map_err(|_| not_a_payload::<Self>())?;
+        Ok(Self::decode(Self::view(TableReader::new(table))))
+    }
+
+    /// Writes the payload: the same bytes for the same values.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] if a required field is absent, tables are nested more than 64
+    /// deep, or the payload would be larger than 1 GB.
+    fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut writer = Writer::new();
+        Encoder::encode_root(&mut writer, self);
+        Ok(writer.finish()?.to_vec())
+    }
+}
+
+fn not_a_payload<M: Payload>() -> Error {
+    let types = M::types();
+    let name = types
+        .get(usize::from(M::TYPE.0))
+        .map_or("table", |ty| ty.name());
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("read the payload of a {name}: it is malformed"),
+    )
+}
