@@ -177,6 +177,19 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// The operator that holds where this one does not.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+
     /// Whether the operator holds for two values that compare so.
     #[must_use]
     pub fn accepts(self, ordering: Ordering) -> bool {

@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use dflat_engine::storage::{Key, KeyScan};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{ColumnType, Direction, Field, TableDescriptor, Value, ValueRef};
+use dflat_model::{ColumnType, Direction, Field, RowId, TableDescriptor, Value, ValueRef};
 
 use crate::ffi::Param;
 
@@ -30,6 +30,10 @@ pub(crate) struct KeyShape {
     pub(crate) direction: Direction,
     /// Whether rows can be equal in all open parts, so that the row id orders them.
     pub(crate) ties: bool,
+    /// Whether there is a row id that all rows have a larger one than.
+    pub(crate) after: bool,
+    /// Whether payloads are wanted.
+    pub(crate) payload: bool,
 }
 
 /// A lower bound in SQL.
@@ -56,17 +60,15 @@ pub(crate) struct Segment<'a> {
     pub(crate) shape: KeyShape,
     lower: Option<ValueRef<'a>>,
     upper: Option<ValueRef<'a>>,
+    after: Option<RowId>,
 }
 
 impl<'a> Segment<'a> {
     /// The values of the statement, in order.
     pub(crate) fn params(&self, prefix: &'a [Value]) -> impl Iterator<Item = Param<'a>> + Clone {
         let bounds = [self.lower, self.upper].into_iter().flatten();
-        prefix
-            .iter()
-            .map(Value::as_ref)
-            .chain(bounds)
-            .map(Param::Value)
+        let values = prefix.iter().map(Value::as_ref).chain(bounds);
+        values.map(Param::Value).chain(self.after.map(Param::id))
     }
 }
 
@@ -74,7 +76,11 @@ impl<'a> Segment<'a> {
 pub(crate) type Segments<'a> = [Option<Segment<'a>>; 2];
 
 /// The ranges of a scan.
-pub(crate) fn segments<'a>(table: &TableDescriptor, scan: &KeyScan<'a>) -> Result<Segments<'a>> {
+pub(crate) fn segments<'a>(
+    table: &TableDescriptor,
+    scan: &KeyScan<'a>,
+    payload: bool,
+) -> Result<Segments<'a>> {
     let fields = key_fields(table, scan.key)?;
     let Some((fixed, open)) = fields.split_at_checked(scan.prefix.len()) else {
         return Err(Error::new(
@@ -102,6 +108,8 @@ pub(crate) fn segments<'a>(table: &TableDescriptor, scan: &KeyScan<'a>) -> Resul
         upper: Upper::None,
         direction: scan.direction,
         ties: true,
+        after: scan.after.is_some(),
+        payload,
     };
     // The UNIQUE constraint of the main table admits a key without NULL once.
     let unique = scan.key == Key::Primary && !null_in_prefix;
@@ -110,13 +118,14 @@ pub(crate) fn segments<'a>(table: &TableDescriptor, scan: &KeyScan<'a>) -> Resul
             ties: !unique,
             ..shape
         };
-        return Ok([Some(plain(shape)), None]);
+        return Ok([Some(plain(shape, scan.after)), None]);
     };
     let range = Range {
         shape,
         unique_without_null: unique && open.len() == 1,
         lower: lower_bound(next.column_type(), scan.lower),
         upper: upper_bound(next.column_type(), scan.upper),
+        after: scan.after,
     };
     Ok(range.segments())
 }
@@ -142,6 +151,7 @@ struct Range<'a> {
     unique_without_null: bool,
     lower: Bound<ValueRef<'a>>,
     upper: Bound<ValueRef<'a>>,
+    after: Option<RowId>,
 }
 
 impl<'a> Range<'a> {
@@ -166,7 +176,7 @@ impl<'a> Range<'a> {
         let split = !unbounded
             || (self.unique_without_null && self.shape.direction == Direction::Descending);
         if !split {
-            return [Some(plain(self.shape)), None];
+            return [Some(plain(self.shape, self.after)), None];
         }
         match self.shape.direction {
             Direction::Ascending => [Some(self.nulls()), Some(self.values())],
@@ -175,10 +185,11 @@ impl<'a> Range<'a> {
     }
 
     fn nulls(&self) -> Segment<'a> {
-        plain(KeyShape {
+        let shape = KeyShape {
             upper: Upper::Null,
             ..self.shape
-        })
+        };
+        plain(shape, self.after)
     }
 
     /// The part of the range above NULL.
@@ -204,15 +215,17 @@ impl<'a> Range<'a> {
             },
             lower,
             upper,
+            after: self.after,
         }
     }
 }
 
-const fn plain<'a>(shape: KeyShape) -> Segment<'a> {
+const fn plain<'a>(shape: KeyShape, after: Option<RowId>) -> Segment<'a> {
     Segment {
         shape,
         lower: None,
         upper: None,
+        after,
     }
 }
 

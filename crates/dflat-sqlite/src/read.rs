@@ -32,18 +32,30 @@ impl Session {
     /// Outside a transaction, a plan of several statements runs in one of its own, so that all see
     /// one state.
     pub(crate) fn scan(&mut self, plan: &ScanPlan<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        let table = plan.table;
+        let (table, payload) = (plan.table, plan.payload);
         match &plan.source {
             Source::Rows => {
                 let entry = self.enter(table);
-                self.read(table, entry, Operation::ScanRows, None, visit)?;
+                self.read(table, entry, Operation::ScanRows(payload), None, visit)?;
+                Ok(())
+            }
+            Source::RowsAfter(row_id) => {
+                let entry = self.enter(table);
+                let param = Some(Param::id(*row_id));
+                self.read(
+                    table,
+                    entry,
+                    Operation::ScanRowsAfter(payload),
+                    param,
+                    visit,
+                )?;
                 Ok(())
             }
             Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
                 session.scan_row_ids(table, row_ids, visit)
             }),
             Source::Key(scan) => {
-                let segments = segments(table, scan)?;
+                let segments = segments(table, scan, payload)?;
                 self.in_transaction(table, segments[1].is_some(), |session| {
                     session.scan_segments(table, scan, segments.into_iter().flatten(), visit)
                 })

@@ -10,8 +10,10 @@ use crate::key_range::{KeyShape, Lower, Upper};
 /// A statement on a table: what a cached statement is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// All rows.
-    ScanRows,
+    /// All rows, with their payloads or without.
+    ScanRows(bool),
+    /// All rows behind a row id, with their payloads or without.
+    ScanRowsAfter(bool),
     /// One row.
     FindRow,
     /// The rows of a range of a key.
@@ -41,7 +43,14 @@ impl Operation {
             main, key_columns, ..
         } = names;
         Some(match self {
-            Self::ScanRows => format!("SELECT rowid, p FROM {main} ORDER BY rowid"),
+            Self::ScanRows(payload) => {
+                let p = wanted("p", payload);
+                format!("SELECT rowid, {p} FROM {main} ORDER BY rowid")
+            }
+            Self::ScanRowsAfter(payload) => {
+                let p = wanted("p", payload);
+                format!("SELECT rowid, {p} FROM {main} WHERE rowid > ? ORDER BY rowid")
+            }
             Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
             Self::ScanKey(shape) => return scan_key(names, shape),
             Self::IndexState(position) => {
@@ -92,21 +101,35 @@ impl Operation {
     }
 }
 
+/// The column of the payload, or NULL where it is not wanted.
+const fn wanted(column: &str, payload: bool) -> &str {
+    if payload { column } else { "NULL" }
+}
+
 fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
     let (columns, row_id, from) = match shape.index {
         None => (
             names.key_columns.clone(),
             "rowid",
-            format!("SELECT rowid, p FROM {}", names.main),
+            format!(
+                "SELECT rowid, {} FROM {}",
+                wanted("p", shape.payload),
+                names.main
+            ),
         ),
         Some(position) => {
             let index = names.indexes.get(position)?;
             // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
             // which its index is ordered: the main table's would make SQLite sort.
-            let from = format!(
-                "SELECT i.rowid, m.p FROM {} AS i CROSS JOIN {} AS m ON m.rowid = i.rowid",
-                index.table, names.main
-            );
+            let table = &index.table;
+            let from = if shape.payload {
+                let main = &names.main;
+                format!(
+                    "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
+                )
+            } else {
+                format!("SELECT i.rowid, NULL FROM {table} AS i")
+            };
             (vec![format!("i.{}", index.column)], "i.rowid", from)
         }
     };
@@ -119,6 +142,9 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
     if let Some(next) = open.first() {
         conditions.extend(lower_condition(next, shape.lower));
         conditions.extend(upper_condition(next, shape.upper));
+    }
+    if shape.after {
+        conditions.push(format!("{row_id} > ?"));
     }
     let constant_count = usize::from(shape.upper == Upper::Null);
     let direction = match shape.direction {

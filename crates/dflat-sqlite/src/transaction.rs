@@ -411,6 +411,7 @@ mod tests {
         let plan = ScanPlan {
             table,
             source: Source::Rows,
+            payload: true,
         };
         let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
         let mut visit = |_: Row<'_>| {

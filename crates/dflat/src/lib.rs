@@ -79,7 +79,7 @@ pub use dflat_sqlite::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,
 };
-pub use fetch::{Cursor, Fetch, FetchIter, Selection};
+pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection};
 pub use fetched_result::FetchedResult;
 pub use object::Object;
 pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};

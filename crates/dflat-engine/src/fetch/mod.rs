@@ -22,7 +22,7 @@ use crate::storage::{ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
-pub use plan::{AccessPath, Plan};
+pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan};
 pub use select::{aggregate, count, select};
 pub use total::Total;
 
@@ -70,7 +70,10 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
 /// than one, or an index whose state has to be known; else the cheapest.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
-    let several = plan::may_use_index(table, query) || plan::may_scan_twice(table, query);
+    let several = plan::may_use_index(table, query) || {
+        let mut unknown = |_: &KeyAccess| Ok(None);
+        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| plan.scan_count() > 1)
+    };
     if several { View::Pinned } else { View::Latest }
 }
 
@@ -81,7 +84,9 @@ fn planned(snapshot: &mut dyn Snapshot, table: &Table, query: &Query) -> Result<
         true => snapshot.index_states(table)?,
         false => Vec::new(),
     };
-    Ok(Plan::new(table, query, &states))
+    Plan::new(table, query, &states, &mut |access| {
+        scan::size(snapshot, table, access, PROBE_MAX)
+    })
 }
 
 /// How a query reaches its rows, as of now.
@@ -111,7 +116,7 @@ pub fn fetch(
     if query.limit == Some(0) {
         return collector.finish();
     }
-    scan::scan(snapshot, table, (query, &plan), control, &mut |row| {
+    scan::scan(snapshot, table, (query, &plan), control, true, &mut |row| {
         collector.push(row)
     })?;
     collector.finish()
@@ -162,7 +167,13 @@ pub fn get(
     origin: Origin,
 ) -> Result<Option<Object>> {
     let source = plan::key_source(key);
-    one(snapshot, &ScanPlan { table, source }, origin)
+    let payload = true;
+    let plan = ScanPlan {
+        table,
+        source,
+        payload,
+    };
+    one(snapshot, &plan, origin)
 }
 
 /// The primary key of an object.
@@ -193,6 +204,7 @@ pub fn find(
         &ScanPlan {
             table,
             source: Source::RowIds(&[row_id]),
+            payload: true,
         },
         origin,
     )

@@ -2,58 +2,172 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{Query, Table};
+use dflat_model::{Query, RowId, Table};
 
 use super::control::Watch;
+use super::plan::{AccessPath, KeyAccess};
 use super::{Control, Plan, corrupt};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::{evaluate, is_after};
-use crate::storage::{Row, ScanPlan, Snapshot};
+use crate::storage::{Row, ScanPlan, Snapshot, Source};
 
 /// What to do with a row that qualifies.
 pub(super) type Visit<'v> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, Malformed> + 'v;
 
-/// Calls `visit` with each row that qualifies, until it breaks.
+/// Calls `visit` with each row that qualifies, until it breaks. Without `payload` the rows have
+/// none, which is only right for a plan that leaves nothing to check.
 pub(super) fn scan(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     (query, plan): (&Query, &Plan),
     control: &Control,
+    payload: bool,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
-    let mut watch = Watch::new(control, table);
-    watch.check()?;
-    for source in plan.sources() {
-        let mut failure = None;
-        let mut ended = false;
-        snapshot.scan(&ScanPlan { table, source }, &mut |row| {
-            if let Err(error) = watch.row() {
-                failure = Some(error);
-                return ControlFlow::Break(());
-            }
-            let step = qualifies(query, plan, row).and_then(|qualifies| {
-                if qualifies {
-                    visit(row)
-                } else {
-                    Ok(ControlFlow::Continue(()))
-                }
-            });
-            let step = step.unwrap_or_else(|_| {
-                failure = Some(corrupt(table, row.row_id));
-                ControlFlow::Break(())
-            });
-            ended = step.is_break();
-            step
-        })?;
-        if let Some(error) = failure {
-            return Err(error);
+    let mut run = Run {
+        snapshot,
+        table,
+        watch: Watch::new(control, table),
+        payload,
+    };
+    run.watch.check()?;
+    let mut visit = |row: Row<'_>| {
+        if qualifies(query, plan, row)? {
+            visit(row)
+        } else {
+            Ok(ControlFlow::Continue(()))
         }
-        if ended {
-            break;
+    };
+    match &plan.access {
+        AccessPath::Nothing => {}
+        AccessPath::Rows(None) => {
+            run.source(Source::Rows, &mut visit)?;
+        }
+        AccessPath::Rows(Some(row_id)) => {
+            run.source(Source::RowsAfter(*row_id), &mut visit)?;
+        }
+        AccessPath::Key(access) => {
+            for source in access.sources() {
+                if run.source(source, &mut visit)? {
+                    break;
+                }
+            }
+        }
+        AccessPath::Union(parts) => {
+            let mut row_ids = Vec::new();
+            for part in parts {
+                row_ids.extend(run.row_ids(part)?);
+            }
+            row_ids.sort_unstable();
+            row_ids.dedup();
+            run.source(Source::RowIds(&row_ids), &mut visit)?;
+        }
+        AccessPath::Intersection(parts) => {
+            let mut common: Option<Vec<RowId>> = None;
+            for part in parts {
+                let mut row_ids = run.row_ids(part)?;
+                row_ids.sort_unstable();
+                common = Some(match common {
+                    None => row_ids,
+                    Some(mut common) => {
+                        common.retain(|row_id| row_ids.binary_search(row_id).is_ok());
+                        common
+                    }
+                });
+            }
+            let row_ids = common.unwrap_or_default();
+            run.source(Source::RowIds(&row_ids), &mut visit)?;
         }
     }
     Ok(())
+}
+
+/// Counts the rows of ranges; `None` if there are more than `max`.
+pub(super) fn size(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    access: &KeyAccess,
+    max: usize,
+) -> Result<Option<usize>> {
+    let mut rows = 0;
+    for source in access.sources() {
+        let plan = ScanPlan {
+            table,
+            source,
+            payload: false,
+        };
+        snapshot.scan(&plan, &mut |_| {
+            rows += 1;
+            if rows > max {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        if rows > max {
+            return Ok(None);
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// What the scans of a plan share.
+struct Run<'r> {
+    snapshot: &'r mut dyn Snapshot,
+    table: &'r Table,
+    watch: Watch<'r>,
+    payload: bool,
+}
+
+impl Run<'_> {
+    /// Scans one source: whether the visitor has enough.
+    fn source(&mut self, source: Source<'_>, visit: &mut Visit<'_>) -> Result<bool> {
+        let Self {
+            snapshot,
+            table,
+            watch,
+            payload,
+        } = self;
+        let plan = ScanPlan {
+            table,
+            source,
+            payload: *payload,
+        };
+        let mut outcome = Ok(false);
+        snapshot.scan(&plan, &mut |row| {
+            let step = match watch.row() {
+                Ok(()) => visit(row).map_err(|_| corrupt(table, row.row_id)),
+                Err(error) => Err(error),
+            };
+            match step {
+                Ok(flow) => {
+                    outcome = Ok(flow.is_break());
+                    flow
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        outcome
+    }
+
+    /// The row ids of ranges.
+    fn row_ids(&mut self, access: &KeyAccess) -> Result<Vec<RowId>> {
+        let mut row_ids = Vec::new();
+        let payload = std::mem::replace(&mut self.payload, false);
+        for source in access.sources() {
+            let mut visit = |row: Row<'_>| {
+                row_ids.push(row.row_id);
+                Ok(ControlFlow::Continue(()))
+            };
+            self.source(source, &mut visit)?;
+        }
+        self.payload = payload;
+        Ok(row_ids)
+    }
 }
 
 fn qualifies(query: &Query, plan: &Plan, row: Row<'_>) -> Result<bool, Malformed> {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use dflat_model::{Expression, Order, Query, RowId, Table, Value, ValueRef};
 
 use super::scan::scan;
-use super::{Control, planned};
+use super::{Control, Plan, planned};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::{compare_keys, compute};
@@ -29,7 +29,8 @@ pub fn count(
         return Ok(0);
     }
     let mut found = 0;
-    visit_unordered(snapshot, table, query, control, &mut |_| {
+    let needs = |plan: &Plan| plan.residual.is_some();
+    visit_unordered(snapshot, table, query, control, needs, &mut |_| {
         found += 1;
         Ok(if found == enough {
             ControlFlow::Break(())
@@ -53,7 +54,7 @@ pub fn aggregate(
     fold: &mut dyn FnMut(ValueRef<'_>),
 ) -> Result<()> {
     if query.is_whole() {
-        return visit_unordered(snapshot, table, query, control, &mut |row| {
+        return visit_unordered(snapshot, table, query, control, |_| true, &mut |row| {
             fold(compute(expression, row.payload)?);
             Ok(ControlFlow::Continue(()))
         });
@@ -64,12 +65,14 @@ pub fn aggregate(
     Ok(())
 }
 
-/// Visits the rows that qualify, whatever the order and the window.
+/// Visits the rows that qualify, whatever the order and the window; without their payloads, if
+/// neither the plan nor the query needs them.
 fn visit_unordered(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     query: &Query,
     control: &Control,
+    needs_payload: impl FnOnce(&Plan) -> bool,
     visit: &mut super::scan::Visit<'_>,
 ) -> Result<()> {
     let order = match query.after {
@@ -83,7 +86,8 @@ fn visit_unordered(
         ..Query::default()
     };
     let plan = planned(snapshot, table, &query)?;
-    scan(snapshot, table, (&query, &plan), control, visit)
+    let payload = query.after.is_some() || needs_payload(&plan);
+    scan(snapshot, table, (&query, &plan), control, payload, visit)
 }
 
 /// Reads something off each row of a query's result, in its order. `read` must not call user code.
@@ -109,7 +113,7 @@ pub fn select<T>(
     let mut items = Vec::new();
     if plan.sorted {
         let mut skipped = 0;
-        scan(snapshot, table, (query, &plan), control, &mut |row| {
+        scan(snapshot, table, (query, &plan), control, true, &mut |row| {
             if skipped < query.offset {
                 skipped += 1;
                 return Ok(ControlFlow::Continue(()));
@@ -125,7 +129,7 @@ pub fn select<T>(
     }
     let enough = query.offset.saturating_add(limit);
     let mut best: BinaryHeap<Ranked<'_, T>> = BinaryHeap::new();
-    scan(snapshot, table, (query, &plan), control, &mut |row| {
+    scan(snapshot, table, (query, &plan), control, true, &mut |row| {
         let keys = query.order.iter().map(|key| compute(&key.key, row.payload));
         let keys: Result<Vec<ValueRef<'_>>, _> = keys.collect();
         let (keys, order) = (keys?, query.order.as_slice());

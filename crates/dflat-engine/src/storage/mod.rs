@@ -195,6 +195,9 @@ pub struct ScanPlan<'a> {
     pub table: &'a Table,
     /// The rows.
     pub source: Source<'a>,
+    /// Whether their payloads are wanted. Those of a range of an index come from the index alone,
+    /// if not.
+    pub payload: bool,
 }
 
 /// Which rows a scan visits.
@@ -202,6 +205,8 @@ pub struct ScanPlan<'a> {
 pub enum Source<'a> {
     /// All rows, by ascending row id.
     Rows,
+    /// All rows with a larger row id, by ascending row id.
+    RowsAfter(RowId),
     /// The rows of these ids that exist, in the order given.
     RowIds(&'a [RowId]),
     /// Rows by the primary key or an index that is ready.
@@ -226,6 +231,8 @@ pub struct KeyScan<'a> {
     pub upper: Bound<&'a Value>,
     /// The direction of the parts that `prefix` leaves open.
     pub direction: Direction,
+    /// The row id that all rows have a larger one than.
+    pub after: Option<RowId>,
 }
 
 /// A key of a table.
@@ -242,7 +249,7 @@ pub enum Key {
 pub struct Row<'a> {
     /// Its identity.
     pub row_id: RowId,
-    /// The object's bytes, unverified.
+    /// The object's bytes, unverified; none if they are not wanted.
     pub payload: &'a [u8],
 }
 

@@ -136,6 +136,7 @@ fn fill_index(writer: &mut dyn WriteTransaction, table: &Table, position: usize)
         &ScanPlan {
             table,
             source: Source::Rows,
+            payload: true,
         },
         &mut |row| {
             match field_value(row.payload, &index.field) {

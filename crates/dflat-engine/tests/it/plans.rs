@@ -1,10 +1,12 @@
 //! Which access a query gets.
 
+use std::collections::HashMap;
+
 use dflat_engine::fetch::Plan;
 use dflat_engine::storage::IndexState;
 use dflat_model::{
     Comparison, Direction, Field, FieldKind, Nulls, Order, Predicate, Query, Scalar, Step, Table,
-    Value,
+    TextTest, Value,
 };
 
 use crate::{field, table};
@@ -22,6 +24,8 @@ const SCHEMA: &str = "
 struct Setting {
     table: Table,
     states: Vec<IndexState>,
+    /// The rows that ranges of these keys are said to have; too many of the others.
+    rows: HashMap<&'static str, usize>,
 }
 
 impl Setting {
@@ -29,6 +33,7 @@ impl Setting {
         Self {
             table: table(SCHEMA),
             states: vec![state; 2],
+            rows: HashMap::new(),
         }
     }
 
@@ -60,7 +65,10 @@ impl Setting {
     }
 
     fn plan(&self, query: &Query) -> String {
-        Plan::new(&self.table, query, &self.states).to_string()
+        let plan = Plan::new(&self.table, query, &self.states, &mut |access| {
+            Ok(self.rows.get(access.name.as_str()).copied())
+        });
+        plan.unwrap().to_string()
     }
 
     fn of(&self, predicate: Predicate) -> String {
@@ -83,9 +91,9 @@ fn equalities_choose_the_primary_key_then_unique_then_other_indexes() {
     );
     assert_eq!(
         s.of(n.clone().and(u)),
-        "look-up of 1 values in index 1, check n == 1"
+        "look-up of 1 values in the index on u, check n == 1"
     );
-    assert_eq!(s.of(n.clone()), "look-up of 1 values in index 0");
+    assert_eq!(s.of(n.clone()), "look-up of 1 values in the index on n");
     assert_eq!(s.of(a), "look-up of 1 values in the primary key, sort");
     assert_eq!(s.of(b), "scan of all rows, check b == 1");
     assert_eq!(s.of(n.negate()), "scan of all rows, check !(n == 1)");
@@ -109,7 +117,7 @@ fn comparisons_become_one_range() {
     let below = s.compare("n", Comparison::LessOrEqual, Value::Int(9));
     let plain = s.compare("plain", Comparison::Less, Value::Int(0));
     let both = above.clone().and(plain).and(below);
-    assert_eq!(s.of(both), "range of index 0, check plain < 0, sort");
+    assert_eq!(s.of(both), "range of the index on n, check plain < 0, sort");
     let ordered = Query {
         predicate: Some(above),
         order: vec![Order {
@@ -119,7 +127,7 @@ fn comparisons_become_one_range() {
         }],
         ..Query::default()
     };
-    assert_eq!(s.plan(&ordered), "range of index 0");
+    assert_eq!(s.plan(&ordered), "range of the index on n");
 }
 
 #[test]
@@ -147,10 +155,109 @@ fn a_limit_makes_an_index_worth_its_order() {
         limit: Some(5),
         ..Query::default()
     };
-    assert_eq!(s.plan(&limited), "range of index 0");
+    assert_eq!(s.plan(&limited), "all of the index on n");
     let unlimited = Query {
         order,
         ..Query::default()
     };
     assert_eq!(s.plan(&unlimited), "scan of all rows, sort");
+}
+
+#[test]
+fn parts_of_a_composite_key_narrow_it_one_after_the_other() {
+    let s = Setting::new(IndexState::Ready);
+    let a = || s.equal("a", Value::text("x"));
+    let b = || s.compare("b", Comparison::Greater, Value::Int(1));
+    assert_eq!(s.of(a().and(b())), "range of the primary key, sort");
+    let key = |name, direction| Order {
+        key: s.field(name).into(),
+        direction,
+        nulls: Nulls::Smallest,
+    };
+    let by = |order| Query {
+        predicate: Some(a()),
+        order,
+        ..Query::default()
+    };
+    let look_up = "look-up of 1 values in the primary key";
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let whole = by(vec![key("a", direction), key("b", Direction::Ascending)]);
+        assert_eq!(
+            s.plan(&whole),
+            look_up,
+            "the first part is the same for all"
+        );
+        assert_eq!(s.plan(&by(vec![key("b", Direction::Ascending)])), look_up);
+    }
+    let several = Predicate::In {
+        operand: s.field("a").into(),
+        values: vec![Value::text("y"), Value::text("x")],
+    };
+    assert_eq!(
+        s.of(several.and(b())),
+        "look-up of 2 values in the primary key, check b > 1, sort"
+    );
+}
+
+#[test]
+fn sides_of_a_disjunction_have_an_index_each() {
+    let mut s = Setting::new(IndexState::Ready);
+    let (n, u) = (s.equal("n", Value::Int(1)), s.equal("u", Value::text("y")));
+    let either = n.clone().or(u.clone());
+    assert_eq!(
+        s.of(either.clone()),
+        "scan of all rows, check (n == 1 || u == \"y\")"
+    );
+    s.rows
+        .extend([("the index on n", 100), ("the index on u", 1)]);
+    assert_eq!(
+        s.of(either.clone()),
+        "union of look-up of 1 values in the index on n and look-up of 1 values in the index on u, \
+         check (n == 1 || u == \"y\")"
+    );
+    let plain = either.or(s.equal("plain", Value::Int(0)));
+    assert!(s.of(plain).starts_with("scan of all rows"));
+    let same = n.or(s.compare("n", Comparison::Greater, Value::Int(7)));
+    assert_eq!(s.of(same), "2 ranges of the index on n, sort");
+}
+
+#[test]
+fn ranges_of_many_rows_are_intersected() {
+    let mut s = Setting::new(IndexState::Ready);
+    let above = |name, value| s.compare(name, Comparison::Greater, value);
+    let both = above("n", Value::Int(1)).and(above("u", Value::text("y")));
+    let both = both.and(above("plain", Value::Int(0)));
+    assert_eq!(
+        s.of(both.clone()),
+        "range of the index on n, check (u > \"y\" && plain > 0), sort"
+    );
+    s.rows
+        .extend([("the index on n", 500), ("the index on u", 900)]);
+    assert_eq!(
+        s.of(both.clone()),
+        "intersection of range of the index on n and range of the index on u, check plain > 0"
+    );
+    s.rows.insert("the index on u", 9000);
+    assert_eq!(
+        s.of(both.clone()),
+        "range of the index on n, check (u > \"y\" && plain > 0), sort"
+    );
+    s.rows.insert("the index on u", 3);
+    assert_eq!(
+        s.of(both),
+        "range of the index on u, check (n > 1 && plain > 0), sort"
+    );
+}
+
+#[test]
+fn a_prefix_of_a_string_is_a_range() {
+    let s = Setting::new(IndexState::Ready);
+    let starts = |pattern: &str| Predicate::Text {
+        operand: s.field("u").into(),
+        test: TextTest::StartsWith,
+        pattern: pattern.to_owned().into(),
+        ignore_case: false,
+    };
+    assert_eq!(s.of(starts("ab")), "range of the index on u, sort");
+    assert_eq!(s.of(starts("\u{10FFFF}")), "range of the index on u, sort");
 }

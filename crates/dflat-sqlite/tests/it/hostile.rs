@@ -15,9 +15,14 @@ fn try_scan(
     table: &Table,
     source: Source<'_>,
 ) -> dflat_engine::Result<()> {
-    reader.scan(&ScanPlan { table, source }, &mut |_| {
-        ControlFlow::Continue(())
-    })
+    reader.scan(
+        &ScanPlan {
+            table,
+            source,
+            payload: true,
+        },
+        &mut |_| ControlFlow::Continue(()),
+    )
 }
 
 #[test]
@@ -85,6 +90,7 @@ fn an_error_in_the_middle_of_a_scan_visits_no_row_twice() {
     let plan = ScanPlan {
         table: &table,
         source: Source::Rows,
+        payload: true,
     };
     let outcome = snapshot(&backend, View::Latest).scan(&plan, &mut |_| {
         count += 1;

@@ -350,6 +350,7 @@ fn an_index_that_is_never_looked_up_brings_a_suggestion() {
         lower: Bound::Included(&Value::Int(90)),
         upper: Bound::Unbounded,
         direction: Direction::Ascending,
+        after: None,
     });
     let mut reader = snapshot(&backend, View::Latest);
     assert_eq!(ids(&mut *reader, &indexed, by_index).len(), 10);

@@ -134,6 +134,7 @@ fn an_index_scan_gives_the_range_in_order() {
                         lower,
                         upper,
                         direction,
+                        after: None,
                     };
                     check(&mut *reader, &table, &rows, &scan);
                 }
@@ -147,6 +148,7 @@ fn an_index_scan_gives_the_range_in_order() {
                     lower,
                     upper,
                     direction,
+                    after: None,
                 };
                 check(&mut *reader, &table, &rows, &scan);
             }
@@ -200,6 +202,7 @@ fn a_primary_key_scan_gives_the_range_in_order() {
                             lower,
                             upper,
                             direction,
+                            after: None,
                         };
                         check(&mut *tx, &table, &rows, &scan);
                     }

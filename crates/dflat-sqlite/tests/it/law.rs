@@ -309,6 +309,7 @@ fn a_visitor_may_break_or_panic_and_the_snapshot_goes_on() {
             let plan = ScanPlan {
                 table: &table,
                 source: source.clone(),
+                payload: true,
             };
             let mut count = 0;
             let mut stop = |_: dflat_engine::storage::Row<'_>| {
@@ -329,6 +330,7 @@ fn a_visitor_may_break_or_panic_and_the_snapshot_goes_on() {
     let plan = ScanPlan {
         table: &table,
         source: Source::RowIds(&[RowId(1), RowId(2)]),
+        payload: true,
     };
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         latest.scan(&plan, &mut |_| panic!("a visitor's"))

@@ -138,7 +138,11 @@ pub(crate) fn collect(
     source: Source<'_>,
 ) -> Vec<(i64, Vec<u8>)> {
     let mut rows = Vec::new();
-    let plan = ScanPlan { table, source };
+    let plan = ScanPlan {
+        table,
+        source,
+        payload: true,
+    };
     snapshot
         .scan(&plan, &mut |row: Row<'_>| {
             rows.push((row.row_id.0, row.payload.to_vec()));
@@ -167,5 +171,6 @@ pub(crate) fn whole(key: Key) -> Source<'static> {
         lower: Bound::Unbounded,
         upper: Bound::Unbounded,
         direction: Direction::Ascending,
+        after: None,
     })
 }

@@ -114,6 +114,16 @@ laws! { ($)
         many_keys_are_looked_up_at_once
         cancelled_and_late_reads_are_given_up
     }
+    plans {
+        a_condition_is_served_by_its_key
+        sides_of_a_disjunction_are_looked_up
+        many_rows_of_two_indexes_are_intersected
+        prefix_of_a_composite_key_is_a_range
+        an_order_with_a_limit_is_read_off_its_index
+        pages_behind_many_equal_values_are_exact
+        counts_need_the_index_alone
+        in_of_ten_thousand_keys_is_exact
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried

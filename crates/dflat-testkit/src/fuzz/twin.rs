@@ -19,7 +19,9 @@ pub fn run_seed(seed: u64) {
     bounded(move || {
         let mut random = Random::new(seed);
         let (memory, file) = (Fixture::memory(), Fixture::sqlite());
-        let data: Vec<TwinData> = (0..60).map(|id| twin(id, &mut random)).collect();
+        // So many that a plan has a choice, now and then.
+        let count = if random.one_in(4) { 600 } else { 60 };
+        let data: Vec<TwinData> = (0..count).map(|id| twin(id, &mut random)).collect();
         memory.create::<Twin>(data.clone());
         file.create::<Twin>(data);
         for state in STATES {
@@ -36,10 +38,12 @@ fn ask(workspaces: &[&Fixture], random: &mut Random) {
     let mut filters = [None, None];
     for _ in 0..1 + random.below(3) {
         let other = random.below(FIELDS);
-        let of = if random.one_in(4) { other } else { field };
+        let of = if random.one_in(3) { other } else { field };
+        let either = random.one_in(3);
         let parts = leaf(of, random).0;
         for (filter, part) in filters.iter_mut().zip(parts) {
             *filter = Some(match filter.take() {
+                Some(filter) if either => filter | part,
                 Some(filter) => filter & part,
                 None => part,
             });

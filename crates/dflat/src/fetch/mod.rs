@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod cursor;
+mod explain;
 mod iter;
 mod select;
 
@@ -18,6 +19,7 @@ use dflat_model::Query;
 use crate::source::Source;
 use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
 pub use cursor::Cursor;
+pub use explain::{Access, Explanation, KeyUse};
 pub use iter::FetchIter;
 pub use select::Selection;
 

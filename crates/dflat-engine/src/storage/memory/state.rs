@@ -79,13 +79,17 @@ impl State {
         let mut lend = |row_id: RowId, stored: &StoredRow| {
             visit(Row {
                 row_id,
-                payload: &stored.payload,
+                payload: if plan.payload { &stored.payload } else { &[] },
             })
         };
         let _ = match &plan.source {
             Source::Rows => table
                 .rows
                 .iter()
+                .try_for_each(|(id, stored)| lend(*id, stored)),
+            Source::RowsAfter(after) => table
+                .rows
+                .range((Bound::Excluded(*after), Bound::Unbounded))
                 .try_for_each(|(id, stored)| lend(*id, stored)),
             Source::RowIds(ids) => ids.iter().try_for_each(|id| {
                 table
@@ -251,7 +255,10 @@ fn within(
             .zip(scan.prefix)
             .all(|(a, b)| a.as_ref().order(b.as_ref()).is_eq())
     });
-    let in_range = |(key, _): &(KeyValues, RowId)| {
+    let in_range = |(key, row_id): &(KeyValues, RowId)| {
+        if scan.after.is_some_and(|after| *row_id <= after) {
+            return false;
+        }
         let Some(value) = key.0.get(depth) else {
             return true;
         };

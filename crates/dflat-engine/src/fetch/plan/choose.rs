@@ -1,0 +1,445 @@
+//! Chooses among the keys that can serve a query.
+
+use std::ops::Bound;
+
+use dflat_model::{Direction, Expression, Field, Nulls, Order, Predicate, Query, Table, Value};
+
+use super::intervals::{Interval, Set};
+use super::{AccessPath, KeyAccess, KeyRange, Plan};
+use crate::error::Result;
+use crate::storage::{IndexState, Key};
+
+/// The most entries of a range that are counted to choose a plan.
+pub const PROBE_MAX: usize = 16_384;
+
+/// Rows so few that nothing is gained by looking for fewer.
+const FEW: usize = 64;
+
+/// What counts the rows of ranges.
+type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
+
+pub(super) struct Planner<'a> {
+    pub(super) table: &'a Table,
+    pub(super) query: &'a Query,
+    states: &'a [IndexState],
+    /// The conjuncts of the predicate.
+    parts: &'a [Predicate],
+}
+
+/// A way to the rows.
+struct Candidate {
+    access: AccessPath,
+    /// Positions of the conjuncts that it guarantees.
+    used: Vec<usize>,
+    /// The most rows it can have, as far as the schema tells.
+    rows_max: Option<usize>,
+}
+
+/// The ranges of a key, and what they stand for.
+struct Ranges {
+    access: KeyAccess,
+    used: Vec<usize>,
+    rows_max: Option<usize>,
+    /// Whether they leave out a few values of all, so that they are likely most of the rows.
+    wide: bool,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(table: &'a Table, query: &'a Query, states: &'a [IndexState]) -> Self {
+        let parts = match &query.predicate {
+            None => &[],
+            Some(Predicate::And(parts)) => parts.as_slice(),
+            Some(predicate) => std::slice::from_ref(predicate),
+        };
+        Self {
+            table,
+            query,
+            states,
+            parts,
+        }
+    }
+
+    pub(super) fn plan(&self, size: &mut Size<'_>) -> Result<Plan> {
+        let chosen = self.choose(size)?;
+        let sorted = self.is_sorted(&chosen.access);
+        let residual = self.parts.iter().enumerate();
+        let residual = residual.filter(|(position, _)| !chosen.used.contains(position));
+        let mut residual: Vec<Predicate> = residual.map(|(_, part)| part.clone()).collect();
+        Ok(Plan {
+            access: self.behind_place(chosen.access, sorted),
+            residual: match residual.len() {
+                0 | 1 => residual.pop(),
+                _ => Some(Predicate::And(residual)),
+            },
+            sorted,
+        })
+    }
+
+    fn choose(&self, size: &mut Size<'_>) -> Result<Candidate> {
+        let nothing = Candidate {
+            access: AccessPath::Nothing,
+            used: (0..self.parts.len()).collect(),
+            rows_max: Some(0),
+        };
+        if self.parts.iter().any(is_never_true) {
+            return Ok(nothing);
+        }
+        let mut candidates = Vec::new();
+        for key in self.keys() {
+            match self.ranges_of(key, self.parts) {
+                None => {}
+                Some(ranges) if ranges.access.ranges.is_empty() => return Ok(nothing),
+                Some(ranges) if ranges.wide => {}
+                Some(ranges) => candidates.push(Candidate {
+                    access: AccessPath::Key(ranges.access),
+                    used: ranges.used,
+                    rows_max: ranges.rows_max,
+                }),
+            }
+        }
+        // At most a few rows: no better can be found.
+        let few = candidates
+            .iter()
+            .position(|candidate| candidate.rows_max.is_some_and(|max| max <= FEW));
+        if let Some(few) = few {
+            return Ok(candidates.swap_remove(few));
+        }
+        let union = self.unions();
+        let ordered = self.ordered();
+        let alone = union.is_empty()
+            && match candidates.as_slice() {
+                [only] => ordered.is_none() || self.is_sorted(&only.access),
+                _ => false,
+            };
+        if alone && let Some(only) = candidates.pop() {
+            return Ok(only);
+        }
+        candidates.extend(union);
+        let (small, large) = smallest(candidates, size)?;
+        let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
+        Ok(small.or(large).or(ordered).unwrap_or(Candidate {
+            access: AccessPath::Rows(None),
+            used: Vec::new(),
+            rows_max: None,
+        }))
+    }
+
+    /// The keys that can be used: the primary key, and the indexes that are ready.
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        let ready = self.table.indexes.iter().zip(self.states).enumerate();
+        let ready = ready.filter(|(_, (_, state))| **state == IndexState::Ready);
+        std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
+    }
+
+    pub(super) fn fields(&self, key: Key) -> &'a [Field] {
+        match key {
+            Key::Primary => &self.table.primary_key,
+            Key::Index(position) => {
+                let index = self.table.indexes.get(position);
+                index.map_or(&[], |index| std::slice::from_ref(&index.field))
+            }
+        }
+    }
+
+    fn access(&self, key: Key, ranges: Vec<KeyRange>) -> KeyAccess {
+        let name = match (key, self.fields(key)) {
+            (Key::Index(_), [field]) => format!("the index on {field}"),
+            _ => "the primary key".to_owned(),
+        };
+        KeyAccess {
+            key,
+            name,
+            ranges,
+            direction: Direction::Ascending,
+        }
+    }
+
+    /// The ranges of a key in which conditions hold: a value each for its first parts, then a set
+    /// of values. No range if they contradict each other; `None` if the key does not help.
+    fn ranges_of(&self, key: Key, parts: &[Predicate]) -> Option<Ranges> {
+        let fields = self.fields(key);
+        let (mut prefix, mut used) = (Vec::new(), Vec::new());
+        let mut set = Set(vec![Interval::ALL]);
+        for field in fields {
+            let Some((of_field, by)) = set_of(parts, field) else {
+                break;
+            };
+            used.extend(by);
+            match of_field.0.as_slice() {
+                [one] if one.only().is_some() => prefix.extend(one.only().cloned()),
+                _ => {
+                    set = of_field;
+                    break;
+                }
+            }
+        }
+        if used.is_empty() {
+            return None;
+        }
+        let wide = prefix.is_empty() && set.is_wide();
+        let ranges = set.0.into_iter().map(|interval| range(&prefix, interval));
+        let mut access = self.access(key, ranges.collect());
+        let unique = match key {
+            Key::Primary => true,
+            Key::Index(position) => self.table.indexes.get(position).is_some_and(|i| i.unique),
+        };
+        let single = |range: &KeyRange| {
+            range.prefix.len() == fields.len() && !range.prefix.contains(&Value::Null)
+        };
+        let rows_max = (unique && access.ranges.iter().all(single)).then_some(access.ranges.len());
+        let descending = self.order().next().is_some_and(|(_, order)| {
+            order.direction == Direction::Descending
+                && fields
+                    .get(prefix.len())
+                    .is_some_and(|field| is_field(&order.key, field))
+        });
+        if descending {
+            access.direction = Direction::Descending;
+            access.ranges.reverse();
+        }
+        Some(Ranges {
+            access,
+            used,
+            rows_max,
+            wide,
+        })
+    }
+
+    /// Disjunctions whose sides each have a key.
+    fn unions(&self) -> Vec<Candidate> {
+        let union = |part: &Predicate| {
+            let Predicate::Or(sides) = part else {
+                return None;
+            };
+            let mut accesses = Vec::new();
+            for side in sides {
+                let conjuncts = match side {
+                    Predicate::And(parts) => parts.as_slice(),
+                    side => std::slice::from_ref(side),
+                };
+                let ranges = self.keys().filter_map(|key| self.ranges_of(key, conjuncts));
+                let ranges = ranges.filter(|ranges| !ranges.wide);
+                // The one that can have the fewest rows, unknown ones last.
+                let best = ranges.min_by_key(|ranges| ranges.rows_max.unwrap_or(usize::MAX))?;
+                if !best.access.ranges.is_empty() {
+                    accesses.push(best.access);
+                }
+            }
+            Some(Candidate {
+                access: AccessPath::Union(accesses),
+                used: Vec::new(),
+                rows_max: None,
+            })
+        };
+        self.parts.iter().filter_map(union).collect()
+    }
+
+    /// A key whose order is that of the query, if the query wants a part of it.
+    fn ordered(&self) -> Option<Candidate> {
+        if self.query.limit.is_none() && self.query.after.is_none() {
+            return None;
+        }
+        let (_, first) = self.order().next()?;
+        let keys = self.keys().filter(|key| {
+            let field = self.fields(*key).first();
+            field.is_some_and(|field| is_field(&first.key, field) && !field.is_tag())
+        });
+        let candidates = keys.map(|key| {
+            if let Some(ranges) = self.ranges_of(key, self.parts) {
+                return (AccessPath::Key(ranges.access), ranges.used);
+            }
+            let mut access = self.access(key, vec![range(&[], Interval::ALL)]);
+            access.direction = first.direction;
+            (AccessPath::Key(access), Vec::new())
+        });
+        let (access, used) = { candidates }.find(|(access, _)| self.is_sorted(access))?;
+        Some(Candidate {
+            access,
+            used,
+            rows_max: None,
+        })
+    }
+
+    /// The keys of the order that are not the same for all objects, with their positions.
+    pub(super) fn order(&self) -> impl Iterator<Item = (usize, &'a Order)> {
+        let order = self.query.order.iter().enumerate();
+        order.filter(|(_, order)| {
+            let fixed = order
+                .key
+                .as_field()
+                .and_then(|field| set_of(self.parts, field));
+            !fixed.is_some_and(|(set, _)| matches!(set.0.as_slice(), [one] if one.only().is_some()))
+        })
+    }
+
+    /// Whether an access gives rows in the query's order.
+    fn is_sorted(&self, access: &AccessPath) -> bool {
+        let order: Vec<&Order> = self.order().map(|(_, order)| order).collect();
+        match access {
+            AccessPath::Nothing => true,
+            AccessPath::Rows(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => {
+                order.is_empty()
+            }
+            AccessPath::Key(access) => {
+                let fields = self.fields(access.key);
+                let fixed = access.fixed_parts();
+                let Some(open) = fields.get(fixed..).filter(|open| !open.is_empty()) else {
+                    // Equal keys come by row id.
+                    return order.is_empty();
+                };
+                // Ties within the order go by row id, so the order must name the whole key.
+                order.len() == open.len()
+                    && order.iter().zip(open).all(|(order, field)| {
+                        order.direction == access.direction
+                            && order.nulls == Nulls::Smallest
+                            && is_field(&order.key, field)
+                    })
+            }
+        }
+    }
+}
+
+impl KeyAccess {
+    /// The number of first parts that have one value in all ranges.
+    pub(super) fn fixed_parts(&self) -> usize {
+        match self.ranges.as_slice() {
+            [] => 0,
+            [one] => one.prefix.len(),
+            [first, ..] => {
+                let shared = |at: usize| {
+                    let value = first.prefix.get(at);
+                    self.ranges
+                        .iter()
+                        .all(|range| range.prefix.get(at) == value)
+                };
+                (0..first.prefix.len()).take_while(|at| shared(*at)).count()
+            }
+        }
+    }
+}
+
+/// The candidate with the fewest rows, or what two of them have in common; and a range among those
+/// that have too many to count.
+fn smallest(
+    candidates: Vec<Candidate>,
+    size: &mut Size<'_>,
+) -> Result<(Option<Candidate>, Option<Candidate>)> {
+    let mut known: Vec<(usize, Candidate)> = Vec::new();
+    let mut large = None;
+    for candidate in candidates {
+        match (candidate.size(size)?, &candidate.access) {
+            (Some(rows), _) => known.push((rows, candidate)),
+            (None, AccessPath::Key(_)) if large.is_none() => large = Some(candidate),
+            (None, _) => {}
+        }
+    }
+    known.sort_by_key(|(rows, _)| *rows);
+    let mut known = known.into_iter();
+    let Some((rows, best)) = known.next() else {
+        return Ok((None, large));
+    };
+    let second = known
+        .next()
+        .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
+    if let Some((_, second)) = second
+        && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
+    {
+        let both = Candidate {
+            access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
+            used: [best.used, second.used].concat(),
+            rows_max: None,
+        };
+        return Ok((Some(both), large));
+    }
+    Ok((Some(best), large))
+}
+
+impl Candidate {
+    /// How many rows it has; `None` if they are too many to count.
+    fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
+        if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {
+            return Ok(Some(rows));
+        }
+        match &self.access {
+            AccessPath::Key(access) => size(access),
+            AccessPath::Union(parts) => {
+                let mut sum = 0;
+                for part in parts {
+                    let Some(rows) = size(part)? else {
+                        return Ok(None);
+                    };
+                    sum += rows;
+                }
+                Ok(Some(sum))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+pub(super) fn range(prefix: &[Value], interval: Interval) -> KeyRange {
+    let mut prefix = prefix.to_vec();
+    if let Some(value) = interval.only() {
+        prefix.push(value.clone());
+        return KeyRange {
+            prefix,
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            after: None,
+        };
+    }
+    KeyRange {
+        prefix,
+        lower: interval.lower,
+        upper: interval.upper,
+        after: None,
+    }
+}
+
+/// The values of a field for which all conditions on it hold, and the conditions' positions.
+fn set_of(parts: &[Predicate], field: &Field) -> Option<(Set, Vec<usize>)> {
+    let mut found: Option<Set> = None;
+    let mut used = Vec::new();
+    for (position, part) in parts.iter().enumerate() {
+        let Some(set) = Set::of(part, field) else {
+            continue;
+        };
+        // An index has NULL for an empty union, whose type code is 0 to a query.
+        if field.is_tag() && !set.0.iter().all(admits_members_only) {
+            continue;
+        }
+        found = Some(match found {
+            None => set,
+            Some(before) => before.intersection(&set),
+        });
+        used.push(position);
+    }
+    found.map(|set| (set, used))
+}
+
+fn admits_members_only(interval: &Interval) -> bool {
+    match &interval.lower {
+        Bound::Included(Value::Int(code)) => *code > 0,
+        Bound::Excluded(Value::Int(code)) => *code >= 0,
+        _ => false,
+    }
+}
+
+/// Whether an expression is nothing but this field.
+fn is_field(expression: &Expression, field: &Field) -> bool {
+    expression
+        .as_field()
+        .is_some_and(|other| other.steps == field.steps)
+}
+
+/// Whether a conjunct is false or UNKNOWN for every object.
+fn is_never_true(part: &Predicate) -> bool {
+    match part {
+        Predicate::Constant(value) => !value,
+        Predicate::Compare { left, right, .. } => [left, right]
+            .iter()
+            .any(|side| side.as_literal() == Some(&Value::Null)),
+        Predicate::In { values, .. } => values.iter().all(|value| *value == Value::Null),
+        _ => false,
+    }
+}

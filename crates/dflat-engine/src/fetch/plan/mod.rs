@@ -1,0 +1,220 @@
+//! How to reach the rows of a query.
+//!
+//! Never slower than reading all rows by more than this: a plan visits an entry and a row for each
+//! row of the ranges it names, and, where there is a choice, up to [`PROBE_MAX`] entries of each
+//! range it chooses from.
+
+mod choose;
+mod intervals;
+mod place;
+
+use std::fmt;
+use std::ops::Bound;
+
+use dflat_model::{Direction, Expression, Field, Predicate, Query, RowId, Table, Value};
+
+use crate::error::Result;
+use crate::storage::{IndexState, Key, KeyScan, Source};
+pub use choose::PROBE_MAX;
+use choose::Planner;
+
+/// How to reach the rows of a query, and what is left to check on each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The rows to scan.
+    pub access: AccessPath,
+    /// The part of the predicate that the access does not guarantee.
+    pub residual: Option<Predicate>,
+    /// Whether rows come in the query's order.
+    pub sorted: bool,
+}
+
+/// Which rows to scan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AccessPath {
+    /// None: the predicate can't be true.
+    Nothing,
+    /// All rows, or those behind a row id.
+    Rows(Option<RowId>),
+    /// Ranges of a key.
+    Key(KeyAccess),
+    /// Rows that are in one of several, by ascending row id.
+    Union(Vec<KeyAccess>),
+    /// Rows that are in all of several, by ascending row id.
+    Intersection(Vec<KeyAccess>),
+}
+
+/// Ranges of a key, without a row in common and in the order of the key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyAccess {
+    /// The key.
+    pub key: Key,
+    /// What people call it.
+    pub name: String,
+    /// The ranges, in the order they are scanned in.
+    pub ranges: Vec<KeyRange>,
+    /// The direction they are scanned in.
+    pub direction: Direction,
+}
+
+/// A range of a key, as [`KeyScan`] has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyRange {
+    /// Values of the first parts.
+    pub prefix: Vec<Value>,
+    /// The lower bound of the next part.
+    pub lower: Bound<Value>,
+    /// The upper bound of the next part.
+    pub upper: Bound<Value>,
+    /// The row id behind which the rows of this prefix start.
+    pub after: Option<RowId>,
+}
+
+impl Plan {
+    /// Plans a query, given the states of the table's indexes; none are used without.
+    ///
+    /// `size` counts the rows of ranges: `None` if there are more than [`PROBE_MAX`]. It is asked
+    /// only where there is a choice.
+    ///
+    /// # Errors
+    /// Those of `size`.
+    pub fn new(
+        table: &Table,
+        query: &Query,
+        states: &[IndexState],
+        size: &mut dyn FnMut(&KeyAccess) -> Result<Option<usize>>,
+    ) -> Result<Self> {
+        Planner::new(table, query, states).plan(size)
+    }
+
+    /// The number of scans it takes.
+    #[must_use]
+    pub fn scan_count(&self) -> usize {
+        match &self.access {
+            AccessPath::Nothing => 0,
+            AccessPath::Rows(_) => 1,
+            AccessPath::Key(access) => access.ranges.len(),
+            AccessPath::Union(parts) | AccessPath::Intersection(parts) => parts.len() + 1,
+        }
+    }
+}
+
+impl KeyAccess {
+    /// The scans, in order.
+    pub fn sources(&self) -> impl Iterator<Item = Source<'_>> {
+        self.ranges.iter().map(|range| {
+            Source::Key(KeyScan {
+                key: self.key,
+                prefix: &range.prefix,
+                lower: range.lower.as_ref(),
+                upper: range.upper.as_ref(),
+                direction: self.direction,
+                after: range.after,
+            })
+        })
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.access.fmt(f)?;
+        if let Some(residual) = &self.residual {
+            write!(f, ", check {residual}")?;
+        }
+        if !self.sorted {
+            f.write_str(", sort")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for AccessPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |f: &mut fmt::Formatter<'_>, what: &str, parts: &[KeyAccess]| {
+            f.write_str(what)?;
+            for (position, part) in parts.iter().enumerate() {
+                f.write_str(if position == 0 { " of " } else { " and " })?;
+                part.fmt(f)?;
+            }
+            Ok(())
+        };
+        match self {
+            Self::Nothing => f.write_str("nothing"),
+            Self::Rows(None) => f.write_str("scan of all rows"),
+            Self::Rows(Some(row_id)) => write!(f, "scan of the rows behind {row_id}"),
+            Self::Key(access) => access.fmt(f),
+            Self::Union(parts) => joined(f, "union", parts),
+            Self::Intersection(parts) => joined(f, "intersection", parts),
+        }
+    }
+}
+
+impl fmt::Display for KeyAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        let unbounded = |range: &KeyRange| {
+            matches!(
+                (&range.lower, &range.upper),
+                (Bound::Unbounded, Bound::Unbounded)
+            )
+        };
+        match self.ranges.as_slice() {
+            [range] if range.prefix.is_empty() && unbounded(range) => write!(f, "all of {name}"),
+            ranges if ranges.iter().all(unbounded) => {
+                write!(f, "look-up of {} values in {name}", ranges.len())
+            }
+            [_] => write!(f, "range of {name}"),
+            ranges => write!(f, "{} ranges of {name}", ranges.len()),
+        }
+    }
+}
+
+/// The scan for one primary key.
+pub(super) fn key_source(key: &[Value]) -> Source<'_> {
+    Source::Key(KeyScan {
+        key: Key::Primary,
+        prefix: key,
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+        direction: Direction::Ascending,
+        after: None,
+    })
+}
+
+/// Whether an index may serve the query, so that their states have to be known.
+pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
+    let indexed = |field: &Field| table.indexes.iter().any(|i| i.field.steps == field.steps);
+    if table.indexes.is_empty() {
+        return false;
+    }
+    let windowed = query.limit.is_some() || query.after.is_some();
+    let mut keys = query.order.iter().filter_map(|order| order.key.as_field());
+    (windowed && keys.any(indexed))
+        || query
+            .predicate
+            .as_ref()
+            .is_some_and(|predicate| mentions(predicate, &indexed))
+}
+
+fn mentions(predicate: &Predicate, is: &dyn Fn(&Field) -> bool) -> bool {
+    match predicate {
+        Predicate::Compare {
+            left: Expression::Field(field),
+            right: Expression::Literal(_),
+            ..
+        }
+        | Predicate::In {
+            operand: Expression::Field(field),
+            ..
+        }
+        | Predicate::Text {
+            operand: Expression::Field(field),
+            ..
+        }
+        | Predicate::IsNull(Expression::Field(field)) => is(field),
+        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().any(|p| mentions(p, is)),
+        Predicate::Not(inner) => mentions(inner, is),
+        // Anything else is evaluated row by row.
+        _ => false,
+    }
+}

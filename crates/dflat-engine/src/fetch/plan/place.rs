@@ -1,0 +1,102 @@
+//! Starts a scan behind a place in the order, so that pages before it are not read.
+
+use std::ops::Bound;
+
+use dflat_model::{Direction, Value};
+
+use super::choose::{Planner, range};
+use super::intervals::Interval;
+use super::{AccessPath, KeyAccess, KeyRange};
+use crate::storage::Key;
+
+impl Planner<'_> {
+    /// The part of an access that can lie behind the query's place. It may have rows before it.
+    pub(super) fn behind_place(&self, access: AccessPath, sorted: bool) -> AccessPath {
+        let Some(cursor) = &self.query.after else {
+            return access;
+        };
+        match access {
+            AccessPath::Rows(_) if self.query.order.is_empty() => {
+                AccessPath::Rows(Some(cursor.row_id))
+            }
+            AccessPath::Key(access) if sorted => {
+                let keys = self
+                    .order()
+                    .map(|(position, _)| cursor.keys.get(position).cloned());
+                match keys.collect::<Option<Vec<Value>>>() {
+                    Some(keys) => AccessPath::Key(self.ranges_behind(access, &keys)),
+                    None => AccessPath::Key(access),
+                }
+            }
+            access => access,
+        }
+    }
+
+    /// What of the only range lies behind keys: the rows that are equal in all parts, then those
+    /// that are behind in the last part, then in the one before it, and so on.
+    fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
+        let [whole] = access.ranges.as_slice() else {
+            return access;
+        };
+        let row_id = self.query.after.as_ref().map(|cursor| cursor.row_id);
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        let interval = Interval {
+            lower: whole.lower.clone(),
+            upper: whole.upper.clone(),
+        };
+        let Some(first) = keys.first() else {
+            // Rows with the same key: by row id.
+            access.ranges = vec![KeyRange {
+                after: row_id,
+                ..whole.clone()
+            }];
+            return access;
+        };
+        let at = |parts: usize| {
+            [
+                whole.prefix.as_slice(),
+                keys.get(..parts).unwrap_or_default(),
+            ]
+        };
+        if interval.intersection(&point(first)).is_some() {
+            let unique =
+                access.key == Key::Primary && !at(keys.len()).concat().contains(&Value::Null);
+            if !unique {
+                let mut equal = range(&at(keys.len()).concat(), Interval::ALL);
+                equal.after = row_id;
+                ranges.push(equal);
+            }
+            for part in (1..keys.len()).rev() {
+                let behind = keys.get(part).and_then(|key| behind(key, access.direction));
+                ranges.extend(behind.map(|interval| range(&at(part).concat(), interval)));
+            }
+        }
+        let rest = behind(first, access.direction).and_then(|rest| rest.intersection(&interval));
+        ranges.extend(rest.map(|interval| range(&whole.prefix, interval)));
+        access.ranges = ranges;
+        access
+    }
+}
+
+fn point(value: &Value) -> Interval {
+    Interval {
+        lower: Bound::Included(value.clone()),
+        upper: Bound::Included(value.clone()),
+    }
+}
+
+/// The values behind one in a direction; `None` if there are none.
+fn behind(value: &Value, direction: Direction) -> Option<Interval> {
+    let excluded = Bound::Excluded(value.clone());
+    match direction {
+        Direction::Ascending => Some(Interval {
+            lower: excluded,
+            upper: Bound::Unbounded,
+        }),
+        Direction::Descending if *value == Value::Null => None,
+        Direction::Descending => Some(Interval {
+            lower: Bound::Unbounded,
+            upper: excluded,
+        }),
+    }
+}

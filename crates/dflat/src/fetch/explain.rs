@@ -1,0 +1,150 @@
+//! Why a query costs what it does.
+
+use std::fmt;
+
+use dflat_engine::fetch::{self, AccessPath, Plan};
+use dflat_engine::storage::View;
+
+use super::Fetch;
+use crate::{Object, Result};
+
+/// How a query reaches its objects, made by [`Fetch::explain`]. It prints as a line of text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Which rows are visited.
+    pub access: Access,
+    /// What is checked on each row visited; `None` if nothing is left to check.
+    pub check: Option<String>,
+    /// Whether rows have to be sorted, because they do not come in the query's order.
+    pub sorts: bool,
+    /// The most objects that are kept while sorting, if there is a limit.
+    pub keeps: Option<usize>,
+}
+
+/// Which rows a query visits.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Access {
+    /// None: the condition can't be true.
+    Nothing,
+    /// All of them, or those behind a place in the order of insertion.
+    Rows,
+    /// Those of ranges of a key.
+    Key(KeyUse),
+    /// Those of one range of several, found by their keys and then read in the order of insertion.
+    Union(Vec<KeyUse>),
+    /// Those that several ranges have in common, read in the same way.
+    Intersection(Vec<KeyUse>),
+}
+
+/// The use of a key.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct KeyUse {
+    /// The key, such as `the primary key` or `the index on priority`.
+    pub key: String,
+    /// The number of its ranges and single values that are looked up.
+    pub ranges: usize,
+}
+
+impl<T: Object> Fetch<'_, T> {
+    /// How the query would be run now, without running it. It depends on which indexes are ready
+    /// and, where there is a choice, on how many rows they have.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Color, Post};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let urgent = Post::PRIORITY.gt(100) & Post::COLOR.eq(Color::Red);
+    /// let plan = workspace.fetch::<Post>().filter(urgent).explain()?;
+    /// assert_eq!(plan.to_string(), "range of the index on priority, check color == 0, sort");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn explain(self) -> Result<Explanation> {
+        self.check()?;
+        let (table, query) = (T::TABLE, &self.query);
+        let plan = self.source.read::<T, _>(View::Pinned, |snapshot, _| {
+            fetch::explain(snapshot, &table, query)
+        })?;
+        let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
+        Ok(Explanation::new(plan, keeps))
+    }
+}
+
+impl Explanation {
+    fn new(plan: Plan, keeps: Option<usize>) -> Self {
+        let use_of = |access: &fetch::KeyAccess| KeyUse {
+            key: access.name.clone(),
+            ranges: access.ranges.len(),
+        };
+        let uses = |parts: &[fetch::KeyAccess]| parts.iter().map(use_of).collect();
+        Self {
+            access: match &plan.access {
+                AccessPath::Nothing => Access::Nothing,
+                AccessPath::Rows(_) => Access::Rows,
+                AccessPath::Key(access) => Access::Key(use_of(access)),
+                AccessPath::Union(parts) => Access::Union(uses(parts)),
+                AccessPath::Intersection(parts) => Access::Intersection(uses(parts)),
+            },
+            check: plan.residual.map(|residual| residual.to_string()),
+            sorts: !plan.sorted,
+            keeps: keeps.filter(|_| !plan.sorted),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.access.fmt(f)?;
+        if let Some(check) = &self.check {
+            write!(f, ", check {check}")?;
+        }
+        match self.keeps {
+            _ if !self.sorts => Ok(()),
+            None => f.write_str(", sort"),
+            Some(keeps) => write!(f, ", sort and keep {keeps}"),
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, parts) = match self {
+            Self::Nothing => return f.write_str("nothing"),
+            Self::Rows => return f.write_str("all rows"),
+            Self::Key(part) => return part.fmt(f),
+            Self::Union(parts) => ("union of ", parts),
+            Self::Intersection(parts) => ("intersection of ", parts),
+        };
+        f.write_str(what)?;
+        for (position, part) in parts.iter().enumerate() {
+            if position > 0 {
+                f.write_str(" and ")?;
+            }
+            part.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for KeyUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ranges {
+            1 => write!(f, "range of {}", self.key),
+            ranges => write!(f, "{ranges} ranges of {}", self.key),
+        }
+    }
+}
