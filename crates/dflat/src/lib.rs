@@ -67,6 +67,7 @@ mod source;
 mod transaction;
 mod transaction_handle;
 mod workspace;
+mod write_by_query;
 
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, Durability, Reclaim, WorkspaceBuilder};

@@ -151,6 +151,10 @@ impl TransactionContext {
         self.inner.transaction.nested(|| changes(self))
     }
 
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source::Transaction(&self.inner.transaction)
+    }
+
     /// Starts a query that sees this transaction's own changes.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
         Fetch::in_transaction(&self.inner.transaction)
@@ -165,7 +169,7 @@ impl TransactionContext {
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; else as reading the
     ///   file can fail.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        Source::Transaction(&self.inner.transaction).get(key)
+        self.source().get(key)
     }
 
     /// Fetches the objects with these primary keys, as
@@ -178,7 +182,7 @@ impl TransactionContext {
         &self,
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
-        Source::Transaction(&self.inner.transaction).get_many(keys)
+        self.source().get_many(keys)
     }
 
     /// The latest state of an object.

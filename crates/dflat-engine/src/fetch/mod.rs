@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, Origin, field_value};
+use crate::object::{Object, ObjectBatch, Origin, field_value};
 use crate::query::compute;
 use crate::storage::{ScanPlan, Snapshot, Source, View};
 
@@ -208,6 +208,39 @@ pub fn find(
         },
         origin,
     )
+}
+
+/// Fetches the objects with these row ids that exist, in their order.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn find_many(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    row_ids: &[RowId],
+    origin: Origin,
+) -> Result<Vec<Object>> {
+    let plan = ScanPlan {
+        table,
+        source: Source::RowIds(row_ids),
+        payload: true,
+    };
+    let mut batch = ObjectBatch::new(table, origin);
+    let mut damaged = None;
+    snapshot.scan(
+        &plan,
+        &mut |row| match batch.push(row.row_id, row.payload) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => {
+                damaged = Some(row.row_id);
+                ControlFlow::Break(())
+            }
+        },
+    )?;
+    match damaged {
+        Some(row_id) => Err(corrupt(table, row_id)),
+        None => Ok(batch.finish()),
+    }
 }
 
 fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, origin: Origin) -> Result<Option<Object>> {

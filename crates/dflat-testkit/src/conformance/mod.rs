@@ -124,6 +124,13 @@ laws! { ($)
         counts_need_the_index_alone
         in_of_ten_thousand_keys_is_exact
     }
+    writes_by_query {
+        all_that_meet_a_condition_are_changed
+        all_that_meet_a_condition_are_deleted
+        a_conflict_undoes_the_whole_write_and_the_transaction_goes_on
+        writes_by_query_tell_what_writes_one_by_one_tell
+        a_write_by_query_of_an_undeclared_type_is_refused
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried

@@ -14,7 +14,7 @@ use dflat_engine::engine::{Engine, EngineSnapshot};
 use dflat_engine::fetch::{self, Cancellation, Control, PREDICATE_DEPTH_MAX};
 use dflat_engine::object::Malformed;
 use dflat_engine::transaction::Transaction;
-use dflat_model::Query;
+use dflat_model::{Query, RowId};
 
 use crate::source::Source;
 use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
@@ -256,6 +256,18 @@ impl<'w, T: Object> Fetch<'w, T> {
         self.source.read::<T, _>(view, |snapshot, _| {
             fetch::select(snapshot, &table, query, &self.control, &mut |row| {
                 S::read(&expressions, row.payload).map_err(|_| Malformed)
+            })
+        })
+    }
+
+    /// The row ids of the query's objects, in order.
+    pub(crate) fn row_ids(self) -> Result<Vec<RowId>> {
+        self.check()?;
+        let (table, query) = (T::TABLE, &self.query);
+        let view = fetch::view_for(&table, query);
+        self.source.read::<T, _>(view, |snapshot, _| {
+            fetch::select(snapshot, &table, query, &self.control, &mut |row| {
+                Ok(row.row_id)
             })
         })
     }
