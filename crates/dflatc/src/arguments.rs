@@ -29,6 +29,9 @@ Examples:
   Compile two schemas, with what they include, to src/schema.rs:
     dflatc compile -o src --name schema -I schemas/shared schemas/post.fbs schemas/user.fbs
 
+  Fail if src/generated/post.rs was not made from the schema as it is:
+    dflatc compile --check -o src/generated schemas/post.fbs
+
   Use the types of equipment.fbs from another crate:
     dflatc compile --external equipment.fbs=::equipment::schema schemas/monster.fbs
 
@@ -81,6 +84,9 @@ pub(crate) struct CompileArguments {
     /// The name of the file to write, without `.rs` [default: that of the first FILE].
     #[arg(long)]
     pub(crate) name: Option<String>,
+    /// Writes nothing, and fails if the output is not what would be written: for committed code.
+    #[arg(long, conflicts_with = "depfile")]
+    pub(crate) check: bool,
     /// Also writes which files the output depends on, for make and ninja.
     #[arg(long, value_name = "FILE")]
     pub(crate) depfile: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `compile` and `check`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use dflat_build::{Request, run, write_if_changed};
@@ -22,6 +23,9 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         _ => return Err(Failure::Reported),
     };
     let path = arguments.out_dir.join(&output.name);
+    if arguments.check {
+        return is_current(&path, &output.text);
+    }
     let write = |path: &Path, text: &str| {
         write_if_changed(path, text).map_err(|error| Failure::Message(error.to_string()))
     };
@@ -30,6 +34,19 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         write(depfile, &dependencies(&path, &outcome.found))?;
     }
     Ok(())
+}
+
+/// An error if a file has not this text.
+fn is_current(path: &Path, text: &str) -> Result<(), Failure> {
+    let name = path.display();
+    let why = match fs::read(path) {
+        Ok(found) if found == text.as_bytes() => return Ok(()),
+        Ok(_) => format!("{name} is not current"),
+        Err(error) => format!("cannot read {name}: {error}"),
+    };
+    Err(Failure::Message(format!(
+        "{why}; run the same command without `--check`"
+    )))
 }
 
 /// Reports what is wrong with schema files.

@@ -8,6 +8,10 @@ use super::write;
 
 /// A package of this name beside the build's own files, which compiles `schemas/post.fbs`.
 fn package(name: &str, script: &str) -> PathBuf {
+    package_of(name, &format!("fn main() {{ {script} }}"), PROGRAM)
+}
+
+fn package_of(name: &str, script: &str, program: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     for stale in ["schemas", "src", "part.fbs"] {
         // Left by a run before, or not there.
@@ -23,8 +27,8 @@ fn package(name: &str, script: &str) -> PathBuf {
     );
     write(&root.join("Cargo.toml"), &manifest);
     fs::copy(crates.join("../Cargo.lock"), root.join("Cargo.lock")).unwrap();
-    write(&root.join("build.rs"), &format!("fn main() {{ {script} }}"));
-    write(&root.join("src/main.rs"), PROGRAM);
+    write(&root.join("build.rs"), script);
+    write(&root.join("src/main.rs"), program);
     write(&root.join("schemas/post.fbs"), &schema("string"));
     root
 }
@@ -122,4 +126,23 @@ fn an_include_that_may_appear_beside_the_package_is_watched() {
         !output.status.success() && errors.contains("E0035"),
         "{errors}"
     );
+}
+
+#[test]
+fn what_the_page_on_building_shows_builds() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/build.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = page
+        .split("```rust\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap());
+    let blocks: Vec<&str> = blocks.collect();
+    let [script, module] = blocks[..] else {
+        panic!("a block is compiled nowhere: {blocks:?}")
+    };
+    let program =
+        format!("{module}fn main() {{ println!(\"{{:?}}\", schema::PostData::default()) }}");
+    let root = package_of("documented", script, &program);
+    write(&root.join("schemas/part.fbs"), "table Part { x: int; }");
+    assert_eq!(printed(&root), "PostData { title: \"\", part: None }\n");
 }

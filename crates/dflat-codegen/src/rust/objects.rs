@@ -21,6 +21,10 @@ impl<'p> Scope<'p> {
         text.item(|text| {
             let docs = "A stored object of the schema: immutable, cheaply cloned.";
             text.docs(&self.ty().definition.docs, docs);
+            text.line("///");
+            text.line(format!(
+                "/// Its values as a plain struct are [`{base}Data`]."
+            ));
             text.line("#[derive(Clone)]");
             self.allow(&[], text);
             text.line(format!("pub struct {base}({codegen}::Handle);"));

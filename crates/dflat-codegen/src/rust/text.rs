@@ -147,6 +147,14 @@ impl Text {
         target: &str,
         body: impl FnOnce(&mut Self),
     ) {
+        const DERIVABLE: [&str; 3] = [
+            "::core::cmp::PartialEq",
+            "::core::default::Default",
+            "::core::fmt::Debug",
+        ];
+        if DERIVABLE.contains(&interface) {
+            self.line("#[automatically_derived]");
+        }
         let flat = format!("impl {interface} for {target} {{");
         // rustfmt does not count the indentation here.
         if flat.len() <= WIDTH_MAX {

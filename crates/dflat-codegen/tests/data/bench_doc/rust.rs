@@ -153,12 +153,14 @@ impl<'a> TextContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for TextContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for TextContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("TextContent")
@@ -238,12 +240,14 @@ impl<'a> ImageContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ImageContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.images() == other.images()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ImageContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("ImageContent")
@@ -486,6 +490,7 @@ impl<'a> BenchDocRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for BenchDocRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.pos() == other.pos()
@@ -497,6 +502,7 @@ impl ::core::cmp::PartialEq for BenchDocRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for BenchDocRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("BenchDoc")
@@ -544,6 +550,8 @@ impl ::dflat::codegen::Message for BenchDocData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`BenchDocData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct BenchDoc(::dflat::codegen::Handle);
@@ -715,12 +723,14 @@ impl ::dflat::Object for BenchDoc {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for BenchDoc {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for BenchDoc {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

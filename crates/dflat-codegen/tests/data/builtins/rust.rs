@@ -22,12 +22,14 @@ impl DflatRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DflatRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.x() == other.x()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DflatRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Dflat").field("x", &self.x()).finish()
@@ -102,12 +104,14 @@ impl<'a> CoreRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for CoreRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.d() == other.d()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for CoreRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Core").field("d", &self.d()).finish()
@@ -181,12 +185,14 @@ impl I32Ref<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for I32Ref<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.x() == other.x()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for I32Ref<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("I32").field("x", &self.x()).finish()
@@ -261,12 +267,14 @@ impl<'a> StrRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for StrRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.s() == other.s()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for StrRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Str").field("s", &self.s()).finish()
@@ -360,12 +368,14 @@ impl<'a> U8Ref<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for U8Ref<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.b() == other.b() && self.yes() == other.yes() && self.f() == other.f()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for U8Ref<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("U8")
@@ -467,12 +477,14 @@ impl<'a> UsizeRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for UsizeRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.x() == other.x()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for UsizeRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Usize").field("x", &self.x()).finish()
@@ -566,12 +578,14 @@ impl<'a> F64Ref<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for F64Ref<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.f() == other.f() && self.x() == other.x() && self.u() == other.u()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for F64Ref<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("F64")
@@ -930,6 +944,7 @@ impl<'a> Self_Ref<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Self_Ref<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -940,6 +955,7 @@ impl ::core::cmp::PartialEq for Self_Ref<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Self_Ref<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Self_")
@@ -990,6 +1006,8 @@ impl ::dflat::codegen::Message for Self_Data {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`Self_Data`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
@@ -1177,12 +1195,14 @@ impl ::dflat::Object for Self_ {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Self_ {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Self_ {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -1223,12 +1243,14 @@ pub mod core {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for TRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.x() == other.x()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for TRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("T").field("x", &self.x()).finish()
@@ -1305,12 +1327,14 @@ pub mod dflat {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for VRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.t() == other.t()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for VRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("V").field("t", &self.t()).finish()
@@ -1383,12 +1407,14 @@ pub mod std {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for WRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.x() == other.x()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for WRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("W").field("x", &self.x()).finish()
@@ -1465,12 +1491,14 @@ pub mod self_ {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for SRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.x() == other.x()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for SRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("S").field("x", &self.x()).finish()
@@ -1554,12 +1582,14 @@ pub mod super_ {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for S2Ref<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.x() == other.x() && self.s() == other.s()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for S2Ref<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("S2")

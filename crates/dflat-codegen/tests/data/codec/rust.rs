@@ -161,12 +161,14 @@ impl<'a> WeaponRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for WeaponRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name() && self.damage() == other.damage()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for WeaponRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Weapon")
@@ -267,12 +269,14 @@ impl<'a> OrbRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for OrbRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name() && self.color() == other.color()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for OrbRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Orb")
@@ -500,6 +504,7 @@ pub struct MonsterData {
     pub equipped: ::core::option::Option<Equipment>,
 }
 
+#[automatically_derived]
 impl ::core::default::Default for MonsterData {
     fn default() -> Self {
         Self {
@@ -634,6 +639,7 @@ impl<'a> MonsterRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for MonsterRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -656,6 +662,7 @@ impl ::core::cmp::PartialEq for MonsterRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for MonsterRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Monster")
@@ -750,6 +757,8 @@ impl ::dflat::codegen::Message for MonsterData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`MonsterData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Monster(::dflat::codegen::Handle);
@@ -1047,12 +1056,14 @@ impl ::dflat::Object for Monster {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Monster {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Monster {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

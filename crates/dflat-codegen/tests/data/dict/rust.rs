@@ -183,6 +183,7 @@ impl<'a> DictItemRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DictItemRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
@@ -199,6 +200,7 @@ impl ::core::cmp::PartialEq for DictItemRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DictItemRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("DictItem")
@@ -265,6 +267,8 @@ impl ::dflat::codegen::Message for DictItemData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`DictItemData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DictItem(::dflat::codegen::Handle);
@@ -480,12 +484,14 @@ impl ::dflat::Object for DictItem {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DictItem {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DictItem {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -97,6 +97,7 @@ impl<'a> ThingRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ThingRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -106,6 +107,7 @@ impl ::core::cmp::PartialEq for ThingRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ThingRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Thing")
@@ -150,6 +152,8 @@ impl ::dflat::codegen::Message for ThingData {
 /// ```text
 /// not rust
 /// ```
+///
+/// Its values as a plain struct are [`ThingData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Thing(::dflat::codegen::Handle);
@@ -285,12 +289,14 @@ impl ::dflat::Object for Thing {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Thing {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Thing {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -331,12 +337,14 @@ impl PartRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PartRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.count() == other.count()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PartRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Part")

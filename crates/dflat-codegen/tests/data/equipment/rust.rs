@@ -81,12 +81,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for WeaponRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.name() == other.name() && self.damage() == other.damage()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for WeaponRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Weapon")
@@ -182,12 +184,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for OrbRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.name() == other.name() && self.color() == other.color()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for OrbRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Orb")

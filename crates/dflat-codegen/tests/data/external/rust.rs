@@ -147,6 +147,7 @@ pub mod shop {
         pub weapons: ::dflat::codegen::Vec<crate::equipment::my_game::sample::Weapon>,
     }
 
+    #[automatically_derived]
     impl ::core::default::Default for SaleData {
         fn default() -> Self {
             Self {
@@ -208,6 +209,7 @@ pub mod shop {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for SaleRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.id() == other.id()
@@ -219,6 +221,7 @@ pub mod shop {
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for SaleRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("Sale")
@@ -281,6 +284,8 @@ pub mod shop {
     }
 
     /// A stored object of the schema: immutable, cheaply cloned.
+    ///
+    /// Its values as a plain struct are [`SaleData`].
     #[derive(Clone)]
     pub struct Sale(::dflat::codegen::Handle);
 
@@ -442,12 +447,14 @@ pub mod shop {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for Sale {
         fn eq(&self, other: &Self) -> bool {
             ::dflat::codegen::same(self, other)
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for Sale {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

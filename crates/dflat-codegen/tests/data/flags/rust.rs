@@ -230,6 +230,7 @@ pub struct UserData {
     pub maybe: ::core::option::Option<Rights>,
 }
 
+#[automatically_derived]
 impl ::core::default::Default for UserData {
     fn default() -> Self {
         Self {
@@ -294,6 +295,7 @@ impl<'a> UserRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for UserRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -306,6 +308,7 @@ impl ::core::cmp::PartialEq for UserRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for UserRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("User")
@@ -353,6 +356,8 @@ impl ::dflat::codegen::Message for UserData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`UserData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct User(::dflat::codegen::Handle);
@@ -515,12 +520,14 @@ impl ::dflat::Object for User {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for User {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for User {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -30,12 +30,14 @@ impl<'a> OtherRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for OtherRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id() && self.note() == other.note()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for OtherRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Other")
@@ -107,6 +109,8 @@ impl<R> OtherFields<R> {
 ::dflat::__query_element!(table OtherData, OtherFields);
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`OtherData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Other(::dflat::codegen::Handle);
@@ -188,12 +192,14 @@ impl ::dflat::Object for Other {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Other {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Other {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -347,12 +353,14 @@ impl<'a> LabelRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for LabelRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for LabelRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Label").field("text", &self.text()).finish()
@@ -549,6 +557,7 @@ pub struct EntryData {
     pub other: ::core::option::Option<OtherData>,
 }
 
+#[automatically_derived]
 impl ::core::default::Default for EntryData {
     fn default() -> Self {
         Self {
@@ -620,6 +629,7 @@ impl<'a> EntryRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for EntryRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.active() == other.active()
@@ -633,6 +643,7 @@ impl ::core::cmp::PartialEq for EntryRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for EntryRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Entry")
@@ -687,6 +698,8 @@ impl ::dflat::codegen::Message for EntryData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`EntryData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Entry(::dflat::codegen::Handle);
@@ -897,12 +910,14 @@ impl ::dflat::Object for Entry {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Entry {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -128,6 +128,7 @@ impl<'a> Self_Ref<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Self_Ref<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.self_() == other.self_()
@@ -140,6 +141,7 @@ impl ::core::cmp::PartialEq for Self_Ref<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Self_Ref<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Self_")
@@ -695,6 +697,7 @@ impl<'a> LoopRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for LoopRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.r#fn() == other.r#fn()
@@ -731,6 +734,7 @@ impl ::core::cmp::PartialEq for LoopRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for LoopRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Loop")
@@ -871,6 +875,8 @@ impl ::dflat::codegen::Message for LoopData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`LoopData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Loop(::dflat::codegen::Handle);
@@ -1355,12 +1361,14 @@ impl ::dflat::Object for Loop {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Loop {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Loop {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

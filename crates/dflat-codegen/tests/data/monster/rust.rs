@@ -81,12 +81,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for WeaponRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.name() == other.name() && self.damage() == other.damage()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for WeaponRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Weapon")
@@ -182,12 +184,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for OrbRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.name() == other.name() && self.color() == other.color()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for OrbRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Orb")
@@ -478,12 +482,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for ProfileRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.url() == other.url()
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for ProfileRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Profile").field("url", &self.url()).finish()
@@ -572,6 +578,7 @@ pub mod my_game {
             pub truth: bool,
         }
 
+        #[automatically_derived]
         impl ::core::default::Default for MonsterData {
             fn default() -> Self {
                 Self {
@@ -690,6 +697,7 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for MonsterRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.pos() == other.pos()
@@ -710,6 +718,7 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for MonsterRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Monster")
@@ -799,6 +808,8 @@ pub mod my_game {
         }
 
         /// A stored object of the schema: immutable, cheaply cloned.
+        ///
+        /// Its values as a plain struct are [`MonsterData`].
         #[derive(Clone)]
         pub struct Monster(::dflat::codegen::Handle);
 
@@ -1084,12 +1095,14 @@ pub mod my_game {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for Monster {
             fn eq(&self, other: &Self) -> bool {
                 ::dflat::codegen::same(self, other)
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for Monster {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -556,6 +556,7 @@ impl<'a> IndexRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for IndexRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.clone_() == other.clone_()
@@ -594,6 +595,7 @@ impl ::core::cmp::PartialEq for IndexRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for IndexRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Index")
@@ -1407,6 +1409,7 @@ pub struct OrderData {
     pub as_ref: i32,
 }
 
+#[automatically_derived]
 impl ::core::default::Default for OrderData {
     fn default() -> Self {
         Self {
@@ -1886,6 +1889,7 @@ impl<'a> OrderRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for OrderRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.select() == other.select()
@@ -1957,6 +1961,7 @@ impl ::core::cmp::PartialEq for OrderRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for OrderRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Order")
@@ -2851,6 +2856,8 @@ impl<R> OrderFields<R> {
 ::dflat::__query_element!(table OrderData, OrderFields);
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`OrderData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Order(::dflat::codegen::Handle);
@@ -3860,12 +3867,14 @@ impl ::dflat::Object for Order {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Order {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Order {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -30,12 +30,14 @@ impl<'a> PlainRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PlainRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value() && self.inner() == other.inner()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PlainRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Plain")
@@ -159,6 +161,7 @@ pub mod a {
         pub plain: ::core::option::Option<::dflat::codegen::Box<super::Plain>>,
     }
 
+    #[automatically_derived]
     impl ::core::default::Default for Inner {
         fn default() -> Self {
             Self {
@@ -186,12 +189,14 @@ pub mod a {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for InnerRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.kind() == other.kind() && self.plain() == other.plain()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for InnerRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("Inner")
@@ -524,6 +529,7 @@ pub mod b {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for RootRef<'_> {
             fn eq(&self, other: &Self) -> bool {
                 self.id() == other.id()
@@ -536,6 +542,7 @@ pub mod b {
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for RootRef<'_> {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct("Root")
@@ -593,6 +600,8 @@ pub mod b {
         }
 
         /// A stored object of the schema: immutable, cheaply cloned.
+        ///
+        /// Its values as a plain struct are [`RootData`].
         #[derive(Clone)]
         pub struct Root(::dflat::codegen::Handle);
 
@@ -773,12 +782,14 @@ pub mod b {
             }
         }
 
+        #[automatically_derived]
         impl ::core::cmp::PartialEq for Root {
             fn eq(&self, other: &Self) -> bool {
                 ::dflat::codegen::same(self, other)
             }
         }
 
+        #[automatically_derived]
         impl ::core::fmt::Debug for Root {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -821,12 +832,14 @@ pub mod u8_ {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for LeafRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.id() == other.id()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for LeafRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("Leaf").field("id", &self.id()).finish()

@@ -71,12 +71,14 @@ impl<'a> TextContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for TextContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for TextContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("TextContent")
@@ -128,12 +130,14 @@ impl ::dflat::Payload for TextContent {
                 fields: ::dflat::codegen::Cow::Borrowed(&[
                     ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                 ]),
+                end: 6,
             }),
             ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                 name: ::dflat::codegen::Cow::Borrowed("ImageContent"),
                 fields: ::dflat::codegen::Cow::Borrowed(&[
                     ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("images"), voffset: 4, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                 ]),
+                end: 6,
             }),
             ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                 name: ::dflat::codegen::Cow::Borrowed("Content"),
@@ -151,6 +155,7 @@ impl ::dflat::Payload for TextContent {
                     ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("priority"), voffset: 10, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("content"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
                 ]),
+                end: 16,
             }),
         ];
         ::dflat::codegen::Types::Plain(TYPES)
@@ -181,12 +186,14 @@ impl<'a> ImageContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ImageContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.images() == other.images()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ImageContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("ImageContent")
@@ -351,6 +358,7 @@ impl<'a> PostRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PostRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.title() == other.title()
@@ -361,6 +369,7 @@ impl ::core::cmp::PartialEq for PostRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PostRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Post")

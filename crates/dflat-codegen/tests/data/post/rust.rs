@@ -73,12 +73,14 @@ impl<'a> TextContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for TextContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for TextContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("TextContent")
@@ -158,12 +160,14 @@ impl<'a> ImageContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ImageContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.images() == other.images()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ImageContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("ImageContent")
@@ -398,6 +402,7 @@ impl<'a> PostRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PostRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.title() == other.title()
@@ -408,6 +413,7 @@ impl ::core::cmp::PartialEq for PostRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PostRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Post")
@@ -452,6 +458,8 @@ impl ::dflat::codegen::Message for PostData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`PostData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Post(::dflat::codegen::Handle);
@@ -602,12 +610,14 @@ impl ::dflat::Object for Post {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Post {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Post {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -54,6 +54,7 @@ impl<'a> TreeRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for TreeRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -64,6 +65,7 @@ impl ::core::cmp::PartialEq for TreeRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for TreeRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Tree")
@@ -187,12 +189,14 @@ impl LeafRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for LeafRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.size() == other.size()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for LeafRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Leaf").field("size", &self.size()).finish()
@@ -267,12 +271,14 @@ impl<'a> EvenRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for EvenRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.odd() == other.odd()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for EvenRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Even").field("odd", &self.odd()).finish()
@@ -354,12 +360,14 @@ impl<'a> OddRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for OddRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.even() == other.even() && self.any() == other.any()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for OddRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Odd")
@@ -642,6 +650,7 @@ impl<'a> DocumentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DocumentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -652,6 +661,7 @@ impl ::core::cmp::PartialEq for DocumentRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DocumentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Document")
@@ -754,6 +764,8 @@ impl<R> DocumentFields<R> {
 ::dflat::__query_element!(table DocumentData, DocumentFields);
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`DocumentData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Document(::dflat::codegen::Handle);
@@ -909,12 +921,14 @@ impl ::dflat::Object for Document {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Document {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Document {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

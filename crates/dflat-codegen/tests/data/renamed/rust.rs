@@ -73,12 +73,14 @@ impl<'a> TextContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for TextContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for TextContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("TextContent")
@@ -158,12 +160,14 @@ impl<'a> ImageContentRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ImageContentRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.images() == other.images()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ImageContentRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("ImageContent")
@@ -402,6 +406,7 @@ impl<'a> PostRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PostRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.title() == other.title()
@@ -412,6 +417,7 @@ impl ::core::cmp::PartialEq for PostRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PostRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Post")
@@ -456,6 +462,8 @@ impl ::storage::codegen::Message for PostData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`PostData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Post(::storage::codegen::Handle);
@@ -606,12 +614,14 @@ impl ::storage::Object for Post {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Post {
     fn eq(&self, other: &Self) -> bool {
         ::storage::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Post {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::storage::Object::view(self), f)

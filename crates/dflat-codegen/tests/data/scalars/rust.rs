@@ -161,6 +161,7 @@ pub struct ScalarsData {
 }
 
 #[allow(clippy::approx_constant)]
+#[automatically_derived]
 impl ::core::default::Default for ScalarsData {
     fn default() -> Self {
         Self {
@@ -373,6 +374,7 @@ impl<'a> ScalarsRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for ScalarsRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -406,6 +408,7 @@ impl ::core::cmp::PartialEq for ScalarsRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for ScalarsRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Scalars")
@@ -522,6 +525,8 @@ impl ::dflat::codegen::Message for ScalarsData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`ScalarsData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Scalars(::dflat::codegen::Handle);
@@ -952,12 +957,14 @@ impl ::dflat::Object for Scalars {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Scalars {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Scalars {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -121,12 +121,14 @@ impl OptionRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for OptionRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.none() == other.none()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for OptionRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Option")
@@ -203,12 +205,14 @@ impl<'a> StringRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for StringRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for StringRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("String")
@@ -288,12 +292,14 @@ impl<'a> BoxRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for BoxRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.inner() == other.inner()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for BoxRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Box").field("inner", &self.inner()).finish()
@@ -355,12 +361,14 @@ pub struct Default {}
 #[allow(dead_code, unreachable_pub)]
 pub struct DefaultRef<'a>(::dflat::codegen::TableReader<'a>);
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DefaultRef<'_> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DefaultRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Default").finish()
@@ -424,12 +432,14 @@ impl<'a> CloneRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for CloneRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for CloneRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Clone")
@@ -505,12 +515,14 @@ impl<'a> DebugRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for DebugRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.values() == other.values()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for DebugRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Debug")
@@ -813,6 +825,7 @@ impl<'a> CopyRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for CopyRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.sized() == other.sized()
@@ -827,6 +840,7 @@ impl ::core::cmp::PartialEq for CopyRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for CopyRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Copy")
@@ -897,6 +911,8 @@ impl ::dflat::codegen::Message for CopyData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`CopyData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Copy(::dflat::codegen::Handle);
@@ -1108,12 +1124,14 @@ impl ::dflat::Object for Copy {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Copy {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Copy {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

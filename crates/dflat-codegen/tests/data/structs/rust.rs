@@ -227,6 +227,7 @@ pub struct Grid {
     pub weight: f64,
 }
 
+#[automatically_derived]
 impl ::core::default::Default for Grid {
     fn default() -> Self {
         Self {
@@ -419,6 +420,7 @@ impl<'a> PlaceRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for PlaceRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -430,6 +432,7 @@ impl ::core::cmp::PartialEq for PlaceRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for PlaceRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Place")
@@ -475,6 +478,8 @@ impl ::dflat::codegen::Message for PlaceData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`PlaceData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Place(::dflat::codegen::Handle);
@@ -647,12 +652,14 @@ impl ::dflat::Object for Place {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Place {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Place {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)

@@ -158,12 +158,14 @@ impl<'a> NoteRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for NoteRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text() && self.at() == other.at()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for NoteRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Note")
@@ -458,12 +460,14 @@ impl RefRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for RefRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.x() == other.x()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for RefRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Ref").field("x", &self.x()).finish()
@@ -796,6 +800,7 @@ impl<'a> MessageRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for MessageRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -808,6 +813,7 @@ impl ::core::cmp::PartialEq for MessageRef<'_> {
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for MessageRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Message")
@@ -877,6 +883,8 @@ impl ::dflat::codegen::Message for MessageData {
 }
 
 /// A stored object of the schema: immutable, cheaply cloned.
+///
+/// Its values as a plain struct are [`MessageData`].
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Message(::dflat::codegen::Handle);
@@ -1078,12 +1086,14 @@ impl ::dflat::Object for Message {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         ::dflat::codegen::same(self, other)
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for Message {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -1140,12 +1150,14 @@ impl<'a> HolderRef<'a> {
     }
 }
 
+#[automatically_derived]
 impl ::core::cmp::PartialEq for HolderRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.body() == other.body() && self.shape() == other.shape() && self.note() == other.note()
     }
 }
 
+#[automatically_derived]
 impl ::core::fmt::Debug for HolderRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("Holder")

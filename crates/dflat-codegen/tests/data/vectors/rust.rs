@@ -285,12 +285,14 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for TRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.s() == other.s()
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for TRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("T").field("s", &self.s()).finish()
@@ -597,6 +599,7 @@ pub mod v {
         pub ff: F,
     }
 
+    #[automatically_derived]
     impl ::core::default::Default for RData {
         fn default() -> Self {
             Self {
@@ -862,6 +865,7 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for RRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.id() == other.id()
@@ -903,6 +907,7 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for RRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("R")
@@ -1366,6 +1371,8 @@ pub mod v {
     ::dflat::__query_element!(table RData, RFields);
 
     /// A stored object of the schema: immutable, cheaply cloned.
+    ///
+    /// Its values as a plain struct are [`RData`].
     #[derive(Clone)]
     pub struct R(::dflat::codegen::Handle);
 
@@ -1871,12 +1878,14 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for R {
         fn eq(&self, other: &Self) -> bool {
             ::dflat::codegen::same(self, other)
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for R {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             ::core::fmt::Debug::fmt(&::dflat::Object::view(self), f)
@@ -1938,6 +1947,7 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::cmp::PartialEq for KRef<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.k() == other.k()
@@ -1947,6 +1957,7 @@ pub mod v {
         }
     }
 
+    #[automatically_derived]
     impl ::core::fmt::Debug for KRef<'_> {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             f.debug_struct("K")
