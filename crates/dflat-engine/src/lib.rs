@@ -4,7 +4,7 @@
 //! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
 //! each using only those below it: [`engine`], [`transaction`] and [`observe`] (which do not know
 //! each other), [`change_set`] and [`callback`], [`fetch`], [`storage`], [`query`], [`object`],
-//! [`error`].
+//! [`error`] and `sync`.
 
 pub mod callback;
 pub mod change_set;
@@ -15,6 +15,7 @@ pub mod object;
 pub mod observe;
 pub mod query;
 pub mod storage;
+mod sync;
 pub mod transaction;
 
 pub use error::{Error, ErrorKind, Result};

@@ -10,11 +10,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
@@ -239,13 +238,12 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         let name = format!("dflat-{}", state.threads);
-        match std::thread::Builder::new()
+        match thread::Builder::new()
             .name(name)
             .spawn(move || shared.work())
         {
             Ok(handle) => {
                 state.threads += 1;
-                state.handles.retain(|handle| !handle.is_finished());
                 state.handles.push(handle);
                 Ok(())
             }
@@ -280,6 +278,11 @@ impl Shared {
             }
         }
         state.threads -= 1;
+        if !state.closed {
+            // Nobody will join it.
+            let this = thread::current().id();
+            state.handles.retain(|handle| handle.thread().id() != this);
+        }
     }
 
     /// Runs the next job that is ready. This thread can take one that becomes ready by it.

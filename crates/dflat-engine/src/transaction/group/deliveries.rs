@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 use crate::change_set::ChangeSet;
 use crate::error::Result;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
 /// What follows a transaction.
 pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
@@ -121,7 +120,7 @@ impl Deliveries {
             return;
         }
         let deliveries = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("dflat-deliver".to_owned());
+        let thread = thread::Builder::new().name("dflat-deliver".to_owned());
         if !queue.stopped
             && let Ok(thread) = thread.spawn(move || deliveries.serve())
         {
@@ -157,7 +156,7 @@ impl Deliveries {
         self.needed.notify_all();
         if let Some(thread) = thread
             && wait
-            && thread.thread().id() != std::thread::current().id()
+            && thread.thread().id() != thread::current().id()
         {
             // Its work does not panic.
             let _ = thread.join();

@@ -1,0 +1,7 @@
+//! What threads share and wait for.
+//!
+//! It is the standard library's. `tests/models` compiles the same files with a model checker's in
+//! its place, to try them in many orders.
+
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
+pub(crate) use std::thread::{self, JoinHandle};

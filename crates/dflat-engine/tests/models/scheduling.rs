@@ -1,0 +1,323 @@
+//! Turns: who runs when, and that everybody does.
+
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+
+use crate::explore;
+use crate::scheduler::{Concurrency, Job, Scheduler};
+
+/// What has happened, in order.
+type Log<T> = Arc<Mutex<Vec<T>>>;
+
+fn scheduler(threads_max: usize) -> Scheduler {
+    Scheduler::new(Concurrency::MultiWriter, threads_max, Box::new(|_| {}))
+}
+
+/// A job that notes its name.
+fn note<T: Send + 'static>(log: &Log<T>, name: T) -> Job {
+    let log = Arc::clone(log);
+    Box::new(move || log.lock().unwrap().push(name))
+}
+
+/// Tables of which a job that runs must be the only one.
+#[derive(Default)]
+struct Tables {
+    used: [AtomicUsize; 2],
+    ran: AtomicUsize,
+    collisions: AtomicUsize,
+}
+
+impl Tables {
+    /// A job that uses tables, with a chance for others to run meanwhile.
+    fn job(self: &Arc<Self>, names: &'static [&'static str]) -> impl FnOnce() + Send + 'static {
+        let tables = Arc::clone(self);
+        move || {
+            let used = || {
+                names
+                    .iter()
+                    .map(|name| &tables.used[usize::from(*name == "b")])
+            };
+            for table in used() {
+                let others = table.fetch_add(1, Ordering::SeqCst);
+                tables.collisions.fetch_add(others, Ordering::SeqCst);
+            }
+            thread::yield_now();
+            for table in used() {
+                table.fetch_sub(1, Ordering::SeqCst);
+            }
+            tables.ran.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Nobody has met anybody, and so many have run.
+    fn check(&self, ran: usize) {
+        assert_eq!(self.collisions.load(Ordering::SeqCst), 0);
+        assert_eq!(self.ran.load(Ordering::SeqCst), ran);
+    }
+}
+
+#[test]
+fn overlapping_sets_run_in_the_order_of_calls() {
+    explore(|| {
+        let (scheduler, log) = (scheduler(4), Log::default());
+        let sets: [(char, &[&str]); 5] = [
+            ('1', &["a", "b"]),
+            ('2', &["a"]),
+            ('3', &["b"]),
+            ('4', &["b", "a"]),
+            ('5', &["a"]),
+        ];
+        for (name, tables) in sets {
+            scheduler
+                .enqueue(tables.iter().copied(), note(&log, name))
+                .unwrap();
+        }
+        scheduler.close();
+        let log: String = log.lock().unwrap().iter().collect();
+        assert!(["12345", "13245"].contains(&log.as_str()), "{log}");
+    });
+}
+
+#[test]
+fn disjoint_jobs_run_at_the_same_time() {
+    explore(|| {
+        let scheduler = scheduler(2);
+        // A thread that is idle, or about to be: it can take one job and not two.
+        let log = Log::default();
+        scheduler.enqueue(["c"], note(&log, 'c')).unwrap();
+        while log.lock().unwrap().is_empty() {
+            thread::yield_now();
+        }
+        let met: Arc<(Mutex<usize>, Condvar)> = Arc::default();
+        for table in ["a", "b"] {
+            let met = Arc::clone(&met);
+            let meet = Box::new(move || {
+                let (count, changed) = &*met;
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                changed.notify_all();
+                // One that runs without the other waits for ever.
+                drop(changed.wait_while(count, |count| *count < 2).unwrap());
+            });
+            scheduler.enqueue([table], meet).unwrap();
+        }
+        scheduler.close();
+        assert_eq!(*met.0.lock().unwrap(), 2);
+    });
+}
+
+#[test]
+fn sets_called_by_many_threads_in_any_order_exclude_each_other_and_all_run() {
+    explore(|| {
+        let (scheduler, tables) = (Arc::new(scheduler(3)), Arc::<Tables>::default());
+        let callers = [["a", "b"], ["b", "a"]].map(|order| {
+            let (scheduler, tables) = (Arc::clone(&scheduler), Arc::clone(&tables));
+            thread::spawn(move || {
+                scheduler
+                    .enqueue(order, Box::new(tables.job(&["a", "b"])))
+                    .unwrap();
+                scheduler
+                    .enqueue(["b"], Box::new(tables.job(&["b"])))
+                    .unwrap();
+            })
+        });
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        scheduler.close();
+        tables.check(4);
+    });
+}
+
+#[test]
+fn no_more_jobs_run_at_a_time_than_there_may_be_threads() {
+    explore(|| {
+        let scheduler = scheduler(2);
+        let (running, most): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+        let log = Log::default();
+        for table in ["a", "b", "c", "d"] {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            let noted = note(&log, table);
+            let job = Box::new(move || {
+                let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(now, Ordering::SeqCst);
+                thread::yield_now();
+                running.fetch_sub(1, Ordering::SeqCst);
+                noted();
+            });
+            scheduler.enqueue([table], job).unwrap();
+        }
+        scheduler.close();
+        assert!(most.load(Ordering::SeqCst) <= 2);
+        assert_eq!(log.lock().unwrap().len(), 4);
+    });
+}
+
+#[test]
+fn what_is_accepted_while_another_thread_closes_runs_before_it_is_closed() {
+    explore(|| {
+        let (scheduler, tables) = (Arc::new(scheduler(2)), Arc::<Tables>::default());
+        scheduler
+            .enqueue(["a"], Box::new(tables.job(&["a"])))
+            .unwrap();
+        let calling = {
+            let (scheduler, tables) = (Arc::clone(&scheduler), Arc::clone(&tables));
+            thread::spawn(move || {
+                let jobs = [&["a"][..], &["a", "b"], &["b"]];
+                let accepted = jobs.map(|names| {
+                    let job = Box::new(tables.job(names));
+                    scheduler.enqueue(names.iter().copied(), job).is_ok()
+                });
+                accepted.into_iter().filter(|accepted| *accepted).count()
+            })
+        };
+        let closing = {
+            let (scheduler, tables) = (Arc::clone(&scheduler), Arc::clone(&tables));
+            thread::spawn(move || {
+                scheduler.close();
+                tables.ran.load(Ordering::SeqCst)
+            })
+        };
+        let ran_when_closed = closing.join().unwrap();
+        let accepted = calling.join().unwrap() + 1;
+        assert_eq!(ran_when_closed, accepted);
+        tables.check(accepted);
+        assert!(scheduler.enqueue(["a"], Box::new(|| {})).is_err());
+    });
+}
+
+#[test]
+fn two_threads_may_close_at_once() {
+    explore(|| {
+        let (scheduler, tables) = (Arc::new(scheduler(2)), Arc::<Tables>::default());
+        scheduler
+            .enqueue(["a"], Box::new(tables.job(&["a"])))
+            .unwrap();
+        scheduler
+            .enqueue(["a", "b"], Box::new(tables.job(&["a", "b"])))
+            .unwrap();
+        let closing = {
+            let scheduler = Arc::clone(&scheduler);
+            thread::spawn(move || scheduler.close())
+        };
+        scheduler.close();
+        tables.check(2);
+        closing.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_job_runs_after_all_that_were_queued_before() {
+    explore(|| {
+        let (scheduler, log) = (Arc::new(scheduler(3)), Log::default());
+        for (name, table) in [('1', "a"), ('2', "b"), ('3', "a")] {
+            scheduler.enqueue([table], note(&log, name)).unwrap();
+        }
+        let later = {
+            let (scheduler, log) = (Arc::clone(&scheduler), Arc::clone(&log));
+            // A table that has no queue yet: whether it is before or after, all goes well.
+            thread::spawn(move || scheduler.enqueue(["c"], note(&log, 'c')).unwrap())
+        };
+        scheduler.enqueue_last(note(&log, 'L')).unwrap();
+        later.join().unwrap();
+        scheduler.close();
+        let log = log.lock().unwrap();
+        let last = log.iter().position(|name| *name == 'L').unwrap();
+        assert_eq!(log.len(), 5);
+        assert_eq!(
+            log[..last]
+                .iter()
+                .filter(|name| "123".contains(**name))
+                .count(),
+            3,
+            "{log:?}"
+        );
+    });
+}
+
+#[test]
+fn guests_take_their_turn_and_need_no_thread() {
+    explore(|| {
+        let (scheduler, tables) = (Arc::new(scheduler(1)), Arc::<Tables>::default());
+        let guests = [&["a"][..], &["b", "a"]].map(|names| {
+            let (scheduler, tables) = (Arc::clone(&scheduler), Arc::clone(&tables));
+            thread::spawn(move || {
+                scheduler
+                    .run_here(names.iter().copied(), tables.job(names))
+                    .unwrap();
+            })
+        });
+        scheduler
+            .enqueue(["a", "b"], Box::new(tables.job(&["a", "b"])))
+            .unwrap();
+        scheduler
+            .enqueue(["b"], Box::new(tables.job(&["b"])))
+            .unwrap();
+        for guest in guests {
+            guest.join().unwrap();
+        }
+        scheduler.close();
+        tables.check(4);
+    });
+}
+
+#[test]
+fn a_guest_either_runs_or_is_refused_while_another_thread_closes() {
+    explore(|| {
+        let (scheduler, tables) = (Arc::new(scheduler(2)), Arc::<Tables>::default());
+        scheduler
+            .enqueue(["a"], Box::new(tables.job(&["a"])))
+            .unwrap();
+        let guest = {
+            let (scheduler, tables) = (Arc::clone(&scheduler), Arc::clone(&tables));
+            thread::spawn(move || scheduler.run_here(["a"], tables.job(&["a"])).is_ok())
+        };
+        scheduler.close();
+        let ran = tables.ran.load(Ordering::SeqCst);
+        let accepted = guest.join().unwrap();
+        assert_eq!(ran, 1 + usize::from(accepted));
+        tables.check(ran);
+    });
+}
+
+#[test]
+fn a_job_may_queue_another_and_a_scheduler_may_be_dropped() {
+    explore(|| {
+        let log = Log::default();
+        let scheduler = Arc::new(scheduler(2));
+        let first = {
+            let (inside, log) = (Arc::clone(&scheduler), Arc::clone(&log));
+            Box::new(move || {
+                log.lock().unwrap().push(1);
+                inside.enqueue(["a", "b"], note(&log, 2)).unwrap();
+            })
+        };
+        scheduler.enqueue(["a"], first).unwrap();
+        // Its threads end by themselves: one that did not would be a deadlock.
+        drop(scheduler);
+        while log.lock().unwrap().len() < 2 {
+            thread::yield_now();
+        }
+        assert_eq!(*log.lock().unwrap(), [1, 2]);
+    });
+}
+
+#[test]
+fn one_job_runs_at_a_time_with_a_single_writer() {
+    explore(|| {
+        let log = Log::default();
+        let after = Arc::new(AtomicUsize::new(0));
+        let counting = Arc::clone(&after);
+        let after_job = Box::new(move |_| {
+            counting.fetch_add(1, Ordering::SeqCst);
+        });
+        let scheduler = Scheduler::new(Concurrency::SingleWriter, 3, after_job);
+        for (name, table) in [(1, "a"), (2, "b"), (3, "a")] {
+            scheduler.enqueue([table], note(&log, name)).unwrap();
+        }
+        scheduler.close();
+        assert_eq!(*log.lock().unwrap(), [1, 2, 3]);
+        assert_eq!(after.load(Ordering::SeqCst), 3);
+    });
+}
