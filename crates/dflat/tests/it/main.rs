@@ -6,6 +6,7 @@
     reason = "a failing test panics"
 )]
 
+mod compatibility;
 mod payload;
 mod readme;
 mod tour;
