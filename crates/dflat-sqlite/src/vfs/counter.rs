@@ -1,7 +1,10 @@
 //! How often something was called, and what it took.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use libsqlite3_sys as sqlite;
 
 use super::call::{FileKind, Operation};
 use super::report::CallReport;
@@ -41,6 +44,25 @@ impl FileCounters {
         &self.calls[operation as usize]
     }
 
+    /// Makes a call, and counts it.
+    pub(super) fn run(
+        &self,
+        operation: Operation,
+        length: usize,
+        perform: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let counter = self.of(operation);
+        let start = counter.start(operation, length);
+        let code = perform();
+        if let Some(start) = start {
+            counter.note_time(start);
+        }
+        if is_failure(code) {
+            counter.note_failure();
+        }
+        code
+    }
+
     /// Adds what was counted elsewhere.
     pub(super) fn absorb(&self, other: &Self) {
         for (calls, others) in self.calls.iter().zip(&other.calls) {
@@ -52,6 +74,11 @@ impl FileCounters {
         let operations = Operation::ALL.into_iter();
         operations.map(|o| self.of(o).report(o)).collect()
     }
+}
+
+/// What lies past the end of a file reads as zeros: no failure.
+pub(super) fn is_failure(code: c_int) -> bool {
+    code != sqlite::SQLITE_OK && code != sqlite::SQLITE_IOERR_SHORT_READ
 }
 
 /// Of calls that mostly end in the system's memory one in so many is timed: to look at the clock

@@ -344,10 +344,19 @@ unsafe extern "C" fn shm_lock(
 ) -> c_int {
     // SAFETY: SQLite locks shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
+    // Each read takes one and gives it back: apart, so that it costs little.
     if flags & sqlite::SQLITE_SHM_LOCK == 0 {
         return forward!(parts, xShmLock, offset, count, flags);
     }
-    parts.state.note_current();
+    shm_lock_counted(&parts, offset, count, flags)
+}
+
+#[inline(never)]
+fn shm_lock_counted(parts: &Parts<'_>, offset: c_int, count: c_int, flags: c_int) -> c_int {
+    if flags & sqlite::SQLITE_SHM_EXCLUSIVE != 0 {
+        // Readers have no temporary files.
+        parts.state.note_current();
+    }
     parts
         .state
         .run_on_log_index(Operation::Lock, |done| match done {

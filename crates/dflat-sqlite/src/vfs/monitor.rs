@@ -10,7 +10,7 @@ use dflat_model::TableDescriptor;
 use libsqlite3_sys as sqlite;
 
 use super::call::{FileKind, Operation};
-use super::counter::FileCounters;
+use super::counter::{FileCounters, is_failure};
 use super::inject::{Action, Armed};
 use super::recording::Event;
 use super::report::{FileReport, IoReport, Space};
@@ -177,26 +177,22 @@ impl Monitor {
 
     /// Makes a call: `perform` does as many bytes as it is given, and nothing if it is given 0.
     pub(super) fn run(&self, call: &Call<'_>, mut perform: impl FnMut(usize) -> c_int) -> c_int {
-        if self.armed.load(Ordering::Acquire) {
+        if self.is_armed() {
             return self.run_armed(call, &mut perform);
         }
         self.run_counted(call, || perform(call.length))
     }
 
+    /// Whether a test wants more than counts.
+    pub(super) fn is_armed(&self) -> bool {
+        self.armed.load(Ordering::Acquire)
+    }
+
     fn run_counted(&self, call: &Call<'_>, perform: impl FnOnce() -> c_int) -> c_int {
-        let Some(counters) = call.counters else {
-            return self.run_named(call, perform);
-        };
-        let counter = counters.of(call.operation);
-        let start = counter.start(call.operation, call.length);
-        let code = perform();
-        if let Some(start) = start {
-            counter.note_time(start);
+        match call.counters {
+            Some(counters) => counters.run(call.operation, call.length, perform),
+            None => self.run_named(call, perform),
         }
-        if is_failure(code) {
-            counter.note_failure();
-        }
-        code
     }
 
     /// Any thread may call by name at any time, so that the counters need a lock.
@@ -286,11 +282,6 @@ impl Monitor {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What lies past the end of a file reads as zeros: no failure.
-fn is_failure(code: c_int) -> bool {
-    code != sqlite::SQLITE_OK && code != sqlite::SQLITE_IOERR_SHORT_READ
 }
 
 /// The part of a write that is done when it is torn: whole sectors, not all of them.
