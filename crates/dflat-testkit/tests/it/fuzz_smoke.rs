@@ -1,4 +1,7 @@
-//! A few seeds of each fuzzer.
+//! A few seeds of each fuzzer, and what coverage-guided ones found.
+
+use std::fs;
+use std::path::Path;
 
 use dflat_testkit::fuzz::{file, payload, predicate, run, schema, twin};
 
@@ -25,4 +28,30 @@ fn damaged_schemas_compile_or_are_refused_with_a_reason() {
 #[test]
 fn fields_with_an_index_answer_as_their_twins_without() {
     run("twin", 20, twin::run_seed);
+}
+
+/// Gives each input of a corpus of `cargo fuzz`, which the folder `fuzz` keeps, to its fuzzer.
+fn replay(name: &str, check: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let inputs = fs::read_dir(corpus.join(name)).unwrap();
+    let mut count = 0;
+    for input in inputs {
+        let path = input.unwrap().path();
+        // Shown if it fails.
+        eprintln!("{}", path.display());
+        check(&fs::read(path).unwrap());
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn inputs_that_reach_much_code_are_borne() {
+    replay("payload", payload::check_bytes);
+    replay("file", file::check_bytes);
+    replay("schema", |bytes| {
+        // As `cargo fuzz` makes it text: up to the first byte that is none.
+        let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        schema::check_text(str::from_utf8(&bytes[..end]).unwrap());
+    });
 }
