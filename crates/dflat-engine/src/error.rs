@@ -64,6 +64,8 @@ pub enum ErrorKind {
     Panicked,
     /// An error of the caller's own, made by [`Error::user`].
     User,
+    /// A value is of another type than it was asked for as.
+    WrongType,
     /// An argument can't be used, as the message says.
     InvalidArgument,
     /// An error of the storage library that has no kind of its own.

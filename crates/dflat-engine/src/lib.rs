@@ -2,12 +2,13 @@
 //!
 //! It knows objects as verified bytes with a descriptor, and has no type parameter for them: the
 //! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
-//! each using only those below it: [`engine`], [`transaction`] and [`observe`] (which do not know
-//! each other), [`change_set`] and [`callback`], [`fetch`], [`storage`], [`query`], [`object`],
-//! [`error`] and `sync`.
+//! each using only those below it: [`dictionary`], [`engine`], [`transaction`] and [`observe`]
+//! (which do not know each other), [`change_set`] and [`callback`], [`fetch`], [`storage`],
+//! [`query`], [`object`], [`error`] and `sync`.
 
 pub mod callback;
 pub mod change_set;
+pub mod dictionary;
 pub mod engine;
 pub mod error;
 pub mod fetch;

@@ -70,6 +70,16 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// About how many keys of a namespace the [`Dictionary`](crate::Dictionary) keeps in memory,
+    /// beside those that are not written yet. Defaults to no bound.
+    pub fn dictionary_keys_max(mut self, keys: usize) -> Self {
+        self.options.dictionary_keys_max = keys;
+        self.chosen.push(("dictionary_keys_max", |a, b| {
+            a.dictionary_keys_max == b.dictionary_keys_max
+        }));
+        self
+    }
+
     /// When unused space is given back to the file system. Defaults to
     /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
     /// are unused and nobody has written for a second.
@@ -94,8 +104,9 @@ impl WorkspaceBuilder {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(self) -> Result<Workspace> {
-        let (engine, backend) = engines::on_file(&self.path, &self.options, &self.chosen)?;
-        Ok(Workspace::on_file(engine, backend))
+        let (dictionary, engine, backend) =
+            engines::on_file(&self.path, &self.options, &self.chosen)?;
+        Ok(Workspace::on_file(dictionary, engine, backend))
     }
 }
 

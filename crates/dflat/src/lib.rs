@@ -11,6 +11,7 @@
 //!   immutable objects. A [`Snapshot`] makes several reads agree.
 //! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an object, a result
 //!   or a query.
+//! - **Keep** settings and small state in the [`Dictionary`] of a workspace, by key.
 //! - **Errors** are one type, [`Error`], whose [`ErrorKind`] says what you can do. Reading never
 //!   hides one.
 //!
@@ -45,7 +46,8 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
-//! - `serde`: generated types implement serde's traits; see [`Payload`] for the form.
+//! - `serde`: generated types implement serde's traits, see [`Payload`] for the form; values of any
+//!   type of serde's in the [`Dictionary`].
 
 #[doc(hidden)]
 pub mod codegen;
@@ -53,6 +55,7 @@ pub mod codegen;
 #[cfg(feature = "sqlite")]
 mod builder;
 mod change_request;
+mod dictionary;
 #[cfg(feature = "sqlite")]
 mod engines;
 mod fetch;
@@ -79,6 +82,12 @@ pub use dflat_model::{RowId, Table};
 pub use dflat_sqlite::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,
+};
+#[cfg(feature = "serde")]
+pub use dictionary::Serde;
+pub use dictionary::{
+    Dictionary, DictionaryDeliveries, DictionaryEntry, DictionarySubscription, FlatBuffersValue,
+    FromDictionary, IntoDictionary, SubscribedValue, TransactionDictionary,
 };
 pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection};
 pub use fetched_result::FetchedResult;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dflat_engine::dictionary::{Dictionary, Holds};
 use dflat_engine::engine::Completion;
 use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
@@ -69,11 +70,9 @@ impl Workspace {
         handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
-        let (value, completion) = returned(completer);
-        let handler = Box::new(move |transaction: &Rc<Transaction>| {
-            value.set(handler(&TransactionContext::new(transaction))?);
-            Ok(())
-        });
+        let (value, completion) = self.returned(completer);
+        let handler =
+            Box::new(move |transaction: &Rc<Transaction>| value.run(transaction, handler));
         self.engine()
             .perform(types.into_iter().collect(), handler, completion);
         handle
@@ -117,10 +116,11 @@ impl Workspace {
         mut handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
-        let (value, completion) = returned(completer);
+        let (value, completion) = self.returned(completer);
         let handler = Box::new(move |transaction: &Rc<Transaction>| {
-            value.set(handler(&TransactionContext::new(transaction))?);
-            Ok(())
+            // Those of a run before that did not count.
+            value.holds.release(false);
+            value.run(transaction, &mut handler)
         });
         self.engine()
             .perform_retrying(types.into_iter().collect(), handler, completion);
@@ -170,35 +170,61 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R>,
     ) -> Result<R> {
-        self.engine()
-            .perform_here(types.into_iter().collect(), |transaction| {
-                handler(&TransactionContext::new(transaction))
-            })
+        let dictionary = self.untyped_dictionary();
+        let holds = Holds::default();
+        let ended = holds.clone();
+        self.engine().perform_here(
+            types.into_iter().collect(),
+            |transaction| {
+                let context = TransactionContext::new(transaction, dictionary, &holds);
+                let value = handler(&context)?;
+                holds.seal(transaction)?;
+                Ok(value)
+            },
+            move |outcome| ended.release(outcome.is_ok()),
+        )
+    }
+
+    /// The place for what a handler returns, and the completion that hands it out.
+    fn returned<R: Send + 'static>(&self, completer: Completer<R>) -> (Returned<R>, Completion) {
+        let value = Returned {
+            value: Arc::default(),
+            dictionary: self.untyped_dictionary().clone(),
+            holds: Holds::default(),
+        };
+        let (result, holds) = (Arc::clone(&value.value), value.holds.clone());
+        let completion = Box::new(move |outcome: Result<()>| {
+            holds.release(outcome.is_ok());
+            let value = lock(&result).take();
+            completer.complete(outcome.and_then(|()| value.ok_or_else(no_value)));
+        });
+        (value, completion)
     }
 }
 
-/// The place for what a handler returns, and the completion that hands it out.
-fn returned<R: Send + 'static>(completer: Completer<R>) -> (Returned<R>, Completion) {
-    let value = Returned(Arc::default());
-    let result = Returned(Arc::clone(&value.0));
-    let completion = Box::new(move |outcome: Result<()>| {
-        let value = result.lock().take();
-        completer.complete(outcome.and_then(|()| value.ok_or_else(no_value)));
-    });
-    (value, completion)
+/// What a handler has returned, and the keys of the dictionary that it has used.
+struct Returned<R> {
+    value: Arc<Mutex<Option<R>>>,
+    dictionary: Dictionary,
+    holds: Holds,
 }
-
-/// What a handler has returned.
-struct Returned<R>(Arc<Mutex<Option<R>>>);
 
 impl<R> Returned<R> {
-    fn lock(&self) -> MutexGuard<'_, Option<R>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run(
+        &self,
+        transaction: &Rc<Transaction>,
+        handler: impl FnOnce(&TransactionContext) -> Result<R>,
+    ) -> Result<()> {
+        let context = TransactionContext::new(transaction, &self.dictionary, &self.holds);
+        let value = handler(&context)?;
+        self.holds.seal(transaction)?;
+        *lock(&self.value) = Some(value);
+        Ok(())
     }
+}
 
-    fn set(&self, value: R) {
-        *self.lock() = Some(value);
-    }
+fn lock<R>(value: &Mutex<Option<R>>) -> MutexGuard<'_, Option<R>> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn no_value() -> crate::Error {

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use dflat_engine::dictionary::{Dictionary, Holds};
 use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Found, Outcome, Transaction};
 use dflat_model::RowId;
 
 use crate::source::Source;
-use crate::{ChangeRequest, Fetch, Object, Result};
+use crate::{ChangeRequest, Fetch, Object, Result, TransactionDictionary};
 
 /// A transaction, inside its handler: what changes and reads go through.
 ///
@@ -42,18 +43,61 @@ struct Inner {
     transaction: Rc<Transaction>,
     /// Reused from one change to the next.
     writer: RefCell<Writer>,
+    dictionary: Dictionary,
+    holds: Holds,
 }
 
 impl TransactionContext {
-    pub(crate) fn new(transaction: &Rc<Transaction>) -> Self {
-        let transaction = Rc::clone(transaction);
-        let writer = RefCell::default();
+    pub(crate) fn new(
+        transaction: &Rc<Transaction>,
+        dictionary: &Dictionary,
+        holds: &Holds,
+    ) -> Self {
         Self {
             inner: Rc::new(Inner {
-                transaction,
-                writer,
+                transaction: Rc::clone(transaction),
+                writer: RefCell::default(),
+                dictionary: dictionary.clone(),
+                holds: holds.clone(),
             }),
         }
+    }
+
+    /// The workspace's dictionary inside this transaction, which must name
+    /// [`Dictionary::TABLE`](crate::Dictionary::TABLE): its values change together with the
+    /// objects.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{Dictionary, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let created = workspace.perform_changes([Post::TABLE, Dictionary::TABLE], |tx| {
+    ///     let count = tx.dictionary().update("posts", |n: Option<i64>| Some(n.unwrap_or(0) + 1))?;
+    ///     let title = format!("post {}", count.unwrap_or(0));
+    ///     tx.submit(PostChangeRequest::creation(PostData { title, ..PostData::default() }))
+    /// });
+    /// created.wait()?;
+    /// assert_eq!(workspace.dictionary().get::<i64>("posts")?, Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn dictionary(&self) -> TransactionDictionary<'_> {
+        let Inner {
+            transaction,
+            dictionary,
+            holds,
+            ..
+        } = &*self.inner;
+        TransactionDictionary::new(dictionary.clone(), transaction, holds)
     }
 
     /// Carries out a change. What it did is visible to this transaction at once, and to everyone
@@ -148,7 +192,15 @@ impl TransactionContext {
     /// # }
     /// ```
     pub fn nested<R>(&self, changes: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
-        self.inner.transaction.nested(|| changes(self))
+        let Inner {
+            transaction, holds, ..
+        } = &*self.inner;
+        let held_before = holds.len();
+        let outcome = transaction.nested(|| changes(self));
+        if outcome.is_err() && holds.len() > held_before {
+            holds.carry_again(held_before, transaction)?;
+        }
+        outcome
     }
 
     pub(crate) fn source(&self) -> Source<'_> {

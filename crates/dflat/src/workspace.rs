@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use dflat_engine::callback;
+use dflat_engine::dictionary;
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
 #[cfg(feature = "sqlite")]
@@ -11,7 +12,7 @@ use dflat_sqlite::SqliteBackend;
 
 use crate::observe::{Deliveries, Observable, Subscription};
 use crate::source::Source;
-use crate::{Fetch, Object, Result, Snapshot};
+use crate::{Dictionary, Fetch, Object, Result, Snapshot};
 
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are told what changed.
@@ -25,6 +26,7 @@ pub struct Workspace {
 
 struct Owner {
     engine: Engine,
+    dictionary: dictionary::Dictionary,
     /// There if the workspace is on a file.
     #[cfg(feature = "sqlite")]
     sqlite: Option<Arc<SqliteBackend>>,
@@ -33,11 +35,13 @@ struct Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         let options = CloseOptions::default();
+        self.dictionary.close();
         if callback::is_running() {
             // Waiting here could wait for this very thread.
             self.engine.shutdown_then(options, Box::new(|_| {}));
         } else {
             // A drop has nobody to tell an error to; `shutdown` has.
+            let _ = self.dictionary.synchronize();
             let _ = self.engine.shutdown(options);
         }
     }
@@ -55,9 +59,11 @@ impl Workspace {
     #[doc(hidden)]
     #[must_use]
     pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
+        let engine = Engine::new(backend, options);
         Self {
             owner: Arc::new(Owner {
-                engine: Engine::new(backend, options),
+                dictionary: dictionary::Dictionary::new(engine.clone(), usize::MAX),
+                engine,
                 #[cfg(feature = "sqlite")]
                 sqlite: None,
             }),
@@ -65,10 +71,17 @@ impl Workspace {
     }
 
     #[cfg(feature = "sqlite")]
-    pub(crate) fn on_file(engine: Engine, backend: Arc<SqliteBackend>) -> Self {
-        let sqlite = Some(backend);
+    pub(crate) fn on_file(
+        dictionary: dictionary::Dictionary,
+        engine: Engine,
+        backend: Arc<SqliteBackend>,
+    ) -> Self {
         Self {
-            owner: Arc::new(Owner { engine, sqlite }),
+            owner: Arc::new(Owner {
+                engine,
+                dictionary,
+                sqlite: Some(backend),
+            }),
         }
     }
 
@@ -83,6 +96,17 @@ impl Workspace {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.owner.engine
+    }
+
+    pub(crate) fn untyped_dictionary(&self) -> &dictionary::Dictionary {
+        &self.owner.dictionary
+    }
+
+    /// Values by key: settings and small state. All workspaces of this process on one file share
+    /// what is in memory, as they share all else.
+    #[must_use]
+    pub fn dictionary(&self) -> Dictionary {
+        Dictionary::new(self.owner.dictionary.clone())
     }
 
     /// Gives up to `pages` unused pages of the file back to the file system; how many are left.
@@ -314,12 +338,18 @@ impl Workspace {
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use
     /// [`shutdown_then`](Self::shutdown_then) there. Else as closing the file can fail.
     pub fn shutdown(&self) -> Result<()> {
-        self.engine().shutdown(CloseOptions::default())
+        callback::forbid_blocking("wait for the shutdown")?;
+        self.owner.dictionary.close();
+        let written = self.owner.dictionary.synchronize();
+        self.engine().shutdown(CloseOptions::default())?;
+        written
     }
 
     /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its
     /// own when all is done.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
+        // Order: queued before further work is refused.
+        self.owner.dictionary.close();
         self.engine()
             .shutdown_then(CloseOptions::default(), Box::new(completion));
     }

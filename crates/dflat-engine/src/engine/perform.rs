@@ -83,7 +83,8 @@ impl Engine {
     }
 
     /// Runs a transaction over these tables on this thread when its turn comes, and waits until it
-    /// is committed and delivered. Other transactions may be delivered on this thread, too.
+    /// is committed and delivered. Other transactions may be delivered on this thread, too. `ended`
+    /// is called as a completion is, unless the transaction can't be run.
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
@@ -92,12 +93,14 @@ impl Engine {
         &self,
         tables: Vec<Table>,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<R>,
+        ended: impl FnOnce(&Result<()>) + Send + 'static,
     ) -> Result<R> {
         callback::forbid_blocking("perform changes and wait for them")?;
         self.refuse_if_closed(format_args!("perform changes"))?;
         check_named(&tables)?;
         let (tell, told) = mpsc::channel();
         let completion = Box::new(move |outcome| {
+            ended(&outcome);
             // The receiver waits below.
             let _ = tell.send(outcome);
         });

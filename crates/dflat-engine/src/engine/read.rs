@@ -115,6 +115,24 @@ impl Engine {
         transaction::current(&self.inner.reader.backend).is_some()
     }
 
+    /// As [`Engine::get`], of what is committed, on a handler's thread too.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn get_committed(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+        self.inner.reader.get(table, key)
+    }
+
+    /// As [`Engine::fetch`], of what is committed, on a handler's thread too.
+    ///
+    /// # Errors
+    /// As [`Engine::fetch`].
+    pub fn fetch_committed(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
+        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+        Ok(self.inner.reader.fetch(table, query)?.objects)
+    }
+
     /// A view on the state as of now.
     ///
     /// # Errors

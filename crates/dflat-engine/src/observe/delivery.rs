@@ -49,7 +49,7 @@ impl<E> Callback<E> {
     }
 
     /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
-    pub(super) fn cancel(&self, wait: bool) {
+    pub fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
         let ended = if wait {
             self.lock().take()

@@ -26,6 +26,34 @@ macro_rules! laws {
 }
 
 laws! { ($)
+    dictionary {
+        a_value_of_each_type_is_there_at_once_and_stored
+        a_value_of_serdes_is_read_back
+        a_value_of_another_type_is_an_error_that_names_both
+        a_key_that_was_never_read_can_be_removed_and_set
+        namespaces_are_apart
+        keys_are_those_in_the_file_and_in_memory
+        updates_by_many_threads_lose_nothing
+        an_update_can_remove
+        what_was_set_is_written_before_the_shutdown_ends
+        a_transaction_changes_values_with_objects
+        a_transaction_that_fails_changes_no_value
+        a_group_of_changes_that_is_undone_changes_no_value
+        a_direct_change_waits_for_the_transaction_that_uses_the_key
+        a_transaction_must_name_the_dictionary
+        random_work_agrees_with_a_map
+    }
+    settings {
+        each_change_of_a_key_is_told_on_the_thread_that_sets_it
+        a_key_without_a_value_is_told_as_such
+        nothing_is_told_after_the_subscription_was_cancelled
+        a_value_of_another_type_is_told_as_an_error
+        a_callback_may_set_its_own_key
+        a_prefix_is_told_of_each_of_its_keys
+        what_a_transaction_sets_is_told_before_its_completion
+        many_threads_are_told_in_one_order
+        a_stream_gives_each_value
+    }
     changes {
         created_object_is_read_back
         vectors_of_everything_are_read_back

@@ -6,6 +6,7 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod dictionary;
 mod elsewhere;
 mod evolution;
 mod fault_calls;

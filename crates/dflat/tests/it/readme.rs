@@ -1,6 +1,6 @@
 //! The README's code compiles: each of its blocks stands, blanks apart, in a file that does.
 
-use dflat::{Result, Workspace};
+use dflat::{Dictionary, Result, Workspace};
 
 use crate::post::{Color, Post, PostChangeRequest, PostData};
 
@@ -46,6 +46,32 @@ fn the_program_at_the_top_runs() -> Result<()> {
 }
 
 #[test]
+fn the_settings_are_kept() -> Result<()> {
+    let workspace = Workspace::in_memory();
+
+    let settings = workspace.dictionary();
+    settings.set("volume", 0.7)?;
+    let launches = settings.update("launches", |n: Option<i64>| Some(n.unwrap_or(0) + 1))?;
+    let told = settings.subscribe::<f64>("volume", |volume| println!("{volume:?}"))?;
+
+    workspace
+        .perform_changes([Post::TABLE, Dictionary::TABLE], |tx| {
+            tx.dictionary().set("last title", "second post")?;
+            tx.submit(PostChangeRequest::creation(PostData {
+                title: "second post".into(),
+                ..PostData::default()
+            }))
+        })
+        .wait()?;
+
+    assert_eq!(launches, Some(1));
+    told.cancel();
+    let title = settings.get::<String>("last title")?;
+    assert_eq!(title.as_deref(), Some("second post"));
+    Ok(())
+}
+
+#[test]
 fn every_block_of_code_stands_in_a_file_that_compiles() {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
     let sources: String = SOURCES.iter().map(|source| squeeze(source)).collect();
@@ -61,5 +87,5 @@ fn every_block_of_code_stands_in_a_file_that_compiles() {
         );
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 4);
 }

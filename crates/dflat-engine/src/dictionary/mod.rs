@@ -1,0 +1,390 @@
+//! Small values by key, kept in memory and written in the background.
+//!
+//! In: keys and values. Out: values, and what has changed. Values are rows of one table of the
+//! engine, whose layout [`item`](self::TABLE) knows: reading one that is not in memory and writing
+//! go through the engine like anyone's objects. A change is made in memory, under the lock of the
+//! key's shard, and put into the queue of `write_behind`.
+
+mod item;
+mod space;
+mod transactional;
+mod watch;
+mod write_behind;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use dflat_model::{Comparison, Expression, Predicate, Query};
+
+use crate::callback;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Object;
+pub use item::{TABLE, Value};
+use space::{Slot, Space};
+pub use transactional::{Holds, TransactionKeys};
+use watch::Told;
+pub use watch::{Event, KeySubscription, Pattern};
+pub use write_behind::FailureCallback;
+use write_behind::{Key, WriteBehind};
+
+/// A namespace of the dictionary, with a share of its engine; clones share all.
+#[derive(Clone)]
+pub struct Dictionary {
+    share: Arc<Share>,
+    space: Arc<Space>,
+}
+
+/// What the handles of one workspace share.
+struct Share {
+    engine: Engine,
+    core: Arc<Core>,
+    /// Whether nothing may be set any more.
+    is_closed: AtomicBool,
+}
+
+/// What all workspaces on one engine share.
+struct Core {
+    writer: Arc<WriteBehind>,
+    spaces: Mutex<HashMap<String, Arc<Space>>>,
+    keys_max: usize,
+}
+
+/// The dictionary of an engine, which may have ended.
+pub struct WeakDictionary(Weak<Core>);
+
+impl WeakDictionary {
+    /// The dictionary for another share of its engine.
+    #[must_use]
+    pub fn share(&self, engine: Engine) -> Option<Dictionary> {
+        self.0.upgrade().map(|core| Dictionary::with(engine, core))
+    }
+}
+
+impl Dictionary {
+    /// The dictionary of an engine, which must have no other. It keeps about `keys_max` keys of a
+    /// namespace in memory, and those that are not written yet.
+    #[must_use]
+    pub fn new(engine: Engine, keys_max: usize) -> Self {
+        let core = Core {
+            writer: Arc::default(),
+            spaces: Mutex::default(),
+            keys_max,
+        };
+        Self::with(engine, Arc::new(core))
+    }
+
+    fn with(engine: Engine, core: Arc<Core>) -> Self {
+        let space = core.space("");
+        let share = Share {
+            engine,
+            core,
+            is_closed: AtomicBool::new(false),
+        };
+        Self {
+            share: Arc::new(share),
+            space,
+        }
+    }
+
+    /// A handle that keeps nothing, for other shares of the engine.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakDictionary {
+        WeakDictionary(Arc::downgrade(&self.share.core))
+    }
+
+    /// The keys under a name of their own; that of Dflat for Swift is empty.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Self {
+        Self {
+            share: Arc::clone(&self.share),
+            space: self.share.core.space(name),
+        }
+    }
+
+    fn writer(&self) -> &Arc<WriteBehind> {
+        &self.share.core.writer
+    }
+
+    /// Has keys written, which are marked as queued.
+    fn enqueue(&self, keys: impl IntoIterator<Item = Key>) {
+        self.writer().enqueue(&self.share.engine, keys);
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// As reading the file can fail, if the value is not in memory.
+    pub fn get(&self, key: &str) -> Result<Option<Value>> {
+        let shard = self.space.shard(key);
+        if let Some(slot) = shard.get(key) {
+            return Ok(slot.value.clone());
+        }
+        let version = shard.version();
+        drop(shard);
+        let row = self
+            .share
+            .engine
+            .get_committed(&TABLE, &item::key_of(key, &self.space.name))
+            .map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
+        let value = row.map(|row| value_of(&row, key)).transpose()?;
+        self.space.keep(key, value.as_ref(), version);
+        Ok(value)
+    }
+
+    /// Sets or removes a value: in memory at once, in the file soon. Waits for a transaction that
+    /// uses the key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or callback, if a transaction uses the key;
+    /// [`ErrorKind::ShutDown`] after shutdown.
+    pub fn set(&self, key: &str, value: Option<Value>) -> Result<()> {
+        self.change(key, None, value).map(drop)
+    }
+
+    /// Sets or removes a value if the present one is `expected`; whether it was.
+    ///
+    /// # Errors
+    /// As [`Self::set`], and as [`Self::get`].
+    pub fn replace(
+        &self,
+        key: &str,
+        expected: Option<&Value>,
+        value: Option<Value>,
+    ) -> Result<bool> {
+        self.change(key, Some(expected), value)
+    }
+
+    fn change(
+        &self,
+        key: &str,
+        expected: Option<Option<&Value>>,
+        value: Option<Value>,
+    ) -> Result<bool> {
+        let mut shard = if callback::is_running() {
+            let shard = self.space.shard(key);
+            if shard.is_held(key) {
+                let message = format!(
+                    "cannot set {key:?}, which a transaction uses, inside a handler or a callback"
+                );
+                return Err(Error::new(ErrorKind::WouldDeadlock, message));
+            }
+            shard
+        } else {
+            self.space.unheld_shard(key)
+        };
+        let known = shard.get(key).map(|slot| slot.value.as_ref());
+        if expected.is_some_and(|expected| known != Some(expected)) {
+            return Ok(false);
+        }
+        if known == Some(value.as_ref()) {
+            return Ok(true);
+        }
+        if self.share.is_closed.load(Ordering::Acquire) {
+            let message = format!("cannot set {key:?}: the workspace is shut down");
+            return Err(Error::new(ErrorKind::ShutDown, message));
+        }
+        let number = self.writer().next_change();
+        let (shared_key, slot) = shard.change(key);
+        slot.value = value;
+        slot.unwritten = number;
+        let is_queued = std::mem::replace(&mut slot.queued, true);
+        let told = self
+            .space
+            .watchers
+            .queue(&shared_key, slot.value.as_ref(), false);
+        drop(shard);
+        if !is_queued {
+            let space = Arc::clone(&self.space);
+            self.enqueue([Key {
+                space,
+                key: shared_key,
+            }]);
+        }
+        told.tell();
+        Ok(true)
+    }
+
+    /// The keys that begin with a text and their values, by key.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
+        // Order: what is not written yet is looked at first. It may be written, and forgotten here,
+        // before the file is read.
+        let unwritten = self.in_memory(prefix, |slot| slot.unwritten != 0);
+        let rows = self
+            .share
+            .engine
+            .fetch_committed(&TABLE, &self.query(prefix))?;
+        let mut entries = BTreeMap::new();
+        for row in &rows {
+            let (key, _, value) = item::decode(row.payload()).map_err(|_| corrupt(row))?;
+            if key.starts_with(prefix) {
+                entries.insert(Arc::from(key), value.ok_or_else(|| unknown_kind(key))?);
+            }
+        }
+        let known = self.in_memory(prefix, |_| true);
+        for (key, value) in unwritten.into_iter().chain(known) {
+            match value {
+                Some(value) => entries.insert(key, value),
+                None => entries.remove(&key),
+            };
+        }
+        Ok(entries)
+    }
+
+    fn in_memory(
+        &self,
+        prefix: &str,
+        which: impl Fn(&Slot) -> bool,
+    ) -> Vec<(Arc<str>, Option<Value>)> {
+        let mut found = Vec::new();
+        for shard in self.space.shards() {
+            let slots = shard.iter().filter(|(_, slot)| which(slot));
+            let slots = slots.filter(|(key, _)| key.starts_with(prefix));
+            found.extend(slots.map(|(key, slot)| (Arc::clone(key), slot.value.clone())));
+        }
+        found
+    }
+
+    /// The rows of the namespace whose keys are not smaller than a text.
+    fn query(&self, least: &str) -> Query {
+        let [key, namespace] =
+            [0, 1].map(|part| Expression::Field(TABLE.primary_key[part].clone()));
+        let [least, name] = item::key_of(least, &self.space.name);
+        let compare = |left, operator, right| Predicate::Compare {
+            left,
+            operator,
+            right: Expression::Literal(right),
+        };
+        Query {
+            predicate: Some(Predicate::And(vec![
+                compare(key, Comparison::GreaterOrEqual, least),
+                compare(namespace, Comparison::Equal, name),
+            ])),
+            ..Query::default()
+        }
+    }
+
+    /// Removes all values of the namespace. Subscribers to a key are told that it has none, whether
+    /// it had one or not.
+    ///
+    /// # Errors
+    /// As [`Self::entries`] and [`Self::set`]; some values may be removed then.
+    pub fn remove_all(&self) -> Result<()> {
+        for key in self.entries("")?.into_keys() {
+            self.set(&key, None)?;
+        }
+        let mut told = Told::default();
+        for key in self.space.watchers.keys() {
+            let shard = self.space.shard(&key);
+            let is_absent = shard.get(&key).is_none_or(|slot| slot.value.is_none());
+            if is_absent {
+                told.extend(self.space.watchers.remind(&key));
+            }
+        }
+        told.tell();
+        Ok(())
+    }
+
+    /// Calls `function` with the values that match and then with each change, until the
+    /// subscription ends. The first calls come before this returns; later ones on the thread that
+    /// changes a value, after it has, unless another thread is telling this subscriber then.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    pub fn subscribe(
+        &self,
+        pattern: Pattern,
+        function: Box<dyn FnMut(Event) + Send>,
+    ) -> Result<KeySubscription> {
+        // Order: registered first, so that a change while the values are read is told after them.
+        let watcher = self.space.watchers.add(pattern.clone(), function);
+        let subscription = KeySubscription::new(Arc::clone(&watcher));
+        match pattern {
+            Pattern::Key(key) => {
+                let value = self.get(&key)?;
+                watcher.tell_initial(&key, value);
+            }
+            Pattern::Prefix(prefix) => {
+                for (key, value) in self.entries(&prefix)? {
+                    watcher.tell_initial(&key, Some(value));
+                }
+            }
+        }
+        watcher.tell();
+        Ok(subscription)
+    }
+
+    /// Waits until all that was set before, by whichever thread, is as durable as a commit is.
+    ///
+    /// # Errors
+    /// That of a write that failed meanwhile, which is tried again by the next call or change;
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback.
+    pub fn synchronize(&self) -> Result<()> {
+        self.writer().synchronize(&self.share.engine)
+    }
+
+    /// Has a function called with the error of each write that failed, instead of the one before.
+    pub fn on_failure(&self, callback: FailureCallback) {
+        self.writer().on_failure(callback);
+    }
+
+    /// How many writes have failed.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.writer().failures()
+    }
+
+    /// Lets nothing be set any more by handles of this share. What was set is written by
+    /// transactions that are queued when this returns.
+    pub fn close(&self) {
+        self.share.is_closed.store(true, Ordering::Release);
+        self.writer().hurry(&self.share.engine);
+    }
+}
+
+impl Core {
+    fn space(&self, name: &str) -> Arc<Space> {
+        let mut spaces = lock(&self.spaces);
+        match spaces.get(name) {
+            Some(space) => Arc::clone(space),
+            None => {
+                let space = Arc::new(Space::new(name, self.keys_max));
+                spaces.insert(name.to_owned(), Arc::clone(&space));
+                space
+            }
+        }
+    }
+}
+
+/// The value of a row.
+fn value_of(row: &Object, key: &str) -> Result<Value> {
+    let (_, _, value) = item::decode(row.payload()).map_err(|_| corrupt(row))?;
+    value.ok_or_else(|| unknown_kind(key))
+}
+
+fn corrupt(row: &Object) -> Error {
+    let message = format!("cannot read DictItem: row {} is damaged", row.row_id());
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn unknown_kind(key: &str) -> Error {
+    let message = format!("cannot read the value of {key:?}: its kind is of a later version");
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // No code that can panic runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dictionary")
+            .field("namespace", &self.space.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,226 @@
+//! A namespace's values in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::item::Value;
+use super::watch::Watchers;
+
+/// Threads that use different keys seldom wait for one another.
+const SHARDS: usize = 16;
+
+/// A namespace: what was read or set, and what is not written yet.
+pub(super) struct Space {
+    pub(super) name: Box<str>,
+    pub(super) watchers: Watchers,
+    shards: [Cell; SHARDS],
+    /// The most keys of a shard.
+    keys_max: usize,
+}
+
+#[derive(Default)]
+struct Cell {
+    shard: Mutex<Shard>,
+    /// Told when a transaction lets go of keys.
+    released: Condvar,
+}
+
+/// Some of the keys.
+#[derive(Default)]
+pub(super) struct Shard {
+    slots: HashMap<Arc<str>, Slot>,
+    /// Another one after each change of a value: what was read from the file before is out of date.
+    version: u64,
+}
+
+/// A key.
+#[derive(Default)]
+pub(super) struct Slot {
+    /// The value; `None` if it is known that there is none.
+    pub(super) value: Option<Value>,
+    /// The number of the change that is not known to be written; 0 if there is none.
+    pub(super) unwritten: u64,
+    /// Whether it waits to be written.
+    pub(super) queued: bool,
+    /// The transactions that use it.
+    pub(super) holders: usize,
+}
+
+impl Slot {
+    /// Whether it can be forgotten, because the file says the same.
+    fn is_clean(&self) -> bool {
+        self.unwritten == 0 && !self.queued && self.holders == 0
+    }
+}
+
+impl Space {
+    pub(super) fn new(name: &str, keys_max: usize) -> Self {
+        Self {
+            name: name.into(),
+            watchers: Watchers::default(),
+            shards: Default::default(),
+            keys_max: keys_max.div_ceil(SHARDS),
+        }
+    }
+
+    fn cell(&self, key: &str) -> &Cell {
+        &self.shards[shard_of(key)]
+    }
+
+    /// The shard of a key.
+    pub(super) fn shard(&self, key: &str) -> MutexGuard<'_, Shard> {
+        lock(&self.cell(key).shard)
+    }
+
+    /// All shards, one after the other.
+    pub(super) fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        self.shards.iter().map(|cell| lock(&cell.shard))
+    }
+
+    /// The shard of a key that no transaction uses; waits for those that do.
+    pub(super) fn unheld_shard(&self, key: &str) -> MutexGuard<'_, Shard> {
+        let cell = self.cell(key);
+        let shard = lock(&cell.shard);
+        cell.released
+            .wait_while(shard, |shard| shard.is_held(key))
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets those go on who wait for a transaction that used the key.
+    pub(super) fn notify_released(&self, key: &str) {
+        self.cell(key).released.notify_all();
+    }
+
+    /// Forgets keys if there are too many.
+    pub(super) fn shrink(&self) {
+        for mut shard in self.shards() {
+            shard.shrink(self.keys_max);
+        }
+    }
+
+    /// Keeps what was read from the file, unless something has changed since.
+    pub(super) fn keep(&self, key: &str, value: Option<&Value>, version: u64) {
+        let mut shard = self.shard(key);
+        if shard.version == version && !shard.slots.contains_key(key) {
+            let slot = Slot {
+                value: value.cloned(),
+                ..Slot::default()
+            };
+            shard.slots.insert(key.into(), slot);
+            shard.shrink(self.keys_max);
+        }
+    }
+}
+
+impl Shard {
+    pub(super) fn get(&self, key: &str) -> Option<&Slot> {
+        self.slots.get(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Slot> {
+        self.slots.get_mut(key)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Slot)> {
+        self.slots.iter()
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(super) fn is_held(&self, key: &str) -> bool {
+        self.slots.get(key).is_some_and(|slot| slot.holders > 0)
+    }
+
+    /// The key's slot, about to be changed; if it is not there it holds no value.
+    pub(super) fn change(&mut self, key: &str) -> (Arc<str>, &mut Slot) {
+        self.version += 1;
+        let shared = match self.slots.get_key_value(key) {
+            Some((shared, _)) => Arc::clone(shared),
+            None => key.into(),
+        };
+        let slot = self.slots.entry(Arc::clone(&shared)).or_default();
+        (shared, slot)
+    }
+
+    /// Forgets keys if there are too many: half of them, so that it is seldom done.
+    fn shrink(&mut self, keys_max: usize) {
+        if self.slots.len() <= keys_max {
+            return;
+        }
+        let mut excess = self.slots.len() - keys_max / 2;
+        self.slots.retain(|_, slot| {
+            let forget = excess > 0 && slot.is_clean();
+            excess -= usize::from(forget);
+            !forget
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that can panic runs under the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cheap, and good enough: within a shard a better hash is used.
+fn shard_of(key: &str) -> usize {
+    let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    let hash = key
+        .as_bytes()
+        .iter()
+        .rev()
+        .take(8)
+        .fold(key.len() as u32, mix);
+    (hash ^ (hash >> 15)) as usize % SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_beyond_the_bound_are_forgotten_unless_they_are_not_written() {
+        let space = Space::new("", 160);
+        for n in 0..100 {
+            let key = format!("unwritten {n}");
+            let mut shard = space.shard(&key);
+            let (_, slot) = shard.change(&key);
+            (slot.value, slot.unwritten) = (Some(Value::I64(n)), 1);
+        }
+        for n in 0..1000 {
+            let key = format!("read {n}");
+            let version = space.shard(&key).version();
+            space.keep(&key, Some(&Value::I64(n)), version);
+        }
+        let keys = space.shards().map(|shard| shard.iter().count());
+        assert!(keys.sum::<usize>() <= 160 + 100);
+        for n in 0..100 {
+            let key = format!("unwritten {n}");
+            assert!(space.shard(&key).get(&key).is_some());
+        }
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept() {
+        let space = Space::new("", usize::MAX);
+        let version = space.shard("k").version();
+        let mut shard = space.shard("k");
+        shard.change("k").1.value = Some(Value::I64(2));
+        drop(shard);
+        space.keep("k", Some(&Value::I64(1)), version);
+        let shard = space.shard("k");
+        assert_eq!(shard.get("k").unwrap().value, Some(Value::I64(2)));
+    }
+
+    #[test]
+    fn keys_spread_over_the_shards() {
+        let keys: Vec<String> = (0..1600).map(|n| format!("settings.key{n}")).collect();
+        let mut counts = [0; SHARDS];
+        keys.iter().for_each(|key| counts[shard_of(key)] += 1);
+        assert!(
+            counts.iter().all(|count| (50..=150).contains(count)),
+            "{counts:?}"
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Keys inside a transaction.
+//!
+//! From its first use of a key to its end a transaction holds the key: who wants to change it
+//! directly waits, and who reads it directly reads what it was. A change that was made directly
+//! before and is not written yet is written by the transaction first, so that both are in one
+//! commit. After the commit, and before the transaction's completion, the value in memory becomes
+//! the new one and subscribers are told.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::item::{self, TABLE, Value};
+use super::write_behind::{Key, put};
+use super::{Dictionary, lock, value_of};
+use crate::error::Result;
+use crate::object::Writer;
+use crate::transaction::Transaction;
+
+/// The keys that a transaction holds. Shared by its handler and its completion.
+#[derive(Clone, Default)]
+pub struct Holds(Arc<Mutex<Vec<Hold>>>);
+
+struct Hold {
+    dictionary: Dictionary,
+    key: Arc<str>,
+    /// The number of the direct change that the transaction has written, and its value.
+    carried: Option<(u64, Option<Value>)>,
+    /// Whether the transaction has set it.
+    is_set: bool,
+    /// What it is when the handler has returned.
+    last: Option<Value>,
+}
+
+impl Holds {
+    fn lock(&self) -> MutexGuard<'_, Vec<Hold>> {
+        lock(&self.0)
+    }
+
+    /// How many keys are held.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether no key is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes again what was written directly before the transaction, for the keys from the n-th
+    /// on: the group of changes in which they were used first was undone.
+    ///
+    /// # Errors
+    /// As changes can fail.
+    pub fn carry_again(&self, first: usize, transaction: &Transaction) -> Result<()> {
+        let mut writer = Writer::new();
+        for hold in self.lock().iter_mut().skip(first) {
+            hold.is_set = false;
+            if let Some((_, value)) = &hold.carried {
+                put(transaction, &mut writer, &hold.place(), value.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the values are, when the handler has returned.
+    ///
+    /// # Errors
+    /// As reading can fail.
+    pub fn seal(&self, transaction: &Transaction) -> Result<()> {
+        for hold in self.lock().iter_mut().filter(|hold| hold.is_set) {
+            hold.last = read(transaction, &hold.dictionary, &hold.key)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of the keys when the transaction has ended.
+    pub fn release(&self, is_committed: bool) {
+        let holds = std::mem::take(&mut *self.lock());
+        let mut told = super::Told::default();
+        for hold in holds {
+            let place = hold.place();
+            let mut shard = place.space.shard(&place.key);
+            let (key, slot) = shard.change(&place.key);
+            slot.holders -= 1;
+            if is_committed && hold.is_set {
+                slot.unwritten = 0;
+                if slot.value != hold.last {
+                    slot.value = hold.last;
+                    told.extend(place.space.watchers.queue(&key, slot.value.as_ref(), false));
+                }
+            } else if is_committed
+                && hold
+                    .carried
+                    .as_ref()
+                    .is_some_and(|(number, _)| *number == slot.unwritten)
+            {
+                slot.unwritten = 0;
+            }
+            let again = slot.unwritten != 0 && !slot.queued;
+            slot.queued |= again;
+            drop(shard);
+            place.space.notify_released(&place.key);
+            if again {
+                hold.dictionary.enqueue([place]);
+            }
+        }
+        told.tell();
+    }
+}
+
+impl Hold {
+    fn place(&self) -> Key {
+        Key {
+            space: Arc::clone(&self.dictionary.space),
+            key: Arc::clone(&self.key),
+        }
+    }
+}
+
+/// The dictionary as a transaction sees and changes it.
+pub struct TransactionKeys<'t> {
+    dictionary: Dictionary,
+    transaction: &'t Transaction,
+    holds: &'t Holds,
+}
+
+impl Dictionary {
+    /// The dictionary inside a transaction over [`TABLE`], whose keys are let go by
+    /// [`Holds::release`].
+    #[must_use]
+    pub fn inside<'t>(
+        &self,
+        transaction: &'t Transaction,
+        holds: &'t Holds,
+    ) -> TransactionKeys<'t> {
+        TransactionKeys {
+            dictionary: self.clone(),
+            transaction,
+            holds,
+        }
+    }
+}
+
+impl TransactionKeys<'_> {
+    /// The value of a key, the transaction's own changes included.
+    ///
+    /// # Errors
+    /// As [`Transaction::get`].
+    pub fn get(&self, key: &str) -> Result<Option<Value>> {
+        self.hold(key)?;
+        read(self.transaction, &self.dictionary, key)
+    }
+
+    /// Sets or removes a value.
+    ///
+    /// # Errors
+    /// As [`Transaction::submit`].
+    pub fn set(&self, key: &str, value: Option<&Value>) -> Result<()> {
+        self.hold(key)?;
+        let place = Key {
+            space: Arc::clone(&self.dictionary.space),
+            key: key.into(),
+        };
+        put(self.transaction, &mut Writer::new(), &place, value)?;
+        for hold in self.holds.lock().iter_mut() {
+            hold.is_set |= hold.is(&self.dictionary, key);
+        }
+        Ok(())
+    }
+
+    /// Holds a key, unless it is held.
+    fn hold(&self, key: &str) -> Result<()> {
+        let held = |hold: &Hold| hold.is(&self.dictionary, key);
+        if self.holds.lock().iter().any(held) {
+            return Ok(());
+        }
+        // Refused here if the transaction does not name the table.
+        read(self.transaction, &self.dictionary, key)?;
+        let space = &self.dictionary.space;
+        let (key, carried) = loop {
+            // What it was must be in memory, for those who read it meanwhile.
+            self.dictionary.get(key)?;
+            let mut shard = space.shard(key);
+            if shard.get(key).is_none() {
+                continue;
+            }
+            let (key, slot) = shard.change(key);
+            slot.holders += 1;
+            let carried = (slot.unwritten != 0).then(|| (slot.unwritten, slot.value.clone()));
+            break (key, carried);
+        };
+        let hold = Hold {
+            dictionary: self.dictionary.clone(),
+            key,
+            carried,
+            is_set: false,
+            last: None,
+        };
+        let (place, carried) = (hold.place(), hold.carried.clone());
+        self.holds.lock().push(hold);
+        if let Some((_, value)) = carried {
+            put(self.transaction, &mut Writer::new(), &place, value.as_ref())?;
+        }
+        Ok(())
+    }
+}
+
+impl Hold {
+    fn is(&self, dictionary: &Dictionary, key: &str) -> bool {
+        *self.key == *key && Arc::ptr_eq(&self.dictionary.space, &dictionary.space)
+    }
+}
+
+fn read(transaction: &Transaction, dictionary: &Dictionary, key: &str) -> Result<Option<Value>> {
+    let row = transaction.get(&TABLE, &item::key_of(key, &dictionary.space.name))?;
+    row.map(|row| value_of(&row, key)).transpose()
+}

@@ -1,0 +1,202 @@
+//! Subscribers to keys.
+//!
+//! What changes is put into a subscriber's queue while the key's shard is locked, so that it is in
+//! order, and told after the lock is released: by the thread that set it or, if another is telling
+//! this subscriber something just then, by that one.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::item::Value;
+use crate::callback;
+use crate::observe::Callback;
+
+/// What a subscriber is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The key.
+    pub key: Arc<str>,
+    /// Its value; `None` if it has none.
+    pub value: Option<Value>,
+    /// Whether it is the state when the subscription began, not a change.
+    pub is_initial: bool,
+}
+
+/// Which keys a subscriber follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One.
+    Key(Arc<str>),
+    /// All that begin with a text.
+    Prefix(Arc<str>),
+}
+
+impl Pattern {
+    fn matches(&self, key: &str) -> bool {
+        match self {
+            Self::Key(own) => **own == *key,
+            Self::Prefix(prefix) => key.starts_with(&**prefix),
+        }
+    }
+}
+
+/// The subscribers of a namespace.
+#[derive(Default)]
+pub(super) struct Watchers {
+    list: Mutex<Vec<Arc<Watcher>>>,
+}
+
+pub(super) struct Watcher {
+    pattern: Pattern,
+    state: Mutex<State>,
+    callback: Callback<Event>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<(Event, bool)>,
+    /// Whether a thread is telling what the queue holds.
+    is_telling: bool,
+    /// What was told last.
+    told: HashMap<Arc<str>, Option<Value>>,
+}
+
+impl Watchers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Watcher>>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a subscriber, who is told nothing before [`Watcher::tell`].
+    pub(super) fn add(
+        &self,
+        pattern: Pattern,
+        function: Box<dyn FnMut(Event) + Send>,
+    ) -> Arc<Watcher> {
+        let watcher = Arc::new(Watcher {
+            pattern,
+            state: Mutex::new(State {
+                is_telling: true,
+                ..State::default()
+            }),
+            callback: Callback::new(function),
+        });
+        let mut list = self.lock();
+        list.retain(|watcher| !watcher.callback.is_cancelled());
+        list.push(Arc::clone(&watcher));
+        watcher
+    }
+
+    /// Queues a change for those who follow the key, who are to be told after the key's shard is
+    /// unlocked. What equals the value told before is not told, unless it must be.
+    pub(super) fn queue(&self, key: &Arc<str>, value: Option<&Value>, must: bool) -> Told {
+        let list = self.lock();
+        let concerned = list.iter().filter(|watcher| watcher.pattern.matches(key));
+        let concerned = concerned.map(|watcher| {
+            let event = Event {
+                key: Arc::clone(key),
+                value: value.cloned(),
+                is_initial: false,
+            };
+            watcher.lock().queue.push_back((event, must));
+            Arc::clone(watcher)
+        });
+        Told(concerned.collect())
+    }
+
+    /// Queues that a key has no value, even if that is known.
+    pub(super) fn remind(&self, key: &Arc<str>) -> Told {
+        self.queue(key, None, true)
+    }
+
+    /// The keys that are followed, one by one.
+    pub(super) fn keys(&self) -> Vec<Arc<str>> {
+        let list = self.lock();
+        let keys = list.iter().filter_map(|watcher| match &watcher.pattern {
+            Pattern::Key(key) if !watcher.callback.is_cancelled() => Some(Arc::clone(key)),
+            _ => None,
+        });
+        keys.collect()
+    }
+}
+
+/// Subscribers who are to be told what their queues hold.
+#[must_use]
+#[derive(Default)]
+pub(super) struct Told(Vec<Arc<Watcher>>);
+
+impl Told {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Tells them, on this thread. No lock may be held.
+    pub(super) fn tell(self) {
+        for watcher in self.0 {
+            let mut state = watcher.lock();
+            if !std::mem::replace(&mut state.is_telling, true) {
+                drop(state);
+                watcher.tell();
+            }
+        }
+    }
+}
+
+impl Watcher {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the state when the subscription began.
+    pub(super) fn tell_initial(&self, key: &Arc<str>, value: Option<Value>) {
+        self.lock().told.insert(Arc::clone(key), value.clone());
+        self.callback.deliver(Event {
+            key: Arc::clone(key),
+            value,
+            is_initial: true,
+        });
+    }
+
+    /// Tells what the queue holds, until it is empty; this thread has set `is_telling`.
+    pub(super) fn tell(&self) {
+        loop {
+            let mut state = self.lock();
+            let Some((event, must)) = state.queue.pop_front() else {
+                state.is_telling = false;
+                return;
+            };
+            let before = state
+                .told
+                .insert(Arc::clone(&event.key), event.value.clone());
+            drop(state);
+            // A key of a prefix that was never told has no value, as far as the subscriber knows.
+            if must || before.flatten() != event.value {
+                self.callback.deliver(event);
+            }
+        }
+    }
+}
+
+/// A subscription to keys: dropped or cancelled, it ends.
+#[must_use = "a subscription ends when it is dropped"]
+pub struct KeySubscription {
+    watcher: Arc<Watcher>,
+}
+
+impl KeySubscription {
+    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
+        Self { watcher }
+    }
+
+    /// Ends the subscription. When this returns no callback runs and none will, unless this is
+    /// called inside a callback or handler: then one may still run on another thread.
+    pub fn cancel(&self) {
+        self.watcher.callback.cancel(!callback::is_running());
+    }
+}
+
+impl Drop for KeySubscription {
+    fn drop(&mut self) {
+        self.watcher.callback.cancel(false);
+    }
+}

@@ -1,0 +1,283 @@
+//! Writes what was set, in the background, in batches.
+//!
+//! A change of a key puts the key into a queue, once. A transaction takes all keys that wait, and
+//! writes the value that each has then: so a key's values are written in order, perhaps not all.
+//! There is one such transaction at a time. One that fails puts its keys back; the next change,
+//! `synchronize` and the shutdown try again.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::item;
+use super::space::Space;
+use crate::callback;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::object::Writer;
+use crate::transaction::{Change, Transaction};
+
+/// Who is told of writes that failed.
+pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
+
+/// The queue of keys, and the transactions that empty it.
+#[derive(Default)]
+pub(super) struct WriteBehind {
+    state: Mutex<State>,
+    finished: Condvar,
+    on_failure: Mutex<Option<FailureCallback>>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Key>,
+    /// Who has put a key there last.
+    engine: Option<Engine>,
+    /// The number of the last change.
+    changes: u64,
+    /// How many transactions were queued, have taken their keys, and have ended: each step in the
+    /// order of the one before.
+    started: u64,
+    taken: u64,
+    finished: u64,
+    failures: u64,
+    /// The last that failed.
+    failed: Option<(u64, Error)>,
+}
+
+/// A key that waits to be written.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) space: Arc<Space>,
+    pub(super) key: Arc<str>,
+}
+
+impl WriteBehind {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a change about to be made.
+    pub(super) fn next_change(&self) -> u64 {
+        let mut state = self.lock();
+        state.changes += 1;
+        state.changes
+    }
+
+    /// Has keys written, which are marked as queued.
+    pub(super) fn enqueue(self: &Arc<Self>, engine: &Engine, keys: impl IntoIterator<Item = Key>) {
+        let mut state = self.lock();
+        state.waiting.extend(keys);
+        if state.started == state.finished {
+            self.start(state, engine);
+        } else {
+            state.engine = Some(engine.clone());
+        }
+    }
+
+    /// Starts a transaction if there is something to write.
+    fn start(self: &Arc<Self>, mut state: MutexGuard<'_, State>, engine: &Engine) {
+        if state.waiting.is_empty() {
+            return;
+        }
+        state.started += 1;
+        drop(state);
+        let batch = Arc::new(Mutex::new(Batch::default()));
+        let (this, taken) = (Arc::clone(self), Arc::clone(&batch));
+        let handler = Box::new(move |transaction: &std::rc::Rc<Transaction>| {
+            let mut batch = taken.lock().unwrap_or_else(PoisonError::into_inner);
+            *batch = this.take();
+            batch.write(transaction)
+        });
+        let this = Arc::clone(self);
+        let completion = Box::new(move |outcome| {
+            let mut batch = batch.lock().unwrap_or_else(PoisonError::into_inner);
+            this.finish(std::mem::take(&mut *batch), outcome);
+        });
+        engine.perform(vec![item::TABLE], handler, completion);
+    }
+
+    fn take(&self) -> Batch {
+        let mut state = self.lock();
+        state.taken += 1;
+        Batch {
+            keys: std::mem::take(&mut state.waiting),
+            ..Batch::default()
+        }
+    }
+
+    /// Notes that a transaction has ended, and starts the next.
+    fn finish(self: &Arc<Self>, batch: Batch, outcome: Result<()>) {
+        let again = batch.settle(outcome.is_ok());
+        let mut state = self.lock();
+        // One that did not get as far as to take keys counts all the same.
+        state.finished += 1;
+        state.taken = state.taken.max(state.finished);
+        state.waiting.splice(0..0, again);
+        match outcome {
+            Ok(()) if state.started == state.finished => {
+                if let Some(engine) = state.engine.take() {
+                    self.start(state, &engine);
+                }
+            }
+            Ok(()) => {}
+            Err(error) => {
+                state.failures += 1;
+                state.failed = Some((state.finished, error.clone()));
+                drop(state);
+                self.tell(error);
+            }
+        }
+        self.finished.notify_all();
+    }
+
+    fn tell(&self, error: Error) {
+        let taken = self.callback().take();
+        if let Some(mut call) = taken {
+            // A panic there has nobody to go to.
+            let _ = callback::run("the dictionary's failure callback", || call(error));
+            self.callback().get_or_insert(call);
+        }
+    }
+
+    fn callback(&self) -> MutexGuard<'_, Option<FailureCallback>> {
+        self.on_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn on_failure(&self, callback: FailureCallback) {
+        *self.callback() = Some(callback);
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.lock().failures
+    }
+
+    /// Waits until all that was set before is written.
+    pub(super) fn synchronize(self: &Arc<Self>, engine: &Engine) -> Result<()> {
+        callback::forbid_blocking("wait for the dictionary to be written")?;
+        let state = self.lock();
+        // One that is queued takes all that waits then.
+        let is_taken_care_of = state.waiting.is_empty() || state.taken < state.started;
+        let target = state.started + u64::from(!is_taken_care_of);
+        self.wait_for(state, target, engine)
+    }
+
+    fn wait_for<'s>(
+        self: &'s Arc<Self>,
+        mut state: MutexGuard<'s, State>,
+        target: u64,
+        engine: &Engine,
+    ) -> Result<()> {
+        while state.finished < target {
+            if state.started < target {
+                self.start(state, engine);
+                state = self.lock();
+                if state.started < target {
+                    // Others have written it.
+                    break;
+                }
+                continue;
+            }
+            state = self
+                .finished
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        match &state.failed {
+            Some((number, error)) if *number >= target && target > 0 => {
+                Err(error.clone().context("cannot write the dictionary"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has what was set written: the transaction is queued when this returns.
+    pub(super) fn hurry(self: &Arc<Self>, engine: &Engine) {
+        let state = self.lock();
+        if state.taken == state.started {
+            self.start(state, engine);
+        }
+    }
+}
+
+/// What a transaction writes.
+#[derive(Default)]
+struct Batch {
+    keys: Vec<Key>,
+    /// The keys that were written, and the numbers of their changes.
+    written: Vec<(Key, u64)>,
+}
+
+impl Batch {
+    fn write(&mut self, transaction: &Transaction) -> Result<()> {
+        let mut writer = Writer::new();
+        self.keys.reverse();
+        while let Some(key) = self.keys.pop() {
+            let mut shard = key.space.shard(&key.key);
+            let Some(slot) = shard.get_mut(&key.key) else {
+                continue;
+            };
+            slot.queued = false;
+            let (value, number) = (slot.value.clone(), slot.unwritten);
+            // A transaction that uses the key queues it again at its end, if need be.
+            if number == 0 || slot.holders > 0 {
+                continue;
+            }
+            drop(shard);
+            self.written.push((key.clone(), number));
+            put(transaction, &mut writer, &key, value.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Notes what became of the keys; those to be written again.
+    fn settle(self, is_written: bool) -> Vec<Key> {
+        // Those that it did not come to.
+        let mut again = self.keys;
+        again.reverse();
+        let mut spaces: Vec<Arc<Space>> = Vec::new();
+        for (key, number) in self.written {
+            if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
+                spaces.push(Arc::clone(&key.space));
+            }
+            let mut shard = key.space.shard(&key.key);
+            let Some(slot) = shard.get_mut(&key.key) else {
+                continue;
+            };
+            if !is_written && slot.unwritten != 0 && !slot.queued {
+                slot.queued = true;
+                drop(shard);
+                again.push(key);
+            } else if is_written && slot.unwritten == number {
+                slot.unwritten = 0;
+            }
+        }
+        spaces.iter().for_each(|space| space.shrink());
+        again
+    }
+}
+
+/// Writes a key in a transaction.
+pub(super) fn put(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    Key { space, key }: &Key,
+    value: Option<&item::Value>,
+) -> Result<()> {
+    match value {
+        Some(value) => {
+            let payload = item::encode(writer, key, &space.name, value)?;
+            transaction.submit(&item::TABLE, &Change::Upsert { payload })?;
+        }
+        None => {
+            let found = transaction.get(&item::TABLE, &item::key_of(key, &space.name))?;
+            if let Some(object) = found
+                && let Some(base) = transaction.latest(&item::TABLE, &object)?
+            {
+                transaction.submit(&item::TABLE, &Change::Delete { base: &base })?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! Settings and small state by key.
+
+mod transactional;
+mod value;
+mod watch;
+
+use std::fmt;
+use std::sync::Arc;
+
+use dflat_engine::dictionary::{self as engine, Value};
+
+use crate::{Error, Result, Table};
+pub use transactional::TransactionDictionary;
+#[cfg(feature = "serde")]
+pub use value::Serde;
+pub use value::{FlatBuffersValue, FromDictionary, IntoDictionary};
+pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
+
+/// Values by key, beside the objects: settings and small state, without a second store.
+///
+/// A value is `bool`, `i64`, `u64`, `f32`, `f64`, a string, bytes, a [`FlatBuffersValue`], or any
+/// type of serde's (with the feature `serde`, as `Serde`). Keys are strings, in
+/// [namespaces](Self::namespace).
+///
+/// # Guarantees
+/// - A value that was set is there at once, for all threads and clones. It is written in the
+///   background soon after, with others in one commit; [`synchronize`](Self::synchronize) waits for
+///   that, and so does the end of the workspace. Of one key the file never goes back from a later
+///   value to an earlier one.
+/// - A write that fails is not given up: the next change, `synchronize` and the end of the
+///   workspace try again, it is counted by [`failures`](Self::failures) and told by
+///   [`on_failure`](Self::on_failure).
+/// - Inside a transaction that names [`Dictionary::TABLE`],
+///   [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) changes values
+///   together with objects.
+/// - Values are those of Dflat for Swift, in its place in the file. Its property lists are foreign:
+///   they are readable as bytes.
+///
+/// A handle does not keep the workspace open.
+///
+/// One workspace at a time should change the dictionary of a file: values that are in memory are
+/// not read again.
+///
+/// # Examples
+/// ```
+/// use dflat::Workspace;
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory(); // or Workspace::open("app.db")?
+/// let settings = workspace.dictionary();
+/// settings.set("launches", 41_i64)?;
+/// settings.set("name", "Dflat")?;
+///
+/// let launches = settings.update("launches", |old: Option<i64>| Some(old.unwrap_or(0) + 1))?;
+/// assert_eq!(launches, Some(42));
+/// assert_eq!(settings.get::<String>("name")?.as_deref(), Some("Dflat"));
+/// assert_eq!(settings.get_or("volume", 0.5_f64)?, 0.5);
+/// let error = settings.get::<bool>("name").unwrap_err();
+/// assert!(error.to_string().contains("as bool: it is String"));
+///
+/// settings.remove("name")?;
+/// assert_eq!(settings.keys()?, ["launches"]);
+/// settings.synchronize()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Dictionary {
+    inner: engine::Dictionary,
+}
+
+impl Dictionary {
+    /// What a transaction names that uses the dictionary.
+    pub const TABLE: Table = engine::TABLE;
+
+    pub(crate) fn new(inner: engine::Dictionary) -> Self {
+        Self { inner }
+    }
+
+    /// The keys under a name of their own. That of [`Workspace::dictionary`] is empty.
+    ///
+    /// [`Workspace::dictionary`]: crate::Workspace::dictionary
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Self {
+        Self::new(self.inner.namespace(name))
+    }
+
+    /// The value of a key; `None` if it has none.
+    ///
+    /// # Errors
+    /// - [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// - As reading the file can fail, if the value is not in memory.
+    ///
+    /// # Cost
+    /// The first time one look-up in the file, later one in memory, which for scalars and
+    /// `Arc<str>` allocates nothing.
+    pub fn get<T: FromDictionary>(&self, key: &str) -> Result<Option<T>> {
+        let value = self.inner.get(key)?;
+        value.map(|value| value::read(key, &value)).transpose()
+    }
+
+    /// The value of a key, or `default`, which is not stored.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_or<T: FromDictionary>(&self, key: &str, default: T) -> Result<T> {
+        Ok(self.get(key)?.unwrap_or(default))
+    }
+
+    /// Sets a value. It is encoded before this returns. If a transaction uses the key, this waits
+    /// for its end.
+    ///
+    /// # Errors
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or callback, if a
+    ///   transaction uses the key.
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded.
+    pub fn set(&self, key: &str, value: impl IntoDictionary) -> Result<()> {
+        let value = value
+            .into_value()
+            .map_err(|error| error.context(format_args!("cannot set {key:?}")))?;
+        self.inner.set(key, Some(value))
+    }
+
+    /// Removes the value of a key, if it has one.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn remove(&self, key: &str) -> Result<()> {
+        self.inner.set(key, None)
+    }
+
+    /// Replaces a value by what `change` makes of it, `None` for no value, and gives that back.
+    /// Nobody else changes it in between: if someone did, `change` is called again.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get) and [`set`](Self::set).
+    pub fn update<T>(
+        &self,
+        key: &str,
+        mut change: impl FnMut(Option<T>) -> Option<T>,
+    ) -> Result<Option<T>>
+    where
+        T: FromDictionary + IntoDictionary + Clone,
+    {
+        loop {
+            let before = self.inner.get(key)?;
+            let value = before.as_ref().map(|value| value::read(key, value));
+            let after = change(value.transpose()?);
+            let stored = after.clone().map(IntoDictionary::into_value);
+            let stored = stored
+                .transpose()
+                .map_err(|error| error.context(format_args!("cannot set {key:?}")))?;
+            if self.inner.replace(key, before.as_ref(), stored)? {
+                return Ok(after);
+            }
+        }
+    }
+
+    /// Whether a key has a value, of whichever type.
+    ///
+    /// # Errors
+    /// As reading the file can fail, if that is not known.
+    pub fn contains(&self, key: &str) -> Result<bool> {
+        Ok(self.inner.get(key)?.is_some())
+    }
+
+    /// The keys that have a value, in their order.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    ///
+    /// # Cost
+    /// All rows of the namespace are read from the file.
+    pub fn keys(&self) -> Result<Vec<String>> {
+        self.keys_with_prefix("")
+    }
+
+    /// The keys that have a value and begin with a text, in their order.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn keys_with_prefix(&self, prefix: &str) -> Result<Vec<String>> {
+        let entries = self.inner.entries(prefix)?;
+        Ok(entries.into_keys().map(|key| key.to_string()).collect())
+    }
+
+    /// The keys that have a value, with their values, in the order of the keys.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn iter(&self) -> Result<impl Iterator<Item = DictionaryEntry> + use<>> {
+        let entries = self.inner.entries("")?.into_iter();
+        Ok(entries.map(|(key, value)| DictionaryEntry { key, value }))
+    }
+
+    /// How many keys have a value.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn len(&self) -> Result<usize> {
+        Ok(self.inner.entries("")?.len())
+    }
+
+    /// Whether no key has a value.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Removes all values of the namespace, one after the other. Each subscriber to a key is told
+    /// that it has none, whether it had one or not.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys) and [`set`](Self::set).
+    pub fn remove_all(&self) -> Result<()> {
+        self.inner.remove_all()
+    }
+
+    /// Waits until all that was set before, by this thread and others, is as durable as a commit.
+    ///
+    /// # Errors
+    /// - That of a write that failed; it is tried again, so that a second call may succeed.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    pub fn synchronize(&self) -> Result<()> {
+        self.inner.synchronize()
+    }
+
+    /// Has a function called with the error of each write that fails from now on, on the thread
+    /// that met it; instead of the function given before.
+    pub fn on_failure(&self, callback: impl FnMut(Error) + Send + 'static) {
+        self.inner.on_failure(Box::new(callback));
+    }
+
+    /// How many writes have failed, in all namespaces.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.inner.failures()
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// A key with its value, whose type is not known yet.
+#[derive(Clone, PartialEq)]
+pub struct DictionaryEntry {
+    key: Arc<str>,
+    value: Value,
+}
+
+impl DictionaryEntry {
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    pub fn get<T: FromDictionary>(&self) -> Result<T> {
+        value::read(&self.key, &self.value)
+    }
+
+    /// The type of the value, in words.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        value::name_of(&self.value)
+    }
+}
+
+impl fmt::Debug for DictionaryEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DictionaryEntry")
+            .field("key", &self.key)
+            .field("type", &self.type_name())
+            .finish_non_exhaustive()
+    }
+}

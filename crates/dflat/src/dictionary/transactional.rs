@@ -1,0 +1,103 @@
+//! The dictionary inside a transaction.
+
+use dflat_engine::dictionary::{Dictionary, Holds, TransactionKeys};
+use dflat_engine::transaction::Transaction;
+
+use super::value::{self, FromDictionary, IntoDictionary};
+use crate::Result;
+
+/// The dictionary inside a transaction, as
+/// [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) gives it: changes are
+/// committed with those of the objects, or not at all.
+///
+/// From its first use of a key to its end the transaction holds the key: who sets it outside waits,
+/// and who reads it outside reads what it was.
+pub struct TransactionDictionary<'t> {
+    dictionary: Dictionary,
+    transaction: &'t Transaction,
+    holds: &'t Holds,
+}
+
+impl<'t> TransactionDictionary<'t> {
+    pub(crate) fn new(
+        dictionary: Dictionary,
+        transaction: &'t Transaction,
+        holds: &'t Holds,
+    ) -> Self {
+        Self {
+            dictionary,
+            transaction,
+            holds,
+        }
+    }
+
+    fn keys(&self) -> TransactionKeys<'t> {
+        self.dictionary.inside(self.transaction, self.holds)
+    }
+
+    /// The keys under a name of their own.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Self {
+        Self::new(
+            self.dictionary.namespace(name),
+            self.transaction,
+            self.holds,
+        )
+    }
+
+    /// The value of a key, this transaction's changes included.
+    ///
+    /// # Errors
+    /// - [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
+    ///   [`Dictionary::TABLE`](crate::Dictionary::TABLE).
+    /// - Else as [`TransactionContext::get`](crate::TransactionContext::get).
+    pub fn get<T: FromDictionary>(&self, key: &str) -> Result<Option<T>> {
+        let value = self.keys().get(key)?;
+        value.map(|value| value::read(key, &value)).transpose()
+    }
+
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), and as
+    /// [`TransactionContext::submit`](crate::TransactionContext::submit).
+    pub fn set(&self, key: &str, value: impl IntoDictionary) -> Result<()> {
+        self.keys().set(key, Some(&value.into_value()?))
+    }
+
+    /// Removes the value of a key, if it has one.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn remove(&self, key: &str) -> Result<()> {
+        self.keys().set(key, None)
+    }
+
+    /// Replaces a value by what `change` makes of it, and gives that back.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get) and [`set`](Self::set).
+    pub fn update<T>(
+        &self,
+        key: &str,
+        change: impl FnOnce(Option<T>) -> Option<T>,
+    ) -> Result<Option<T>>
+    where
+        T: FromDictionary + IntoDictionary + Clone,
+    {
+        let after = change(self.get(key)?);
+        match after.clone() {
+            Some(value) => self.set(key, value)?,
+            None => self.remove(key)?,
+        }
+        Ok(after)
+    }
+}
+
+impl std::fmt::Debug for TransactionDictionary<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TransactionDictionary")
+            .finish_non_exhaustive()
+    }
+}

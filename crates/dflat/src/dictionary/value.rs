@@ -1,0 +1,283 @@
+//! What the dictionary stores, by type.
+
+use std::sync::Arc;
+
+use dflat_engine::dictionary::Value;
+
+use crate::{Error, ErrorKind, Result};
+
+/// Begins bytes of ours. What does not is another program's, such as a property list of Dflat for
+/// Swift, which begins with `bplist`.
+const MAGIC: &[u8] = b"\x00dflat";
+
+/// Follows [`MAGIC`]: the rest is the bytes themselves.
+const PLAIN: u8 = b'b';
+
+/// Follows [`MAGIC`]: the rest is `MessagePack`.
+#[cfg(feature = "serde")]
+const MESSAGE_PACK: u8 = b'm';
+
+/// A type that the dictionary stores. A reference to what is stored will do.
+pub trait IntoDictionary {
+    /// The value as it is stored.
+    #[doc(hidden)]
+    fn into_value(self) -> Result<Value>;
+}
+
+/// A type that the dictionary gives back.
+pub trait FromDictionary: Sized {
+    /// What a value must be, for messages.
+    #[doc(hidden)]
+    fn expected() -> String;
+
+    /// The value; `None` if it is of another type.
+    #[doc(hidden)]
+    fn from_value(value: &Value) -> Result<Option<Self>>;
+}
+
+/// Reads a value as a type.
+pub(super) fn read<T: FromDictionary>(key: &str, value: &Value) -> Result<T> {
+    let read = T::from_value(value)
+        .map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
+    read.ok_or_else(|| {
+        let message = format!(
+            "cannot read the value of {key:?} as {}: it is {}",
+            T::expected(),
+            name_of(value)
+        );
+        Error::new(ErrorKind::WrongType, message)
+    })
+}
+
+/// What a value is, in words.
+pub(super) fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        Value::I64(_) => "i64",
+        Value::U64(_) => "u64",
+        Value::F32(_) => "f32",
+        Value::F64(_) => "f64",
+        Value::Text(_) => "String",
+        Value::FlatBuffers { .. } => "FlatBuffersValue",
+        Value::Codable(bytes) => match bytes.strip_prefix(MAGIC) {
+            Some([PLAIN, ..]) => "Vec<u8>",
+            Some(_) => "a value of serde's",
+            None if bytes.starts_with(b"bplist") => "a foreign value (a binary property list)",
+            None => "a foreign value",
+        },
+    }
+}
+
+/// Bytes of ours, with what says what they are.
+fn codable(kind: u8, content: &[u8]) -> Value {
+    Value::Codable([MAGIC, &[kind], content].concat().into())
+}
+
+macro_rules! scalars {
+    ($($type:ident $variant:ident),*) => {$(
+        impl IntoDictionary for $type {
+            fn into_value(self) -> Result<Value> {
+                Ok(Value::$variant(self))
+            }
+        }
+
+        impl FromDictionary for $type {
+            fn expected() -> String {
+                stringify!($type).to_owned()
+            }
+
+            fn from_value(value: &Value) -> Result<Option<Self>> {
+                Ok(match value {
+                    Value::$variant(value) => Some(*value),
+                    _ => None,
+                })
+            }
+        }
+    )*};
+}
+
+scalars!(bool Bool, i64 I64, u64 U64, f32 F32, f64 F64);
+
+/// Stored as `i64`, so that literals need no suffix.
+impl IntoDictionary for i32 {
+    fn into_value(self) -> Result<Value> {
+        i64::from(self).into_value()
+    }
+}
+
+impl IntoDictionary for &str {
+    fn into_value(self) -> Result<Value> {
+        Ok(Value::Text(self.into()))
+    }
+}
+
+impl IntoDictionary for String {
+    fn into_value(self) -> Result<Value> {
+        Ok(Value::Text(self.into()))
+    }
+}
+
+impl IntoDictionary for &String {
+    fn into_value(self) -> Result<Value> {
+        self.as_str().into_value()
+    }
+}
+
+impl FromDictionary for String {
+    fn expected() -> String {
+        "String".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Result<Option<Self>> {
+        Ok(Arc::<str>::from_value(value)?.map(|text| text.to_string()))
+    }
+}
+
+/// Without a copy: the text is shared with the dictionary.
+impl FromDictionary for Arc<str> {
+    fn expected() -> String {
+        "String".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Result<Option<Self>> {
+        Ok(match value {
+            Value::Text(text) => Some(Self::clone(text)),
+            _ => None,
+        })
+    }
+}
+
+impl IntoDictionary for &[u8] {
+    fn into_value(self) -> Result<Value> {
+        Ok(codable(PLAIN, self))
+    }
+}
+
+impl IntoDictionary for Vec<u8> {
+    fn into_value(self) -> Result<Value> {
+        self.as_slice().into_value()
+    }
+}
+
+impl IntoDictionary for &Vec<u8> {
+    fn into_value(self) -> Result<Value> {
+        self.as_slice().into_value()
+    }
+}
+
+/// Bytes that were set as bytes, and those of another program as they are.
+impl FromDictionary for Vec<u8> {
+    fn expected() -> String {
+        "Vec<u8>".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Result<Option<Self>> {
+        let Value::Codable(bytes) = value else {
+            return Ok(None);
+        };
+        Ok(match bytes.strip_prefix(MAGIC) {
+            Some([PLAIN, plain @ ..]) => Some(plain.to_vec()),
+            Some(_) => None,
+            None => Some(bytes.to_vec()),
+        })
+    }
+}
+
+/// A payload of FlatBuffers with the version of its schema, as Dflat for Swift stores values of its
+/// FlatBuffers types.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlatBuffersValue {
+    /// The version, or an empty string if the schema has none.
+    pub version: String,
+    /// The bytes, which are not checked.
+    pub bytes: Vec<u8>,
+}
+
+impl IntoDictionary for FlatBuffersValue {
+    fn into_value(self) -> Result<Value> {
+        Ok(Value::FlatBuffers {
+            version: self.version.into(),
+            bytes: self.bytes.into(),
+        })
+    }
+}
+
+impl FromDictionary for FlatBuffersValue {
+    fn expected() -> String {
+        "FlatBuffersValue".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Result<Option<Self>> {
+        Ok(match value {
+            Value::FlatBuffers { version, bytes } => Some(Self {
+                version: version.to_string(),
+                bytes: bytes.to_vec(),
+            }),
+            _ => None,
+        })
+    }
+}
+
+/// Any type of serde's, in `MessagePack` with the names of fields, so that fields may be added
+/// later if they have a default. To set, `T` may be a reference.
+///
+/// # Examples
+/// ```
+/// use dflat::{Serde, Workspace};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Debug, PartialEq)]
+/// struct Window {
+///     width: u32,
+///     title: Option<String>,
+///     #[serde(default)]
+///     tabs: Vec<String>,
+/// }
+///
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let settings = workspace.dictionary();
+/// let window = Window { width: 800, title: None, tabs: vec!["a".into()] };
+/// settings.set("window", Serde(&window))?;
+/// let Some(Serde(read)) = settings.get::<Serde<Window>>("window")? else { panic!("not there") };
+/// assert_eq!(read, window);
+/// assert!(settings.get::<Serde<String>>("window").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "serde")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Serde<T>(pub T);
+
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize> IntoDictionary for Serde<T> {
+    fn into_value(self) -> Result<Value> {
+        let mut bytes = [MAGIC, &[MESSAGE_PACK]].concat();
+        rmp_serde::encode::write_named(&mut bytes, &self.0).map_err(|error| {
+            let message = format!("cannot encode a value of {}", std::any::type_name::<T>());
+            Error::with_source(ErrorKind::InvalidArgument, message, error)
+        })?;
+        Ok(Value::Codable(bytes.into()))
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<T: serde::de::DeserializeOwned> FromDictionary for Serde<T> {
+    fn expected() -> String {
+        std::any::type_name::<T>().to_owned()
+    }
+
+    fn from_value(value: &Value) -> Result<Option<Self>> {
+        let Value::Codable(bytes) = value else {
+            return Ok(None);
+        };
+        let Some([MESSAGE_PACK, content @ ..]) = bytes.strip_prefix(MAGIC) else {
+            return Ok(None);
+        };
+        let decoded = rmp_serde::from_slice(content).map_err(|error| {
+            let message = format!("it is no value of {}", std::any::type_name::<T>());
+            Error::with_source(ErrorKind::WrongType, message, error)
+        })?;
+        Ok(Some(Self(decoded)))
+    }
+}

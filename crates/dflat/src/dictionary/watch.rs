@@ -1,0 +1,211 @@
+//! Subscribing to keys.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use dflat_engine::dictionary::{Event, KeySubscription, Pattern};
+use futures_core::Stream;
+
+use super::value;
+use super::{Dictionary, DictionaryEntry, FromDictionary};
+use crate::Result;
+
+/// What a subscriber to a key is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SubscribedValue<T> {
+    /// The value when the subscription began; `None` if there was none.
+    Initial(Option<T>),
+    /// A new value.
+    Updated(T),
+    /// The key has no value any more.
+    Deleted,
+}
+
+/// A subscription to keys. Dropped or cancelled, it ends.
+#[must_use = "a subscription ends when it is dropped"]
+pub struct DictionarySubscription {
+    inner: KeySubscription,
+}
+
+impl DictionarySubscription {
+    /// Ends the subscription. When this returns no callback runs and none will, unless it is called
+    /// inside a callback or handler: then one may still run on another thread.
+    pub fn cancel(&self) {
+        self.inner.cancel();
+    }
+}
+
+impl fmt::Debug for DictionarySubscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DictionarySubscription")
+            .finish_non_exhaustive()
+    }
+}
+
+impl Dictionary {
+    /// Calls `callback` with the value of a key, and then with each new one, in order, until the
+    /// subscription is cancelled or dropped. Setting an equal value tells nothing.
+    ///
+    /// # Concurrency
+    /// The first call comes before this returns. A later one comes on the thread that sets the
+    /// value, before `set` returns and with no lock held; but if another thread is calling this
+    /// callback just then, that one goes on with the new value. What a transaction has set is told
+    /// after its commit, before its completion.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get). A value of another type is told as the error
+    /// [`WrongType`](crate::ErrorKind::WrongType); the subscription goes on.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    /// use dflat::{SubscribedValue, Workspace};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let settings = workspace.dictionary();
+    /// let (send, told) = mpsc::channel();
+    /// let subscription = settings.subscribe::<i64>("volume", move |value| {
+    ///     let _ = send.send(value);
+    /// })?;
+    /// settings.set("volume", 7_i64)?;
+    /// settings.set("volume", 7_i64)?;
+    /// settings.remove("volume")?;
+    /// subscription.cancel();
+    ///
+    /// let told: Vec<_> = told.iter().collect::<dflat::Result<_>>()?;
+    /// use SubscribedValue::{Deleted, Initial, Updated};
+    /// assert_eq!(told, [Initial(None), Updated(7), Deleted]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subscribe<T: FromDictionary>(
+        &self,
+        key: &str,
+        mut callback: impl FnMut(Result<SubscribedValue<T>>) + Send + 'static,
+    ) -> Result<DictionarySubscription> {
+        let function = move |event: Event| callback(typed(&event));
+        let pattern = Pattern::Key(key.into());
+        let inner = self.inner.subscribe(pattern, Box::new(function))?;
+        Ok(DictionarySubscription { inner })
+    }
+
+    /// Calls `callback` with each key that begins with a text, and its value, and then with each
+    /// that is changed, as [`subscribe`](Self::subscribe) does for one.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn subscribe_prefix(
+        &self,
+        prefix: &str,
+        mut callback: impl FnMut(&str, SubscribedValue<DictionaryEntry>) + Send + 'static,
+    ) -> Result<DictionarySubscription> {
+        let function = move |event: Event| {
+            let key = Arc::clone(&event.key);
+            let entry = event.value.map(|value| DictionaryEntry {
+                key: event.key,
+                value,
+            });
+            callback(&key, told(entry, event.is_initial));
+        };
+        let pattern = Pattern::Prefix(prefix.into());
+        let inner = self.inner.subscribe(pattern, Box::new(function))?;
+        Ok(DictionarySubscription { inner })
+    }
+
+    /// The values of a key as a stream: that of now, then each new one, `None` where there is none.
+    /// It keeps those that were not taken yet.
+    ///
+    /// # Errors
+    /// As [`subscribe`](Self::subscribe).
+    pub fn stream<T: FromDictionary + Send + 'static>(
+        &self,
+        key: &str,
+    ) -> Result<DictionaryDeliveries<T>> {
+        let shared: Arc<Mutex<Queue<T>>> = Arc::default();
+        let queue = Arc::clone(&shared);
+        let subscription = self.subscribe(key, move |value| {
+            let value = value.map(|value| match value {
+                SubscribedValue::Initial(value) => value,
+                SubscribedValue::Updated(value) => Some(value),
+                SubscribedValue::Deleted => None,
+            });
+            let mut queue = lock(&queue);
+            queue.values.push_back(value);
+            let waker = queue.waker.take();
+            drop(queue);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        })?;
+        Ok(DictionaryDeliveries {
+            shared,
+            _subscription: subscription,
+        })
+    }
+}
+
+fn typed<T: FromDictionary>(event: &Event) -> Result<SubscribedValue<T>> {
+    let value = event.value.as_ref();
+    let value = value.map(|value| value::read(&event.key, value));
+    Ok(told(value.transpose()?, event.is_initial))
+}
+
+fn told<T>(value: Option<T>, is_initial: bool) -> SubscribedValue<T> {
+    match value {
+        value if is_initial => SubscribedValue::Initial(value),
+        Some(value) => SubscribedValue::Updated(value),
+        None => SubscribedValue::Deleted,
+    }
+}
+
+/// The values of a key as a stream, which never ends; dropping it ends the subscription.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct DictionaryDeliveries<T> {
+    shared: Arc<Mutex<Queue<T>>>,
+    /// Held for its drop.
+    _subscription: DictionarySubscription,
+}
+
+struct Queue<T> {
+    values: VecDeque<Result<Option<T>>>,
+    waker: Option<Waker>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            values: VecDeque::new(),
+            waker: None,
+        }
+    }
+}
+
+fn lock<T>(queue: &Mutex<Queue<T>>) -> MutexGuard<'_, Queue<T>> {
+    // No user code runs under the lock.
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> Stream for DictionaryDeliveries<T> {
+    type Item = Result<Option<T>>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut queue = lock(&self.shared);
+        match queue.values.pop_front() {
+            Some(value) => Poll::Ready(Some(value)),
+            None => {
+                queue.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for DictionaryDeliveries<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DictionaryDeliveries")
+            .finish_non_exhaustive()
+    }
+}
