@@ -318,6 +318,26 @@ pub fn a_group_of_changes_that_is_undone_changes_no_value(open: Open) {
     assert_eq!(d.get::<i64>("new").unwrap(), None);
 }
 
+pub fn every_way_to_perform_changes_has_the_dictionary(open: Open) {
+    let w = open();
+    let add = |tx: &dflat::TransactionContext| {
+        tx.dictionary().update("n", |n: Option<i64>| Some(n.unwrap_or(0) + 1))
+    };
+    let types = [Dictionary::TABLE];
+    assert_eq!(w.perform_changes(types.clone(), add).wait().unwrap(), Some(1));
+    assert_eq!(w.perform_changes_retrying(types.clone(), add).wait().unwrap(), Some(2));
+    assert_eq!(w.perform_changes_blocking(types.clone(), add).unwrap(), Some(3));
+    let failed = w.perform_changes_blocking(types, |tx| {
+        tx.dictionary().set("n", 9)?;
+        tx.abort();
+        Ok(())
+    });
+    failed.unwrap_err();
+    assert_eq!(w.dictionary().get("n").unwrap(), Some(3_i64));
+    w.dictionary().set("n", 4).unwrap();
+    assert_eq!(stored_numbers(&w), BTreeMap::from([("n".to_owned(), 4)]));
+}
+
 pub fn a_direct_change_waits_for_the_transaction_that_uses_the_key(open: Open) {
     let w = open();
     let d = w.dictionary();

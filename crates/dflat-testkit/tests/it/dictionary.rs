@@ -109,6 +109,33 @@ fn what_was_set_and_removed_is_so_after_reopening() {
     assert_eq!(rows(&path).len(), 500);
 }
 
+#[test]
+fn workspaces_on_one_file_share_a_dictionary() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("test.db");
+    let [one, other] = [0; 2].map(|_| Workspace::open(&path).unwrap());
+    let (d, e) = (one.dictionary(), other.dictionary());
+    let (send, told) = mpsc::channel();
+    let subscription = e.subscribe::<i64>("n", move |value| send.send(value.unwrap()).unwrap());
+    let _subscription = subscription.unwrap();
+    d.set("n", 1).unwrap();
+    assert_eq!(e.get("n").unwrap(), Some(1_i64));
+    e.update("n", |n: Option<i64>| n.map(|n| n + 1)).unwrap();
+    assert_eq!(d.get("n").unwrap(), Some(2_i64));
+    one.shutdown().unwrap();
+    assert_eq!(d.set("n", 3).unwrap_err().kind(), ErrorKind::ShutDown);
+    e.set("n", 4).unwrap();
+    use dflat::SubscribedValue::{Initial, Updated};
+    assert_eq!(
+        drained(&told),
+        [Initial(None), Updated(1), Updated(2), Updated(4)]
+    );
+    other.shutdown().unwrap();
+    drop((one, other, d, e));
+    let again = Workspace::open(&path).unwrap();
+    assert_eq!(again.dictionary().get("n").unwrap(), Some(4_i64));
+}
+
 /// What was set, in order, and how far it is known to be written.
 #[derive(Default)]
 struct History {

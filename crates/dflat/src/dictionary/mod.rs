@@ -38,8 +38,8 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 ///
 /// A handle does not keep the workspace open.
 ///
-/// One workspace at a time should change the dictionary of a file: values that are in memory are
-/// not read again.
+/// One process at a time should change the dictionary of a file: values that are in memory are not
+/// read again.
 ///
 /// # Examples
 /// ```
