@@ -1,14 +1,17 @@
 //! Plain data of the Dflat object database: descriptors, values, predicates, queries.
 //!
 //! Both the schema compiler and the engine stand on this crate. It has no behaviour beyond
-//! comparison and printing, and no dependency. The public interface of Dflat is the crate `dflat`.
+//! comparison, printing and a form as bytes, and no dependency. The public interface of Dflat is
+//! the crate `dflat`.
 
 mod descriptor;
+mod encoding;
 mod expression;
 mod field;
 mod id;
 mod predicate;
 mod query;
+mod resolve;
 mod scalar;
 mod value;
 
@@ -17,6 +20,7 @@ pub use descriptor::{
     Shape, StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor,
     TypeId, UnionLayout,
 };
+pub use encoding::{BYTES_MAX, DecodeError, ENCODING_VERSION, NESTING_MAX};
 pub use expression::{Arithmetic, Domain, Expression};
 pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};

@@ -1,6 +1,6 @@
 //! Laws of what is computed, tested and asked of vectors: the same on every path to the rows.
 
-use dflat::{Order, Predicate};
+use dflat::{ErrorKind, Order, Predicate};
 use futures::StreamExt;
 use futures::executor::block_on;
 
@@ -280,4 +280,17 @@ pub fn live_results_follow_what_is_computed(open: Open) {
     let object = w.get::<Item>("d").unwrap().unwrap();
     w.change(&object, |data| data.size = 8);
     assert_eq!(next(), ["d", "f", "b"]);
+}
+
+pub fn condition_of_another_type_is_refused(_: Open) {
+    let bytes = Item::RANK.eq(1).to_bytes().unwrap();
+    assert!(Predicate::<Item>::from_bytes(&bytes).is_ok());
+    let refused = Predicate::<Wide>::from_bytes(&bytes).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    let members = Bag::NOTES.any(|note| note.stars().gt(2)).to_bytes().unwrap();
+    assert!(Predicate::<Bag>::from_bytes(&members).is_ok());
+    assert!(Predicate::<Sample>::from_bytes(&members).is_err());
+    assert!(Predicate::<Bag>::from_bytes(&members[1..]).is_err());
+    let deep = (0..300).fold(Item::RANK.eq(1), |deep, _| !(deep & Item::SIZE.eq(1)));
+    assert_eq!(deep.to_bytes().unwrap_err().kind(), ErrorKind::InvalidArgument);
 }

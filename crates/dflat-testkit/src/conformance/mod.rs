@@ -128,6 +128,7 @@ laws! { ($)
         order_goes_by_what_is_nested_and_computed
         order_can_be_given_by_value
         live_results_follow_what_is_computed
+        condition_of_another_type_is_refused
     }
     windows {
         offset_passes_over_the_first_of_the_order

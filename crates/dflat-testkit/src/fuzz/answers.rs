@@ -1,10 +1,10 @@
 //! Everything that a query can be asked beside its objects, against the model.
 
-use dflat::{ErrorKind, Workspace};
+use dflat::{Cursor, ErrorKind, Predicate, Workspace};
 
 use super::expression::term;
 use crate::lower::{self, number};
-use crate::model::{Cell, Domain, Model, Path, Question, stand};
+use crate::model::{Cell, Condition, Domain, Model, Path, Question, stand};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
@@ -48,11 +48,36 @@ pub(super) fn check(
             check_sum(term.domain(), cells, sum);
         }
         page(workspace, question, &expected, place);
+        if let Some(condition) = &question.condition {
+            check_bytes(workspace, condition, random);
+        }
     }
     assert!(
         totals.iter().all(|total| *total == totals[0]),
         "{totals:?} {term:?} {question:?}"
     );
+}
+
+/// A condition comes back from its bytes, and damaged bytes are refused or are another condition,
+/// which can be asked.
+fn check_bytes(workspace: &Workspace, condition: &Condition, random: &mut Random) {
+    let predicate = lower::condition(condition);
+    let mut bytes = predicate.to_bytes().unwrap();
+    let again = Predicate::<Sample>::from_bytes(&bytes).unwrap();
+    assert_eq!(again.to_string(), predicate.to_string());
+    assert_eq!(again.to_bytes().unwrap(), bytes);
+    for _ in 0..8 {
+        let place = random.below(bytes.len());
+        match random.below(3) {
+            0 => bytes[place] ^= 1 << random.below(8),
+            1 => bytes[place] = u8::try_from(random.below(256)).unwrap(),
+            _ => bytes.truncate(place + 1),
+        }
+        if let Ok(other) = Predicate::<Sample>::from_bytes(&bytes) {
+            let _ = workspace.fetch().filter(other.clone()).all().unwrap();
+            assert_eq!(other.to_bytes().unwrap(), bytes, "{other}");
+        }
+    }
 }
 
 /// Zeros are equal, whichever is met first.
@@ -99,6 +124,7 @@ fn page(workspace: &Workspace, question: &Question, expected: &[&SampleData], pl
         assert!(first.end().is_none());
         return;
     };
+    let cursor = Cursor::from_bytes(&cursor.to_bytes()).unwrap();
     let rest: Vec<i32> = expected[place + 1..].iter().map(|data| data.id).collect();
     let next = fetch()
         .offset(0)

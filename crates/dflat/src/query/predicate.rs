@@ -7,6 +7,8 @@ use std::ops::{BitAnd, BitOr, Not};
 use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_model::Predicate as Data;
 
+use crate::{Error, ErrorKind, Object, Result};
+
 /// A condition on objects of type `R`.
 ///
 /// Conditions combine with `&`, `|` and `!`. Logic is three-valued, as in SQL: a comparison with a
@@ -52,6 +54,19 @@ impl<R> Predicate<R> {
         (self.inner, self.depth)
     }
 
+    /// The condition as bytes, to be kept or sent; their first is a version, and
+    /// `docs/query-format.md` has the rest. A condition of up to 1 MiB can be read again.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it nests too deeply.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        if self.depth > PREDICATE_DEPTH_MAX {
+            let message = format!("cannot encode a condition nested {} deep", self.depth);
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        Ok(self.inner.to_bytes())
+    }
+
     /// Combines two conditions; those that are lists of the same kind become one list.
     fn combine(
         self,
@@ -67,6 +82,48 @@ impl<R> Predicate<R> {
             _ => depth,
         };
         Self::nested(combine(self.inner, other.inner), depth)
+    }
+}
+
+impl<R: Object> Predicate<R> {
+    /// Reads a condition from what [`to_bytes`](Self::to_bytes) wrote, here or elsewhere. Any bytes
+    /// whatsoever may be given.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the bytes are malformed, of an unknown
+    /// version or more than 1 MiB, or if the condition is not about an `R`: it names fields that
+    /// `R` does not have, or has with another type.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Predicate;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let urgent = Post::PRIORITY.gt(100) & !Post::TAG.starts_with("old");
+    /// let bytes = urgent.to_bytes()?;
+    /// let read = Predicate::<Post>::from_bytes(&bytes)?;
+    /// assert_eq!(read.to_string(), urgent.to_string());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let refuse = |reason: String| {
+            let name = &R::TABLE.type_name;
+            let message = format!("cannot read a condition on {name}: {reason}");
+            Error::new(ErrorKind::InvalidArgument, message)
+        };
+        let inner = Data::from_bytes(bytes).map_err(|error| refuse(error.to_string()))?;
+        if !inner.is_about(&R::TABLE.types) {
+            return Err(refuse("it names fields that are not there".to_owned()));
+        }
+        let depth = inner.depth();
+        Ok(Self::nested(inner, depth))
     }
 }
 

@@ -1,0 +1,140 @@
+//! Conditions, queries and places as bytes, with a version: to be kept or sent.
+//!
+//! The format is in `docs/query-format.md`. Decoding takes any bytes whatsoever: it refuses what is
+//! malformed, nests deeper than [`NESTING_MAX`] or is larger than [`BYTES_MAX`], and never
+//! allocates more than in proportion to the bytes it has read.
+
+mod expression;
+mod plain;
+mod predicate;
+mod query;
+
+use std::fmt;
+
+use crate::{Cursor, Predicate, Query};
+
+/// The version that is written, and the only one that is read.
+pub const ENCODING_VERSION: u8 = 1;
+/// The largest encoding that is read.
+pub const BYTES_MAX: usize = 1024 * 1024;
+/// How deep an encoding that is read may nest.
+pub const NESTING_MAX: usize = 257;
+
+/// Why bytes are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// They are of another version.
+    Version(u8),
+    /// They are malformed, or there are more or fewer than needed.
+    Malformed,
+    /// They nest deeper than [`NESTING_MAX`].
+    TooDeep,
+    /// There are more than [`BYTES_MAX`].
+    TooLarge,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => write!(f, "version {version} is not known"),
+            Self::Malformed => f.write_str("the bytes are malformed"),
+            Self::TooDeep => write!(f, "it nests deeper than {NESTING_MAX}"),
+            Self::TooLarge => write!(f, "it is larger than {BYTES_MAX} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+type Decoded<T> = Result<T, DecodeError>;
+
+/// What has a form as bytes.
+trait Encode: Sized {
+    fn encode(&self, out: &mut Vec<u8>);
+    fn decode(input: &mut Input<'_>) -> Decoded<Self>;
+}
+
+/// Bytes that are being read.
+struct Input<'a> {
+    rest: &'a [u8],
+    nesting: usize,
+}
+
+impl<'a> Input<'a> {
+    fn byte(&mut self) -> Decoded<u8> {
+        let (first, rest) = self.rest.split_first().ok_or(DecodeError::Malformed)?;
+        self.rest = rest;
+        Ok(*first)
+    }
+
+    fn bytes(&mut self, count: usize) -> Decoded<&'a [u8]> {
+        let (bytes, rest) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or(DecodeError::Malformed)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// Reads something that stands one deeper.
+    fn nested<T: Encode>(&mut self) -> Decoded<T> {
+        if self.nesting == NESTING_MAX {
+            return Err(DecodeError::TooDeep);
+        }
+        self.nesting += 1;
+        let inner = T::decode(self);
+        self.nesting -= 1;
+        inner
+    }
+}
+
+fn to_bytes(what: &impl Encode) -> Vec<u8> {
+    let mut out = vec![ENCODING_VERSION];
+    what.encode(&mut out);
+    out
+}
+
+fn from_bytes<T: Encode>(bytes: &[u8]) -> Decoded<T> {
+    if bytes.len() > BYTES_MAX {
+        return Err(DecodeError::TooLarge);
+    }
+    let mut input = Input {
+        rest: bytes,
+        nesting: 0,
+    };
+    match input.byte()? {
+        ENCODING_VERSION => {}
+        version => return Err(DecodeError::Version(version)),
+    }
+    let decoded = input.nested()?;
+    match input.rest {
+        [] => Ok(decoded),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+macro_rules! bytes {
+    ($($type:ty)*) => {$(
+        impl $type {
+            /// Its form as bytes.
+            #[must_use]
+            pub fn to_bytes(&self) -> Vec<u8> {
+                to_bytes(self)
+            }
+
+            /// Reads what `to_bytes` wrote. Fields are not checked against a schema.
+            ///
+            /// # Errors
+            /// See [`DecodeError`].
+            pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+                from_bytes(bytes)
+            }
+        }
+    )*};
+}
+
+bytes!(Predicate Query Cursor);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Whether paths are those of a schema.
+
+use crate::{
+    Element, Expression, Field, FieldKind, Predicate, Query, ROOT_TYPE, Scalar, Shape, Step,
+    TypeDescriptor, TypeId, VectorField, VectorMember,
+};
+
+/// Where a path stands.
+#[derive(Clone, Copy)]
+enum At {
+    Value(Element),
+    Vector(Element),
+    Tag,
+}
+
+/// The types of a schema, and where paths start.
+#[derive(Clone, Copy)]
+struct Scope<'t> {
+    types: &'t [TypeDescriptor],
+    start: Element,
+}
+
+impl Query {
+    /// Whether all paths are those of a schema's root, with their types.
+    #[must_use]
+    pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
+        let scope = Scope::root(types);
+        let predicate = self.predicate.as_ref();
+        predicate.is_none_or(|predicate| scope.has(predicate))
+            && self.order.iter().all(|order| scope.computes(&order.key))
+    }
+}
+
+impl Predicate {
+    /// Whether all paths are those of a schema's root, with their types.
+    #[must_use]
+    pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
+        Scope::root(types).has(self)
+    }
+}
+
+impl<'t> Scope<'t> {
+    const fn root(types: &'t [TypeDescriptor]) -> Self {
+        let start = Element::Table(ROOT_TYPE);
+        Self { types, start }
+    }
+
+    fn has(self, predicate: &Predicate) -> bool {
+        match predicate {
+            Predicate::Constant(_) => true,
+            Predicate::Compare { left, right, .. } => self.computes(left) && self.computes(right),
+            Predicate::In { operand, .. }
+            | Predicate::IsNull(operand)
+            | Predicate::Text { operand, .. } => self.computes(operand),
+            Predicate::Any { vector, condition } => {
+                let start = self.members(vector);
+                start.is_some_and(|start| Self { start, ..self }.has(condition))
+            }
+            Predicate::And(parts) | Predicate::Or(parts) => parts.iter().all(|p| self.has(p)),
+            Predicate::Not(inner) => self.has(inner),
+        }
+    }
+
+    fn computes(self, expression: &Expression) -> bool {
+        match expression {
+            Expression::Field(field) => self.has_field(field),
+            Expression::Literal(_) => true,
+            Expression::Arithmetic { left, right, .. } => {
+                self.computes(left) && self.computes(right)
+            }
+            Expression::Length(operand) | Expression::Position { operand, .. } => {
+                self.computes(operand)
+            }
+            Expression::Count(vector) => self.members(vector).is_some(),
+        }
+    }
+
+    fn has_field(self, field: &Field) -> bool {
+        let kind = match self.follow(&field.steps) {
+            Some(At::Tag) => Some(FieldKind::Scalar(Scalar::U8)),
+            Some(At::Value(Element::Text)) => Some(FieldKind::Text),
+            Some(At::Value(element)) => self.scalar(element).map(FieldKind::Scalar),
+            Some(At::Vector(_)) | None => None,
+        };
+        kind == Some(field.kind)
+    }
+
+    /// The type of a vector's members, if there is such a vector.
+    fn members(self, vector: &VectorField) -> Option<Element> {
+        let Some(At::Vector(element)) = self.follow(&vector.steps) else {
+            return None;
+        };
+        let member = match element {
+            Element::Text => VectorMember::Text,
+            Element::Table(_) => VectorMember::Table,
+            Element::Union(_) => VectorMember::Union,
+            Element::Struct(id) => match self.ty(id)? {
+                TypeDescriptor::Struct(layout) => VectorMember::Struct(layout.size),
+                _ => return None,
+            },
+            Element::Scalar(_) | Element::Enum(_) => VectorMember::Scalar(self.scalar(element)?),
+        };
+        (member == vector.member).then_some(element)
+    }
+
+    fn ty(self, id: TypeId) -> Option<&'t TypeDescriptor> {
+        self.types.get(usize::from(id.0))
+    }
+
+    fn scalar(self, element: Element) -> Option<Scalar> {
+        match element {
+            Element::Scalar(scalar) => Some(scalar),
+            Element::Enum(id) => match self.ty(id)? {
+                TypeDescriptor::Enum(layout) => Some(layout.base),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn follow(self, steps: &[Step]) -> Option<At> {
+        let mut at = At::Value(self.start);
+        for step in steps {
+            let At::Value(element) = at else {
+                return None;
+            };
+            at = match (element, *step) {
+                (Element::Table(id), Step::Field(voffset)) => {
+                    let TypeDescriptor::Table(layout) = self.ty(id)? else {
+                        return None;
+                    };
+                    let field = layout
+                        .fields
+                        .iter()
+                        .find(|field| field.voffset == voffset)?;
+                    match field.shape {
+                        Shape::Single(element) => At::Value(element),
+                        Shape::Vector(element) => At::Vector(element),
+                    }
+                }
+                (Element::Struct(id), Step::Offset(offset)) => {
+                    let TypeDescriptor::Struct(layout) = self.ty(id)? else {
+                        return None;
+                    };
+                    let mut fields = layout.fields.iter();
+                    let field = fields.find(|f| f.offset == offset.into() && f.array.is_none())?;
+                    At::Value(field.element)
+                }
+                (Element::Union(id), Step::Member(code)) => {
+                    let TypeDescriptor::Union(layout) = self.ty(id)? else {
+                        return None;
+                    };
+                    let member = layout.members.iter().find(|member| member.code == code)?;
+                    At::Value(member.element)
+                }
+                (Element::Union(_), Step::Tag) => At::Tag,
+                _ => return None,
+            };
+        }
+        Some(at)
+    }
+}
