@@ -32,6 +32,10 @@ pub enum ErrorKind {
     /// The object is not what it was when the caller read it. The transaction stays usable: fetch
     /// it again and decide anew.
     OutOfDate,
+    /// The update would lose what newer code has written, because this code's schema does not know
+    /// it. Nothing was changed, and the transaction stays usable; the object can be read and
+    /// deleted. Update the program.
+    NewerSchema,
     /// The transaction was aborted, by `abort` or by an earlier error that its message names.
     Aborted,
     /// The transaction used a type that `perform_changes` was not given. Add it to the list.

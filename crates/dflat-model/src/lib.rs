@@ -4,6 +4,7 @@
 //! comparison, printing and a form as bytes, and no dependency. The public interface of Dflat is
 //! the crate `dflat`.
 
+mod coverage;
 mod descriptor;
 mod encoding;
 mod expression;
@@ -13,6 +14,7 @@ mod predicate;
 mod query;
 mod resolve;
 mod scalar;
+pub mod stored;
 mod value;
 
 pub use descriptor::{

@@ -70,6 +70,10 @@ pub(crate) enum Control {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
+    /// Makes the table that says what the newest code knows.
+    CreateSchemas,
+    FindSchema,
+    PutSchema,
     /// Reads, so that a transaction that has begun stands on the state of this moment.
     Touch,
     /// Whether a table or view has a name.
@@ -96,6 +100,15 @@ impl Control {
             Self::ReleaseSavepoint => "RELEASE dflat_write",
             Self::FreePages => "PRAGMA freelist_count",
             Self::Pages => "PRAGMA page_count",
+            Self::CreateSchemas => {
+                "CREATE TABLE IF NOT EXISTS dflat__schema \
+                 (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID"
+            }
+            Self::FindSchema => "SELECT descriptor FROM dflat__schema WHERE name = ?",
+            Self::PutSchema => {
+                "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
+                 ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"
+            }
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
@@ -343,6 +356,29 @@ impl Session {
         }
         self.tables[position].created = true;
         Ok(())
+    }
+
+    /// The stored schema of a table.
+    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, Fault> {
+        if !self.exists(Control::FindTable, "dflat__schema")? {
+            return Ok(None);
+        }
+        let statement = self.control_statement(Control::FindSchema)?;
+        let mut found = None;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.query(statement, [name], |row| {
+            found = row.blob(0)?.map(<[u8]>::to_vec);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Stores the schema of a table.
+    pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), Fault> {
+        self.control(Control::CreateSchemas)?;
+        let statement = self.control_statement(Control::PutSchema)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(statement, [name, Param::Blob(schema)])
     }
 
     fn create_index(&mut self, table: &TableDescriptor, position: usize) -> Result<(), Fault> {

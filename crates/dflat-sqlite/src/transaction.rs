@@ -175,6 +175,21 @@ impl WriteTransaction for SqliteTransaction {
         })
     }
 
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
+        self.read(|session| {
+            session
+                .stored_schema(table)
+                .map_err(|fault| schema_fault(fault, table))
+        })
+    }
+
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
+        self.write(|session| {
+            let stored = session.store_schema(table, schema);
+            stored.map_err(|fault| schema_fault(fault, table))
+        })
+    }
+
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
         let Some(key) = row.key else {
             return Err(bad_argument(table, "an insert has no key"));
@@ -370,6 +385,10 @@ impl Session {
             Err(fault)
         }
     }
+}
+
+fn schema_fault(fault: Fault, table: &Table) -> Error {
+    fault.error(format_args!("cannot keep the schema of {}", table.name))
 }
 
 fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {

@@ -24,6 +24,20 @@ pub mod random;
 pub mod seeds;
 pub mod workload;
 
+/// The versions of the type of `schemas/evolution`, one table for all.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod note {
+    pub mod v1 {
+        include!(concat!(env!("OUT_DIR"), "/note_v1.rs"));
+    }
+    pub mod v2 {
+        include!(concat!(env!("OUT_DIR"), "/note_v2.rs"));
+    }
+    pub mod v3 {
+        include!(concat!(env!("OUT_DIR"), "/note_v3.rs"));
+    }
+}
+
 /// The types of `schemas/conformance`.
 #[allow(clippy::use_self, reason = "generated")]
 pub mod schema {

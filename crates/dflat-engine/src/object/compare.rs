@@ -8,6 +8,7 @@ use dflat_model::{
     Element, FieldLayout, ROOT_TYPE, Scalar, Shape, StructLayout, TypeDescriptor, TypeId, Value,
 };
 
+use super::merge::Elements;
 use super::{Malformed, TableView, UnionView, VectorView};
 
 type Compared = Result<bool, Malformed>;
@@ -25,11 +26,51 @@ pub fn equal(types: &[TypeDescriptor], a: &[u8], b: &[u8]) -> bool {
         .unwrap_or(false)
 }
 
-struct Comparer<'t> {
+/// Compares parts of payloads.
+#[derive(Clone, Copy)]
+pub(super) struct Comparer<'t> {
     types: &'t [TypeDescriptor],
 }
 
 impl<'t> Comparer<'t> {
+    pub(super) fn new(types: &'t [TypeDescriptor]) -> Self {
+        Self { types }
+    }
+
+    /// Whether two tables have the same value in a field.
+    pub(super) fn field(
+        &self,
+        field: &FieldLayout,
+        a: TableView<'_>,
+        b: TableView<'_>,
+    ) -> Compared {
+        match field.shape {
+            Shape::Single(element) => self.singles(field, element, a, b),
+            Shape::Vector(Element::Union(id)) => self.union_vectors(id, field.voffset, a, b),
+            Shape::Vector(element) => self.vectors(element, field.voffset, a, b),
+        }
+    }
+
+    /// Whether two members of vectors are the same.
+    pub(super) fn element(
+        &self,
+        element: Element,
+        (a, at): (Elements<'_>, usize),
+        (b, bt): (Elements<'_>, usize),
+    ) -> Compared {
+        if let Element::Union(id) = element {
+            let code = |e: Elements<'_>, i| e.codes.ok_or(Malformed)?.scalar::<u8>(i);
+            let codes = (code(a, at)?, code(b, bt)?);
+            return match codes {
+                (a, b) if a != b => Ok(false),
+                (0, _) => Ok(true),
+                (code, _) => self.unions(id, a.values.union(at, code)?, b.values.union(bt, code)?),
+            };
+        }
+        let size = self.inline_size(element)?;
+        self.elements(element, size, (a.values, at), (b.values, bt))
+    }
+
     fn descriptor(&self, id: TypeId) -> Result<&'t TypeDescriptor, Malformed> {
         self.types.get(usize::from(id.0)).ok_or(Malformed)
     }
@@ -60,14 +101,7 @@ impl<'t> Comparer<'t> {
                 .iter()
                 .filter(|field| is_inline(field.shape) == pass)
             {
-                let same = match field.shape {
-                    Shape::Single(element) => self.singles(field, element, a, b)?,
-                    Shape::Vector(Element::Union(id)) => {
-                        self.union_vectors(id, field.voffset, a, b)?
-                    }
-                    Shape::Vector(element) => self.vectors(element, field.voffset, a, b)?,
-                };
-                if !same {
+                if !self.field(field, a, b)? {
                     return Ok(false);
                 }
             }
@@ -173,12 +207,7 @@ impl<'t> Comparer<'t> {
         a: TableView<'_>,
         b: TableView<'_>,
     ) -> Compared {
-        let size = match element {
-            Element::Scalar(scalar) => scalar.size_bytes(),
-            Element::Enum(id) => self.enum_base(id)?.size_bytes(),
-            Element::Struct(id) => self.struct_layout(id)?.size as usize,
-            Element::Text | Element::Table(_) | Element::Union(_) => 4,
-        };
+        let size = self.inline_size(element)?;
         let (a, b) = (a.vector(voffset, size)?, b.vector(voffset, size)?);
         let (Some(a), Some(b)) = (a, b) else {
             return Ok(a.or(b).is_none_or(|vector| vector.is_empty()));
@@ -187,28 +216,37 @@ impl<'t> Comparer<'t> {
             return Ok(false);
         }
         for index in 0..a.len() {
-            if !self.elements(element, size, index, (a, b))? {
+            if !self.elements(element, size, (a, index), (b, index))? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
+    fn inline_size(&self, element: Element) -> Result<usize, Malformed> {
+        Ok(match element {
+            Element::Scalar(scalar) => scalar.size_bytes(),
+            Element::Enum(id) => self.enum_base(id)?.size_bytes(),
+            Element::Struct(id) => self.struct_layout(id)?.size as usize,
+            Element::Text | Element::Table(_) | Element::Union(_) => 4,
+        })
+    }
+
     fn elements(
         &self,
         element: Element,
         size: usize,
-        index: usize,
-        (a, b): (VectorView<'_>, VectorView<'_>),
+        (a, at): (VectorView<'_>, usize),
+        (b, bt): (VectorView<'_>, usize),
     ) -> Compared {
         match element {
-            Element::Text => Ok(a.text_bytes(index)? == b.text_bytes(index)?),
-            Element::Table(id) => self.tables(id, a.table(index)?, b.table(index)?),
+            Element::Text => Ok(a.text_bytes(at)? == b.text_bytes(bt)?),
+            Element::Table(id) => self.tables(id, a.table(at)?, b.table(bt)?),
             Element::Struct(id) => {
                 let layout = self.struct_layout(id)?;
-                self.structs(layout, a.structure(index, size)?, b.structure(index, size)?)
+                self.structs(layout, a.structure(at, size)?, b.structure(bt, size)?)
             }
-            _ => Ok(a.structure(index, size)? == b.structure(index, size)?),
+            _ => Ok(a.structure(at, size)? == b.structure(bt, size)?),
         }
     }
 

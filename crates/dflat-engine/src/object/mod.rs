@@ -7,9 +7,13 @@
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 
+mod align;
 mod compare;
+mod copy;
 mod field_value;
 mod handle;
+mod known;
+mod merge;
 mod reader;
 mod scalar;
 mod verify;
@@ -18,6 +22,8 @@ mod writer;
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, same_value};
 pub use handle::{Object, ObjectBatch, Origin};
+pub use known::knows_all;
+pub use merge::{Unmergeable, merge};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
 pub use verify::{DEPTH_MAX, verify, verify_as, visits_max};

@@ -116,6 +116,13 @@ impl<'a> TableView<'a> {
         self.field(voffset).is_some()
     }
 
+    /// Whether any field is present whose vtable offset is at least this.
+    #[must_use]
+    pub fn has_from(&self, voffset: u16) -> bool {
+        let beyond = self.vtable.get(usize::from(voffset)..).unwrap_or_default();
+        beyond.iter().any(|byte| *byte != 0)
+    }
+
     /// A number or a boolean, or `None` if absent.
     ///
     /// # Errors

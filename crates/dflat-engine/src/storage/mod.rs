@@ -130,6 +130,18 @@ pub trait WriteTransaction: Snapshot {
     /// As writing the file can fail.
     fn create(&mut self, table: &Table) -> Result<()>;
 
+    /// The bytes that [`store_schema`](Self::store_schema) stored for a table.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>>;
+
+    /// Stores what the newest code that writes to a table knows, instead of what was stored before.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()>;
+
     /// Inserts a row and its index entries.
     ///
     /// # Errors

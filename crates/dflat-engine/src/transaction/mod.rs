@@ -7,6 +7,7 @@
 mod context;
 mod group;
 mod nested;
+mod newest;
 mod replay;
 mod row;
 mod scheduler;

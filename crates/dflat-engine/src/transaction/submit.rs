@@ -167,6 +167,7 @@ impl Transaction {
             .map_err(|error| named("write", table, error))
             .and_then(|mut grip| {
                 prepare(grip.writer, grip.prepared, table)
+                    .and_then(|()| grip.schemas.learn(grip.writer, table))
                     .map_err(|error| named("prepare", table, error))?;
                 write(&mut grip)
             });
@@ -180,7 +181,10 @@ impl Transaction {
 
 /// Whether a transaction is over after this error.
 fn loses(error: &Error) -> bool {
-    !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
+    !matches!(
+        error.kind(),
+        ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::NewerSchema
+    )
 }
 
 /// Inserts a row with a row id that no object ever had, committed or not.
@@ -214,6 +218,8 @@ fn replace(
         return Err(Error::new(ErrorKind::NotFound, message));
     };
     let before = latest.payload();
+    let kept = grip.schemas.keep_unknown(table, before, payload)?;
+    let payload = kept.as_deref().unwrap_or(payload);
     if equal(&table.types, before, payload) {
         return Ok(Outcome::Identity(latest));
     }
@@ -266,7 +272,7 @@ fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) ->
 }
 
 /// The values of some fields, for a message.
-fn shown(fields: &[Field], payload: &[u8]) -> String {
+pub(super) fn shown(fields: &[Field], payload: &[u8]) -> String {
     let values = fields.iter().map(|field| {
         let value = field_value(payload, field).unwrap_or(ValueRef::Null);
         format!("{field} = {value}")

@@ -77,6 +77,18 @@ laws! { ($)
         row_ids_increase_and_are_never_reused
         large_objects_are_kept
     }
+    evolution {
+        update_by_older_code_keeps_what_newer_code_wrote
+        identity_of_older_code_writes_nothing
+        unknown_values_give_way_to_what_older_code_writes_instead
+        members_of_vectors_keep_what_is_hidden_in_them
+        what_cannot_be_told_apart_is_refused_and_the_transaction_goes_on
+        upsert_by_older_code_keeps_what_newer_code_wrote
+        older_code_never_replaces_the_newest_schema
+        older_code_finds_by_its_indexes_what_newer_code_wrote
+        newer_code_finds_by_its_indexes_what_older_code_wrote
+        random_changes_by_older_code_change_nothing_else
+    }
     snapshots {
         snapshot_is_fixed_when_it_is_taken
         snapshot_of_nothing_stays_empty

@@ -22,6 +22,7 @@ mod index_states;
 mod original;
 mod scripted;
 mod sharing;
+mod stored_schema;
 mod wire;
 mod workload;
 

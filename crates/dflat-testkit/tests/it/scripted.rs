@@ -223,6 +223,14 @@ impl WriteTransaction for ScriptedTransaction {
         self.inner()?.create(table)
     }
 
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
+        self.inner()?.stored_schema(table)
+    }
+
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
+        self.inner()?.store_schema(table, schema)
+    }
+
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
         self.meet(Call::Write)?.insert(table, row)
     }

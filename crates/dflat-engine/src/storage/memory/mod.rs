@@ -207,6 +207,17 @@ impl WriteTransaction for MemoryTransaction {
         Ok(())
     }
 
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
+        Ok(self.state.schemas.get(table.name.as_ref()).cloned())
+    }
+
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
+        self.state
+            .schemas
+            .insert_mut(table.name.to_string(), schema.to_vec());
+        Ok(())
+    }
+
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
         let mut stored = self.table(table)?;
         let row_id = RowId(stored.last_row_id + 1);

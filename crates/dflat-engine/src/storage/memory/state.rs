@@ -16,6 +16,8 @@ use crate::storage::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) tables: HashTrieMapSync<String, TableState>,
+    /// What the newest code that wrote to a table knows.
+    pub(super) schemas: HashTrieMapSync<String, Vec<u8>>,
 }
 
 #[derive(Clone, Debug, Default)]

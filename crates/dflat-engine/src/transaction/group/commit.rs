@@ -47,6 +47,7 @@ impl Shared {
         if !writer.follows_own() {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
+            open.schemas.forget();
         }
     }
 
@@ -65,6 +66,7 @@ impl Shared {
         let (writer, members, fate) = open.end();
         let outcome = writer.map_or(Ok(()), WriteTransaction::commit);
         if let Err(error) = &outcome {
+            open.schemas.forget();
             for member in &members {
                 fate.fail(member.changes.tables(), error);
             }
@@ -155,6 +157,7 @@ impl Shared {
     /// written fail with it.
     pub(super) fn recover(&self, open: &mut Open) {
         let (writer, members, fate) = open.end();
+        open.schemas.forget();
         if let Some(writer) = writer {
             writer.rollback();
         }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use dflat_model::{RowId, Table};
 
+use super::super::newest::NewestSchemas;
 use super::super::replay::{overtaken, replay};
 use super::super::write_set::{Mark, WriteSet};
 use super::Completion;
@@ -34,6 +35,7 @@ pub(in super::super) struct Open {
     pub(super) latest: Option<Instant>,
     spent: SpentRowIds,
     pub(super) recent: RecentChanges,
+    pub(super) schemas: NewestSchemas,
     /// The origin of what is written: this engine, and no commit.
     origin: Origin,
 }
@@ -332,6 +334,7 @@ impl Open {
                 prepared: &mut self.prepared,
                 changes: &mut pen.changes,
                 spent: &self.spent,
+                schemas: &mut self.schemas,
                 origin: self.origin,
             }),
             _ => Err(no_transaction()),
@@ -349,6 +352,7 @@ pub(in super::super) struct PenGrip<'o> {
     pub(in super::super) prepared: &'o mut Vec<Table>,
     pub(in super::super) changes: &'o mut WriteSet,
     pub(in super::super) spent: &'o SpentRowIds,
+    pub(in super::super) schemas: &'o mut NewestSchemas,
     /// That of what is not committed yet.
     pub(in super::super) origin: Origin,
 }

@@ -1,0 +1,260 @@
+//! Writes a payload, or parts of one, anew: as it is, or as code of these types sees it.
+
+use dflat_model::{Element, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value};
+
+use super::known::Types;
+use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
+
+type Copied = Result<(), Malformed>;
+
+/// Copies values that its types describe.
+#[derive(Clone, Copy)]
+pub(super) struct Copier<'t> {
+    pub(super) types: Types<'t>,
+    /// What the types do not know is replaced by what accessors give instead: an enum's value by a
+    /// default, a union by none.
+    pub(super) as_seen: bool,
+}
+
+/// A part of a table that is written behind the table itself.
+pub(super) enum Child {
+    Value(Slot),
+    /// The type codes of a vector of unions, and the unions.
+    Unions(Slot, Slot),
+}
+
+impl<'t> Copier<'t> {
+    /// A table with all that it holds.
+    pub(super) fn table(
+        self,
+        writer: &mut Writer,
+        slot: Slot,
+        id: TypeId,
+        from: TableView<'_>,
+    ) -> Copied {
+        let TypeDescriptor::Table(layout) = self.types.get(id)? else {
+            return Err(Malformed);
+        };
+        if !writer.begin_table(slot) {
+            return Err(Malformed);
+        }
+        let mut children = Vec::new();
+        for field in layout.fields.as_ref() {
+            if let Some(child) = self.inline_part(writer, field, from)? {
+                children.push((field, child));
+            }
+        }
+        writer.end_table();
+        for (field, child) in children {
+            self.child(writer, field, child, from)?;
+        }
+        writer.leave();
+        Ok(())
+    }
+
+    /// What of a field stands in its table; the child that follows, if there is one.
+    pub(super) fn inline_part(
+        self,
+        writer: &mut Writer,
+        field: &FieldLayout,
+        from: TableView<'_>,
+    ) -> Result<Option<Child>, Malformed> {
+        let voffset = field.voffset;
+        match field.shape {
+            Shape::Single(
+                element @ (Element::Scalar(_) | Element::Enum(_) | Element::Struct(_)),
+            ) => {
+                let (size, align) = self.types.inline(element)?;
+                if let Some(bytes) = from.structure(voffset, size)? {
+                    self.inline_field(writer, field, element, bytes, align)?;
+                }
+                Ok(None)
+            }
+            Shape::Single(Element::Union(id)) => {
+                let Some(union) = from.union(voffset)? else {
+                    return Ok(None);
+                };
+                if self.as_seen && self.types.member(id, union.code)?.is_none() {
+                    return Ok(None);
+                }
+                writer.scalar(voffset - 2, union.code);
+                Ok(Some(Child::Value(writer.slot(voffset))))
+            }
+            Shape::Vector(Element::Union(_)) if from.has(voffset) => {
+                let codes = writer.slot(voffset - 2);
+                Ok(Some(Child::Unions(codes, writer.slot(voffset))))
+            }
+            _ if from.has(voffset) => Ok(Some(Child::Value(writer.slot(voffset)))),
+            _ => Ok(None),
+        }
+    }
+
+    fn inline_field(
+        self,
+        writer: &mut Writer,
+        field: &FieldLayout,
+        element: Element,
+        bytes: &[u8],
+        align: usize,
+    ) -> Copied {
+        let unseen = self.as_seen
+            && matches!(element, Element::Enum(_))
+            && !self.types.knows_inline(element, bytes)?;
+        if unseen {
+            // Accessors give the default instead, which is what an absent field means.
+            return Ok(());
+        }
+        let place = writer.structure(field.voffset, bytes.len(), align);
+        self.inline(element, bytes, place)
+    }
+
+    /// A number, an enum's value or a struct.
+    pub(super) fn inline(self, element: Element, bytes: &[u8], place: &mut [u8]) -> Copied {
+        place
+            .get_mut(..bytes.len())
+            .ok_or(Malformed)?
+            .copy_from_slice(bytes);
+        if self.as_seen && !self.types.knows_inline(element, bytes)? {
+            self.see(element, place)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces values of enums that are not known.
+    fn see(self, element: Element, place: &mut [u8]) -> Copied {
+        match element {
+            Element::Enum(id) if !self.types.knows_inline(element, place)? => {
+                let values = &self.types.enumeration(id)?.values;
+                let zero = values.iter().find(|named| named.value == Value::Int(0));
+                let bytes = match zero.or_else(|| values.first()).map(|named| &named.value) {
+                    Some(Value::Int(value)) => value.to_le_bytes(),
+                    Some(Value::UInt(value)) => value.to_le_bytes(),
+                    _ => [0; 8],
+                };
+                let size = place.len();
+                place.copy_from_slice(bytes.get(..size).ok_or(Malformed)?);
+            }
+            Element::Struct(id) => {
+                let layout: &StructLayout = self.types.structure(id)?;
+                for field in layout.fields.as_ref() {
+                    let (size, _) = self.types.inline(field.element)?;
+                    for index in 0..usize::from(field.array.unwrap_or(1)) {
+                        let start = field.offset as usize + index * size;
+                        let place = place.get_mut(start..start + size).ok_or(Malformed)?;
+                        self.see(field.element, place)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What of a field stands behind its table.
+    pub(super) fn child(
+        self,
+        writer: &mut Writer,
+        field: &FieldLayout,
+        child: Child,
+        from: TableView<'_>,
+    ) -> Copied {
+        let voffset = field.voffset;
+        match (child, field.shape) {
+            (Child::Value(slot), Shape::Single(Element::Text)) => {
+                writer.text(slot, from.text(voffset)?.ok_or(Malformed)?);
+                Ok(())
+            }
+            (Child::Value(slot), Shape::Single(Element::Table(id))) => {
+                self.table(writer, slot, id, from.table(voffset)?.ok_or(Malformed)?)
+            }
+            (Child::Value(slot), Shape::Single(Element::Union(id))) => {
+                self.union(writer, slot, id, from.union(voffset)?.ok_or(Malformed)?)
+            }
+            (Child::Value(slot), Shape::Vector(element)) => {
+                let (size, _) = self.types.inline(element)?;
+                let vector = from.vector(voffset, size)?.ok_or(Malformed)?;
+                self.vector(writer, slot, element, vector)
+            }
+            (Child::Unions(codes, values), Shape::Vector(Element::Union(id))) => {
+                let vector = from.vector(voffset, 4)?.ok_or(Malformed)?;
+                let from = from.vector(voffset - 2, 1)?.ok_or(Malformed)?;
+                self.unions(writer, (codes, values), id, (from, vector))
+            }
+            _ => Err(Malformed),
+        }
+    }
+
+    /// A union's value.
+    pub(super) fn union(
+        self,
+        writer: &mut Writer,
+        slot: Slot,
+        id: TypeId,
+        from: UnionView<'_>,
+    ) -> Copied {
+        match self.types.member(id, from.code)?.ok_or(Malformed)? {
+            Element::Table(id) => self.table(writer, slot, id, from.table()?),
+            Element::Text => {
+                writer.text(slot, from.text()?);
+                Ok(())
+            }
+            element => {
+                let (size, align) = self.types.inline(element)?;
+                let place = writer.boxed_structure(slot, size, align);
+                self.inline(element, from.structure(size)?, place)
+            }
+        }
+    }
+
+    fn vector(
+        self,
+        writer: &mut Writer,
+        slot: Slot,
+        element: Element,
+        from: VectorView<'_>,
+    ) -> Copied {
+        match element {
+            Element::Text | Element::Table(_) => {
+                let first = writer.slots(slot, from.len());
+                for index in 0..from.len() {
+                    match element {
+                        Element::Table(id) => {
+                            self.table(writer, first.nth(index), id, from.table(index)?)?;
+                        }
+                        _ => writer.text(first.nth(index), from.text(index)?),
+                    }
+                }
+            }
+            _ => {
+                let (size, align) = self.types.inline(element)?;
+                let places = writer.structures(slot, from.len(), size, align);
+                for (index, place) in places.chunks_exact_mut(size).enumerate() {
+                    self.inline(element, from.structure(index, size)?, place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unions(
+        self,
+        writer: &mut Writer,
+        (codes, values): (Slot, Slot),
+        id: TypeId,
+        (from_codes, from): (VectorView<'_>, VectorView<'_>),
+    ) -> Copied {
+        let mut seen = Vec::with_capacity(from_codes.len());
+        for code in from_codes.bytes() {
+            let hidden = self.as_seen && self.types.member(id, *code)?.is_none();
+            seen.push(if hidden { 0 } else { *code });
+        }
+        writer.byte_vector(codes, &seen);
+        let first = writer.slots(values, seen.len());
+        for (index, code) in seen.iter().enumerate() {
+            if *code != 0 {
+                self.union(writer, first.nth(index), id, from.union(index, *code)?)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! Whether a payload holds something that a schema does not know, because newer code wrote it.
+
+use dflat_model::{
+    Element, EnumLayout, ROOT_TYPE, Shape, StructLayout, TypeDescriptor, TypeId, Value,
+};
+
+use super::{Malformed, TableView, UnionView, VectorView};
+
+type Known = Result<bool, Malformed>;
+
+/// Whether these types know all that a payload verified by them holds: fields, enum values, union
+/// members.
+///
+/// # Errors
+/// If the payload is malformed.
+pub fn knows_all(types: &[TypeDescriptor], payload: &[u8]) -> Known {
+    Types(types).knows_table(ROOT_TYPE, TableView::root(payload)?)
+}
+
+/// The types of a payload, found by their ids.
+#[derive(Clone, Copy)]
+pub(super) struct Types<'t>(pub(super) &'t [TypeDescriptor]);
+
+impl<'t> Types<'t> {
+    pub(super) fn get(self, id: TypeId) -> Result<&'t TypeDescriptor, Malformed> {
+        self.0.get(usize::from(id.0)).ok_or(Malformed)
+    }
+
+    pub(super) fn enumeration(self, id: TypeId) -> Result<&'t EnumLayout, Malformed> {
+        match self.get(id)? {
+            TypeDescriptor::Enum(layout) => Ok(layout),
+            _ => Err(Malformed),
+        }
+    }
+
+    pub(super) fn structure(self, id: TypeId) -> Result<&'t StructLayout, Malformed> {
+        match self.get(id)? {
+            TypeDescriptor::Struct(layout) => Ok(layout),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// What a union holds under a type code; `None` if the member is not known.
+    pub(super) fn member(self, id: TypeId, code: u8) -> Result<Option<Element>, Malformed> {
+        let TypeDescriptor::Union(layout) = self.get(id)? else {
+            return Err(Malformed);
+        };
+        let member = layout.members.iter().find(|member| member.code == code);
+        Ok(member.map(|member| member.element))
+    }
+
+    /// The size and alignment of an element's inline part.
+    pub(super) fn inline(self, element: Element) -> Result<(usize, usize), Malformed> {
+        let size = match element {
+            Element::Scalar(scalar) => scalar.size_bytes(),
+            Element::Enum(id) => self.enumeration(id)?.base.size_bytes(),
+            Element::Struct(id) => {
+                let layout = self.structure(id)?;
+                return Ok((layout.size as usize, layout.align as usize));
+            }
+            Element::Text | Element::Table(_) | Element::Union(_) => 4,
+        };
+        Ok((size, size))
+    }
+
+    fn knows_table(self, id: TypeId, table: TableView<'_>) -> Known {
+        let TypeDescriptor::Table(layout) = self.get(id)? else {
+            return Err(Malformed);
+        };
+        if table.has_from(layout.end) {
+            return Ok(false);
+        }
+        for field in layout.fields.as_ref() {
+            let known = match field.shape {
+                Shape::Single(element @ (Element::Enum(_) | Element::Struct(_))) => {
+                    let (size, _) = self.inline(element)?;
+                    match table.structure(field.voffset, size)? {
+                        Some(bytes) => self.knows_inline(element, bytes)?,
+                        None => true,
+                    }
+                }
+                Shape::Single(Element::Table(id)) => match table.table(field.voffset)? {
+                    Some(table) => self.knows_table(id, table)?,
+                    None => true,
+                },
+                Shape::Single(Element::Union(id)) => match table.union(field.voffset)? {
+                    Some(union) => self.knows_union(id, union)?,
+                    None => true,
+                },
+                Shape::Single(Element::Scalar(_) | Element::Text) => true,
+                Shape::Vector(element) => self.knows_vector(element, field.voffset, table)?,
+            };
+            if !known {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn knows_vector(self, element: Element, voffset: u16, table: TableView<'_>) -> Known {
+        if matches!(element, Element::Scalar(_) | Element::Text) {
+            return Ok(true);
+        }
+        let (size, _) = self.inline(element)?;
+        let Some(vector) = table.vector(voffset, size)? else {
+            return Ok(true);
+        };
+        let codes = match element {
+            Element::Union(_) => table.vector(voffset - 2, 1)?,
+            _ => None,
+        };
+        for index in 0..vector.len() {
+            if !self.knows_element(element, vector, codes, index)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether all of a vector's element is known.
+    pub(super) fn knows_element(
+        self,
+        element: Element,
+        vector: VectorView<'_>,
+        codes: Option<VectorView<'_>>,
+        index: usize,
+    ) -> Known {
+        match element {
+            Element::Scalar(_) | Element::Text => Ok(true),
+            Element::Enum(_) | Element::Struct(_) => {
+                let (size, _) = self.inline(element)?;
+                self.knows_inline(element, vector.structure(index, size)?)
+            }
+            Element::Table(id) => self.knows_table(id, vector.table(index)?),
+            Element::Union(id) => match codes.ok_or(Malformed)?.scalar::<u8>(index)? {
+                0 => Ok(true),
+                code => self.knows_union(id, vector.union(index, code)?),
+            },
+        }
+    }
+
+    fn knows_union(self, id: TypeId, union: UnionView<'_>) -> Known {
+        match self.member(id, union.code)? {
+            None => Ok(false),
+            Some(Element::Table(id)) => self.knows_table(id, union.table()?),
+            Some(Element::Text) => Ok(true),
+            Some(element) => {
+                let (size, _) = self.inline(element)?;
+                self.knows_inline(element, union.structure(size)?)
+            }
+        }
+    }
+
+    /// Whether an enum's value, or those in a struct, are known.
+    pub(super) fn knows_inline(self, element: Element, bytes: &[u8]) -> Known {
+        match element {
+            Element::Enum(id) => {
+                let layout = self.enumeration(id)?;
+                // Flags combine, and keep bits that have no name.
+                Ok(layout.bit_flags || names(layout, bytes))
+            }
+            Element::Struct(id) => {
+                for field in self.structure(id)?.fields.as_ref() {
+                    let (size, _) = self.inline(field.element)?;
+                    for index in 0..usize::from(field.array.unwrap_or(1)) {
+                        let start = field.offset as usize + index * size;
+                        let bytes = bytes.get(start..start + size).ok_or(Malformed)?;
+                        if !self.knows_inline(field.element, bytes)? {
+                            return Ok(false);
+                        }
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Whether an enum has a name for the value with these bytes.
+fn names(layout: &EnumLayout, bytes: &[u8]) -> bool {
+    layout.values.iter().any(|named| {
+        let value = match named.value {
+            Value::Int(value) => value.to_le_bytes(),
+            Value::UInt(value) => value.to_le_bytes(),
+            _ => return false,
+        };
+        value.get(..bytes.len()) == Some(bytes)
+    })
+}

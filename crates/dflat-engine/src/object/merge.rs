@@ -1,0 +1,480 @@
+//! Carries what newer code wrote through an update by older code.
+//!
+//! Older code reads a payload without the fields, enum values and union members that it does not
+//! know, changes some of what it sees, and writes the rest as it saw it. Here that is put over the
+//! payload as it was: what older code left as it saw it stays as it was, hidden parts included;
+//! what it changed is taken over, table by table and field by field. Members of a vector are
+//! matched by what older code saw of them; if some were changed while their number changed too, and
+//! hold hidden parts, nobody can tell which is which, and the merge is refused rather than guessed.
+
+use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId};
+
+use super::align::{Match, align};
+use super::compare::Comparer;
+use super::copy::{Child, Copier};
+use super::known::Types;
+use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
+
+/// Why payloads were not merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmergeable {
+    /// The bytes, or the types, do not fit together.
+    Malformed,
+    /// Members of a vector were changed, and others added or removed: what is hidden in them can't
+    /// be told apart.
+    Ambiguous,
+}
+
+impl From<Malformed> for Unmergeable {
+    fn from(Malformed: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+type Merged<T = ()> = Result<T, Unmergeable>;
+
+/// The payload `after`, written by code that knows `ours`, with all that `before` holds beyond
+/// `ours`. The types of `newest` know all of both.
+///
+/// # Errors
+/// If `before` can't be carried over.
+pub fn merge(
+    ours: &[TypeDescriptor],
+    newest: &[TypeDescriptor],
+    before: &[u8],
+    after: &[u8],
+) -> Merged<Vec<u8>> {
+    let copier = |types, as_seen| Copier {
+        types: Types(types),
+        as_seen,
+    };
+    let mut writer = Writer::new();
+    let slot = writer.begin();
+    copier(ours, true).table(&mut writer, slot, ROOT_TYPE, TableView::root(before)?)?;
+    let seen = writer.finish().map_err(|_| Malformed)?.to_vec();
+    let merger = Merger {
+        ours: copier(ours, false),
+        newest: copier(newest, false),
+        comparer: Comparer::new(ours),
+    };
+    let versions = Versions {
+        before: TableView::root(before)?,
+        seen: TableView::root(&seen)?,
+        after: TableView::root(after)?,
+    };
+    let slot = writer.begin();
+    merger.table(&mut writer, slot, (ROOT_TYPE, ROOT_TYPE), versions)?;
+    Ok(writer.finish().map_err(|_| Malformed)?.to_vec())
+}
+
+/// The same part of the payload as it was, as older code saw it, and as older code left it.
+#[derive(Clone, Copy)]
+struct Versions<T> {
+    before: T,
+    seen: T,
+    after: T,
+}
+
+struct Merger<'t> {
+    ours: Copier<'t>,
+    newest: Copier<'t>,
+    comparer: Comparer<'t>,
+}
+
+/// What becomes of a field.
+enum Fate<'t> {
+    /// It stays as it was, hidden parts included.
+    Kept(&'t FieldLayout),
+    /// It is taken over.
+    Taken(&'t FieldLayout),
+    /// Both sides have a part in it: the field by our types and by the newest.
+    Mixed(&'t FieldLayout, &'t FieldLayout),
+}
+
+impl<'t> Merger<'t> {
+    fn table(
+        &self,
+        writer: &mut Writer,
+        slot: Slot,
+        (ours, newest): (TypeId, TypeId),
+        versions: Versions<TableView<'_>>,
+    ) -> Merged {
+        let fates = self.fates(ours, newest, versions)?;
+        if !writer.begin_table(slot) {
+            return Err(Unmergeable::Malformed);
+        }
+        let Versions { before, after, .. } = versions;
+        let mut children = Vec::new();
+        for fate in &fates {
+            let child = match fate {
+                Fate::Kept(field) => self.newest.inline_part(writer, field, before)?,
+                Fate::Taken(field) => self.ours.inline_part(writer, field, after)?,
+                Fate::Mixed(field, _) => self.mixed_inline(writer, field, versions)?,
+            };
+            if let Some(child) = child {
+                children.push((fate, child));
+            }
+        }
+        writer.end_table();
+        for (fate, child) in children {
+            match fate {
+                Fate::Kept(field) => self.newest.child(writer, field, child, before)?,
+                Fate::Taken(field) => self.ours.child(writer, field, child, after)?,
+                Fate::Mixed(ours, newest) => {
+                    self.mixed_child(writer, (ours, newest), child, versions)?;
+                }
+            }
+        }
+        writer.leave();
+        Ok(())
+    }
+
+    /// What becomes of each field, by ascending vtable offset.
+    fn fates(
+        &self,
+        ours: TypeId,
+        newest: TypeId,
+        versions: Versions<TableView<'_>>,
+    ) -> Merged<Vec<Fate<'t>>> {
+        let (TypeDescriptor::Table(ours), TypeDescriptor::Table(newest)) =
+            (self.ours.types.get(ours)?, self.newest.types.get(newest)?)
+        else {
+            return Err(Unmergeable::Malformed);
+        };
+        let mut fates = Vec::with_capacity(newest.fields.len());
+        let mut theirs = newest.fields.iter().peekable();
+        for field in ours.fields.as_ref() {
+            // Fields that we do not know, or do not use any more.
+            while let Some(unknown) = theirs.next_if(|other| other.voffset < field.voffset) {
+                fates.push(Fate::Kept(unknown));
+            }
+            fates.push(
+                match theirs.next_if(|other| other.voffset == field.voffset) {
+                    // Newer code does not use it any more.
+                    None => Fate::Taken(field),
+                    Some(other) => self.fate(field, other, versions)?,
+                },
+            );
+        }
+        fates.extend(theirs.map(Fate::Kept));
+        Ok(fates)
+    }
+
+    fn fate(
+        &self,
+        ours: &'t FieldLayout,
+        newest: &'t FieldLayout,
+        versions: Versions<TableView<'_>>,
+    ) -> Merged<Fate<'t>> {
+        let Versions {
+            before,
+            seen,
+            after,
+        } = versions;
+        if self.comparer.field(ours, seen, after)? {
+            return Ok(Fate::Kept(newest));
+        }
+        let voffset = ours.voffset;
+        let both = before.has(voffset) && after.has(voffset);
+        let mixes = both
+            && match ours.shape {
+                Shape::Single(Element::Struct(_) | Element::Table(_)) => true,
+                Shape::Single(Element::Union(id)) => {
+                    let (Some(was), Some(is)) = (before.union(voffset)?, after.union(voffset)?)
+                    else {
+                        return Ok(Fate::Taken(ours));
+                    };
+                    was.code == is.code && self.ours.types.member(id, is.code)?.is_some()
+                }
+                Shape::Vector(element) => !matches!(element, Element::Scalar(_) | Element::Text),
+                Shape::Single(_) => false,
+            };
+        Ok(if mixes {
+            Fate::Mixed(ours, newest)
+        } else {
+            Fate::Taken(ours)
+        })
+    }
+
+    fn mixed_inline(
+        &self,
+        writer: &mut Writer,
+        field: &FieldLayout,
+        versions: Versions<TableView<'_>>,
+    ) -> Merged<Option<Child>> {
+        let Shape::Single(element @ Element::Struct(_)) = field.shape else {
+            return Ok(self.ours.inline_part(writer, field, versions.after)?);
+        };
+        let (size, align) = self.ours.types.inline(element)?;
+        let bytes =
+            versions.each(|table| table.structure(field.voffset, size)?.ok_or(Malformed))?;
+        let place = writer.structure(field.voffset, size, align);
+        self.inline(element, bytes, place)?;
+        Ok(None)
+    }
+
+    /// An enum's value or a struct: what was not changed stays as it was.
+    fn inline(&self, element: Element, versions: Versions<&[u8]>, place: &mut [u8]) -> Merged {
+        let Versions {
+            before,
+            seen,
+            after,
+        } = versions;
+        let Element::Struct(id) = element else {
+            place.copy_from_slice(if seen == after { before } else { after });
+            return Ok(());
+        };
+        let types = self.ours.types;
+        for field in types.structure(id)?.fields.as_ref() {
+            let (size, _) = types.inline(field.element)?;
+            for index in 0..usize::from(field.array.unwrap_or(1)) {
+                let start = field.offset as usize + index * size;
+                let part = |bytes: &'_ [u8]| -> Result<_, Malformed> {
+                    bytes
+                        .get(start..start + size)
+                        .map(<[u8]>::to_vec)
+                        .ok_or(Malformed)
+                };
+                let (before, seen, after) = (part(before)?, part(seen)?, part(after)?);
+                let versions = Versions {
+                    before: before.as_slice(),
+                    seen: seen.as_slice(),
+                    after: after.as_slice(),
+                };
+                let place = place.get_mut(start..start + size).ok_or(Malformed)?;
+                self.inline(field.element, versions, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn mixed_child(
+        &self,
+        writer: &mut Writer,
+        (ours, newest): (&FieldLayout, &FieldLayout),
+        child: Child,
+        versions: Versions<TableView<'_>>,
+    ) -> Merged {
+        let voffset = ours.voffset;
+        match (child, ours.shape, newest.shape) {
+            (
+                Child::Value(slot),
+                Shape::Single(Element::Table(ours)),
+                Shape::Single(Element::Table(newest)),
+            ) => {
+                let tables = versions.each(|table| table.table(voffset)?.ok_or(Malformed))?;
+                self.table(writer, slot, (ours, newest), tables)
+            }
+            (
+                Child::Value(slot),
+                Shape::Single(Element::Union(ours)),
+                Shape::Single(Element::Union(newest)),
+            ) => {
+                let unions = versions.each(|table| table.union(voffset)?.ok_or(Malformed))?;
+                self.union(writer, slot, (ours, newest), unions)
+            }
+            (child, Shape::Vector(ours), Shape::Vector(newest)) => {
+                let (size, _) = self.ours.types.inline(ours)?;
+                let is_unions = matches!(ours, Element::Union(_));
+                let vectors = versions.each(|table| {
+                    let codes = match is_unions {
+                        true => table.vector(voffset - 2, 1)?,
+                        false => None,
+                    };
+                    let values = table.vector(voffset, size)?.ok_or(Malformed)?;
+                    Ok(Elements { values, codes })
+                })?;
+                self.vector(writer, child, (ours, newest), vectors)
+            }
+            _ => Err(Unmergeable::Malformed),
+        }
+    }
+
+    fn union(
+        &self,
+        writer: &mut Writer,
+        slot: Slot,
+        (ours, newest): (TypeId, TypeId),
+        versions: Versions<UnionView<'_>>,
+    ) -> Merged {
+        let code = versions.after.code;
+        let members = (
+            self.ours.types.member(ours, code)?,
+            self.newest.types.member(newest, code)?,
+        );
+        match members {
+            (Some(Element::Table(ours)), Some(Element::Table(newest))) => {
+                let tables = versions.each(|union| union.table())?;
+                self.table(writer, slot, (ours, newest), tables)
+            }
+            (Some(element @ Element::Struct(_)), Some(_)) => {
+                let (size, align) = self.ours.types.inline(element)?;
+                let versions = versions.each(|union| union.structure(size))?;
+                let place = writer.boxed_structure(slot, size, align);
+                self.inline(element, versions, place)
+            }
+            _ => Ok(self.ours.union(writer, slot, ours, versions.after)?),
+        }
+    }
+
+    fn vector(
+        &self,
+        writer: &mut Writer,
+        child: Child,
+        (ours, newest): (Element, Element),
+        versions: Versions<Elements<'_>>,
+    ) -> Merged {
+        let matches = self.matches(ours, versions)?;
+        match (child, ours, newest) {
+            (Child::Value(slot), Element::Table(ours), Element::Table(newest)) => {
+                let first = writer.slots(slot, matches.len());
+                for (to, found) in matches.iter().enumerate() {
+                    let slot = first.nth(to);
+                    match *found {
+                        Match::Same(from) => {
+                            let table = versions.before.values.table(from)?;
+                            self.newest.table(writer, slot, newest, table)?;
+                        }
+                        Match::New => {
+                            let table = versions.after.values.table(to)?;
+                            self.ours.table(writer, slot, ours, table)?;
+                        }
+                        Match::Changed(from) => {
+                            let tables = versions.member(from, to, |v, i| v.values.table(i))?;
+                            self.table(writer, slot, (ours, newest), tables)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            (Child::Unions(codes, values), Element::Union(ours), Element::Union(newest)) => {
+                self.unions(writer, (codes, values), (ours, newest), &matches, versions)
+            }
+            (Child::Value(slot), element, _) => {
+                let (size, align) = self.ours.types.inline(element)?;
+                let places = writer.structures(slot, matches.len(), size, align);
+                let places = places.chunks_exact_mut(size);
+                for ((to, found), place) in matches.iter().enumerate().zip(places) {
+                    match *found {
+                        Match::Same(from) => {
+                            place.copy_from_slice(versions.before.values.structure(from, size)?);
+                        }
+                        Match::New => {
+                            place.copy_from_slice(versions.after.values.structure(to, size)?);
+                        }
+                        Match::Changed(from) => {
+                            let bytes =
+                                versions.member(from, to, |v, i| v.values.structure(i, size))?;
+                            self.inline(element, bytes, place)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(Unmergeable::Malformed),
+        }
+    }
+
+    fn unions(
+        &self,
+        writer: &mut Writer,
+        (codes, values): (Slot, Slot),
+        (ours, newest): (TypeId, TypeId),
+        matches: &[Match],
+        versions: Versions<Elements<'_>>,
+    ) -> Merged {
+        let mut merged = Vec::with_capacity(matches.len());
+        for (to, found) in matches.iter().enumerate() {
+            merged.push(match *found {
+                Match::Same(from) => versions.before.code(from)?,
+                Match::New | Match::Changed(_) => versions.after.code(to)?,
+            });
+        }
+        writer.byte_vector(codes, &merged);
+        let first = writer.slots(values, matches.len());
+        for ((to, found), code) in matches.iter().enumerate().zip(&merged) {
+            let slot = first.nth(to);
+            let (before, after) = (versions.before.values, versions.after.values);
+            match *found {
+                _ if *code == 0 => {}
+                Match::Same(from) => {
+                    self.newest
+                        .union(writer, slot, newest, before.union(from, *code)?)?;
+                }
+                Match::Changed(from) if versions.before.code(from)? == *code => {
+                    let unions = versions.member(from, to, |v, i| v.values.union(i, *code))?;
+                    self.union(writer, slot, (ours, newest), unions)?;
+                }
+                Match::New | Match::Changed(_) => {
+                    self.ours
+                        .union(writer, slot, ours, after.union(to, *code)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Which member of a vector was which before.
+    fn matches(&self, ours: Element, versions: Versions<Elements<'_>>) -> Merged<Vec<Match>> {
+        let Versions {
+            before,
+            seen,
+            after,
+        } = versions;
+        let same =
+            |from: usize, to: usize| self.comparer.element(ours, seen.at(from), after.at(to));
+        let aligned = align(seen.values.len(), after.values.len(), same)?;
+        for from in aligned.unclear {
+            let known = self
+                .ours
+                .types
+                .knows_element(ours, before.values, before.codes, from)?;
+            if !known {
+                return Err(Unmergeable::Ambiguous);
+            }
+        }
+        Ok(aligned.matches)
+    }
+}
+
+/// A vector, and the type codes of its unions.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub(super) values: VectorView<'a>,
+    pub(super) codes: Option<VectorView<'a>>,
+}
+
+impl<'a> Elements<'a> {
+    fn code(self, index: usize) -> Result<u8, Malformed> {
+        self.codes.ok_or(Malformed)?.scalar(index)
+    }
+
+    /// One of them.
+    fn at(self, index: usize) -> (Self, usize) {
+        (self, index)
+    }
+}
+
+impl<T: Copy> Versions<T> {
+    fn each<U>(self, read: impl Fn(T) -> Result<U, Malformed>) -> Result<Versions<U>, Malformed> {
+        Ok(Versions {
+            before: read(self.before)?,
+            seen: read(self.seen)?,
+            after: read(self.after)?,
+        })
+    }
+
+    /// One member of a vector, which stood elsewhere before.
+    fn member<U>(
+        self,
+        from: usize,
+        to: usize,
+        read: impl Fn(T, usize) -> Result<U, Malformed>,
+    ) -> Result<Versions<U>, Malformed> {
+        Ok(Versions {
+            before: read(self.before, from)?,
+            seen: read(self.seen, from)?,
+            after: read(self.after, to)?,
+        })
+    }
+}

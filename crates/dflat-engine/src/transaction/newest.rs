@@ -1,0 +1,99 @@
+//! What the newest code that has written to a table knows, and how updates by older code keep what
+//! they do not know.
+
+use dflat_model::{Table, stored};
+
+use super::submit::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Unmergeable, knows_all, merge, verify};
+use crate::storage::WriteTransaction;
+
+/// How many tables are remembered. Descriptors made at run time, again and again for one table,
+/// must not fill the memory.
+const TABLES_MAX: usize = 256;
+
+/// The newest schemas of the tables written to, as far as they are newer than the caller's.
+#[derive(Default)]
+pub(super) struct NewestSchemas {
+    known: Vec<(Table, Option<Table>)>,
+}
+
+impl NewestSchemas {
+    /// Looks up what is stored of a table's schema, once, and stores this one if it is newer.
+    pub(super) fn learn(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
+        if self.known.iter().any(|(known, _)| known.is_same(table)) {
+            return Ok(());
+        }
+        let bytes = writer.stored_schema(table)?;
+        let newest = match bytes.as_deref().and_then(stored::decode) {
+            Some(newest) if table.covers(&newest) => {
+                if !newest.covers(table) {
+                    self.store(writer, table)?;
+                }
+                None
+            }
+            Some(newest) => newest.covers(table).then(|| Table::new(newest)),
+            None => {
+                if !bytes.is_some_and(|bytes| stored::is_later(&bytes)) {
+                    self.store(writer, table)?;
+                }
+                None
+            }
+        };
+        if self.known.len() >= TABLES_MAX {
+            self.known.clear();
+        }
+        self.known.push((table.clone(), newest));
+        Ok(())
+    }
+
+    fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
+        // Older code of this process looks again.
+        self.known.retain(|(known, _)| known.name != table.name);
+        writer.store_schema(table, &stored::encode(table))
+    }
+
+    /// Forgets what may have changed, or may not have been committed.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// What to write instead of `payload`, so that nothing is lost of what newer code wrote: `None`
+    /// if there is nothing of that kind in `before`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NewerSchema`] if it can't be kept.
+    pub(super) fn keep_unknown(
+        &self,
+        table: &Table,
+        before: &[u8],
+        payload: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        if knows_all(&table.types, before).unwrap_or(false) {
+            return Ok(None);
+        }
+        let known = self.known.iter().find(|(known, _)| known.is_same(table));
+        let newest = known.and_then(|(_, newest)| newest.as_ref());
+        let newest = newest.filter(|newest| {
+            verify(&newest.types, before).is_ok() && knows_all(&newest.types, before) == Ok(true)
+        });
+        let why = match newest.map(|newest| merge(&table.types, &newest.types, before, payload)) {
+            Some(Ok(merged)) => return Ok(Some(merged)),
+            Some(Err(Unmergeable::Ambiguous)) => {
+                "members of a vector that hold more than this schema knows were changed together \
+                 with their number; change one, then the other"
+            }
+            Some(Err(Unmergeable::Malformed)) => "its bytes and the stored schema do not fit",
+            None => {
+                "newer code wrote values that this schema does not know, and the file has no \
+                 schema that does"
+            }
+        };
+        let key = shown(&table.primary_key, before);
+        let message = format!(
+            "cannot update {}: the object with the primary key {key} would lose data: {why}",
+            table.type_name
+        );
+        Err(Error::new(ErrorKind::NewerSchema, message))
+    }
+}

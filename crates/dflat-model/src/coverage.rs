@@ -1,0 +1,102 @@
+//! Whether one version of a type knows all that another knows.
+
+use std::collections::HashSet;
+
+use crate::{
+    Element, ROOT_TYPE, Shape, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
+};
+
+impl TableDescriptor {
+    /// Whether code with this descriptor knows every field, enum value and union member that code
+    /// with `other` knows, and reads their bytes alike. Names do not count.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let mut coverage = Coverage {
+            types: &self.types,
+            others: &other.types,
+            met: HashSet::from([(ROOT_TYPE, ROOT_TYPE)]),
+            waiting: vec![(ROOT_TYPE, ROOT_TYPE)],
+        };
+        // A list and no recursion: a file may nest types as deep as it likes.
+        while let Some((id, other)) = coverage.waiting.pop() {
+            if !coverage.types(id, other) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+struct Coverage<'t> {
+    types: &'t [TypeDescriptor],
+    others: &'t [TypeDescriptor],
+    /// The pairs of types that are compared, or wait for it.
+    met: HashSet<(TypeId, TypeId)>,
+    waiting: Vec<(TypeId, TypeId)>,
+}
+
+impl<'t> Coverage<'t> {
+    fn types(&mut self, id: TypeId, other: TypeId) -> bool {
+        let found = self.types.get(usize::from(id.0));
+        match (found, self.others.get(usize::from(other.0))) {
+            (Some(TypeDescriptor::Table(a)), Some(TypeDescriptor::Table(b))) => self.tables(a, b),
+            (Some(TypeDescriptor::Struct(a)), Some(TypeDescriptor::Struct(b))) => {
+                self.structs(a, b)
+            }
+            (Some(TypeDescriptor::Union(a)), Some(TypeDescriptor::Union(b))) => {
+                b.members.iter().all(|member| {
+                    let known = a.members.iter().find(|known| known.code == member.code);
+                    known.is_some_and(|known| self.elements(known.element, member.element))
+                })
+            }
+            (Some(TypeDescriptor::Enum(a)), Some(TypeDescriptor::Enum(b))) => {
+                let known = |value| a.values.iter().any(|known| known.value == value);
+                a.base == b.base
+                    && a.bit_flags == b.bit_flags
+                    && b.values.iter().all(|named| known(named.value.clone()))
+            }
+            _ => false,
+        }
+    }
+
+    fn tables(&mut self, a: &'t TableLayout, b: &'t TableLayout) -> bool {
+        a.end >= b.end
+            && b.fields.iter().all(|field| {
+                let known = a.fields.iter().find(|known| known.voffset == field.voffset);
+                // A field that is deprecated by now keeps its slot.
+                known.is_none_or(|known| match (known.shape, field.shape) {
+                    (Shape::Single(a), Shape::Single(b)) | (Shape::Vector(a), Shape::Vector(b)) => {
+                        self.elements(a, b)
+                    }
+                    _ => false,
+                })
+            })
+    }
+
+    fn structs(&mut self, a: &'t StructLayout, b: &'t StructLayout) -> bool {
+        a.size == b.size
+            && a.align == b.align
+            && a.fields.len() == b.fields.len()
+            && a.fields.iter().zip(b.fields.iter()).all(|(a, b)| {
+                let alike = a.offset == b.offset && a.array == b.array;
+                alike && self.elements(a.element, b.element)
+            })
+    }
+
+    fn elements(&mut self, a: Element, b: Element) -> bool {
+        match (a, b) {
+            (Element::Scalar(a), Element::Scalar(b)) => a == b,
+            (Element::Text, Element::Text) => true,
+            (Element::Enum(a), Element::Enum(b))
+            | (Element::Struct(a), Element::Struct(b))
+            | (Element::Table(a), Element::Table(b))
+            | (Element::Union(a), Element::Union(b)) => {
+                if self.met.insert((a, b)) {
+                    self.waiting.push((a, b));
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Laws of code of several ages that share a table: older code loses nothing of what newer wrote.
+
+use dflat::{ChangeRequest, ErrorKind, Object, Result, UpdatedObject};
+
+use crate::fixture::{Fixture, Open};
+use crate::note::v1::diary as v1;
+use crate::note::v2::diary as v2;
+use crate::note::v3::diary as v3;
+use crate::random::Random;
+
+fn part(id: i32) -> v3::Part {
+    v3::Part {
+        id,
+        text: Some(format!("part {id}")),
+        weight: f64::from(id) / 3.0,
+        labels: vec![format!("label {id}")],
+        inner: (id % 2 == 0).then(|| {
+            Box::new(v3::Part {
+                id: -id,
+                weight: 1.5,
+                ..v3::Part::default()
+            })
+        }),
+    }
+}
+
+fn place(x: i32, mood: v3::Mood) -> v3::Place {
+    v3::Place { x, mood, y: 7 }
+}
+
+fn photo(size: u64) -> v3::Attachment {
+    v3::Attachment::Photo(v3::Photo {
+        url: Some(format!("photo {size}")),
+        size,
+        r#where: Some(place(1, v3::Mood::Wild)),
+    })
+}
+
+/// A note with something new in every place that can hold it.
+fn newest(id: &str) -> v3::NoteData {
+    v3::NoteData {
+        id: id.into(),
+        rank: 1,
+        mood: v3::Mood::Wild,
+        place: Some(place(1, v3::Mood::Sad)),
+        part: Some(part(1)),
+        parts: vec![part(2), part(3), part(4)],
+        moods: vec![v3::Mood::Glad, v3::Mood::Sad, v3::Mood::Wild],
+        places: vec![place(2, v3::Mood::Calm), place(3, v3::Mood::Wild)],
+        attachment: Some(v3::Attachment::Words("kept".into())),
+        attachments: vec![
+            Some(photo(5)),
+            Some(v3::Attachment::Sound(v3::Sound { seconds: 2.5 })),
+            None,
+            Some(photo(6)),
+        ],
+        tags: vec!["a".into(), "b".into()],
+        stars: 5,
+        more: vec![part(8)],
+        secret: Some(place(9, v3::Mood::Wild)),
+        next: v3::Mood::Sad,
+    }
+}
+
+fn stored(w: &Fixture, id: &str) -> v3::NoteData {
+    w.get::<v3::Note>(id).unwrap().unwrap().to_data()
+}
+
+/// Older code changes the note with this id.
+fn change_by_v1(
+    w: &Fixture,
+    id: &'static str,
+    change: impl FnOnce(&mut v1::NoteData) + Send + 'static,
+) -> Result<UpdatedObject<v1::Note>> {
+    let done = w.perform_changes([v1::Note::TABLE], move |tx| {
+        let object = tx.get::<v1::Note>(id)?.unwrap();
+        let mut request = ChangeRequest::change(tx, &object)?.unwrap();
+        change(&mut request);
+        tx.submit(request)
+    });
+    done.wait()
+}
+
+pub fn update_by_older_code_keeps_what_newer_code_wrote(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    change_by_v1(&w, "a", |note| {
+        note.rank = 2;
+        note.old = 11;
+        note.part.as_mut().unwrap().text = Some("changed".into());
+        note.place.as_mut().unwrap().x = 100;
+    })
+    .unwrap();
+    let mut wanted = newest("a");
+    wanted.rank = 2;
+    wanted.part.as_mut().unwrap().text = Some("changed".into());
+    wanted.place.as_mut().unwrap().x = 100;
+    assert_eq!(stored(&w, "a"), wanted);
+    assert_eq!(w.get::<v1::Note>("a").unwrap().unwrap().old(), 11);
+    // The next version still has what the latest added to it.
+    w.perform([v2::Note::TABLE], |tx| {
+        let object = tx.get::<v2::Note>("a")?.unwrap();
+        let mut request = ChangeRequest::change(tx, &object)?.unwrap();
+        request.stars = 1;
+        request.part.as_mut().unwrap().weight = 0.25;
+        tx.submit(request)
+    });
+    wanted.stars = 1;
+    wanted.part.as_mut().unwrap().weight = 0.25;
+    assert_eq!(stored(&w, "a"), wanted);
+}
+
+pub fn identity_of_older_code_writes_nothing(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    let outcome = change_by_v1(&w, "a", |_| {}).unwrap();
+    assert!(matches!(outcome, UpdatedObject::Identity(_)));
+    assert_eq!(stored(&w, "a"), newest("a"));
+}
+
+pub fn unknown_values_give_way_to_what_older_code_writes_instead(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    change_by_v1(&w, "a", |note| {
+        // What it can't see, it sees as the default, or as nothing.
+        assert_eq!(note.mood, v1::Mood::Glad);
+        assert_eq!(note.place.unwrap().mood, v1::Mood::Calm);
+        assert!(note.attachment.is_none());
+        note.mood = v1::Mood::Calm;
+        note.place.as_mut().unwrap().mood = v1::Mood::Glad;
+        note.part = None;
+        note.attachment = Some(v1::Attachment::Photo(v1::Photo {
+            url: Some("new".into()),
+        }));
+    })
+    .unwrap();
+    let mut wanted = newest("a");
+    wanted.mood = v3::Mood::Calm;
+    wanted.place.as_mut().unwrap().mood = v3::Mood::Glad;
+    wanted.part = None;
+    wanted.attachment = Some(v3::Attachment::Photo(v3::Photo {
+        url: Some("new".into()),
+        ..v3::Photo::default()
+    }));
+    assert_eq!(stored(&w, "a"), wanted);
+}
+
+pub fn members_of_vectors_keep_what_is_hidden_in_them(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    let mut wanted = newest("a");
+    let mut law = |change: fn(&mut v1::NoteData), also: fn(&mut v3::NoteData)| {
+        change_by_v1(&w, "a", change).unwrap();
+        also(&mut wanted);
+        assert_eq!(stored(&w, "a"), wanted);
+    };
+    law(
+        |note| note.parts[1].text = Some("new text".into()),
+        |note| note.parts[1].text = Some("new text".into()),
+    );
+    law(
+        |note| note.parts.push(v1::Part { id: 9, text: None }),
+        |note| {
+            let added = v3::Part {
+                id: 9,
+                ..v3::Part::default()
+            };
+            note.parts.push(added);
+        },
+    );
+    law(|note| drop(note.parts.remove(0)), |note| drop(note.parts.remove(0)));
+    law(|note| note.places[1].x = -1, |note| note.places[1].x = -1);
+    law(|note| note.moods[0] = v1::Mood::Calm, |note| note.moods[0] = v3::Mood::Calm);
+    law(|note| drop(note.attachments.remove(2)), |note| drop(note.attachments.remove(2)));
+    law(
+        |note| match note.attachments.last_mut().unwrap() {
+            Some(v1::Attachment::Photo(photo)) => photo.url = None,
+            other => panic!("{other:?}"),
+        },
+        |note| match note.attachments.last_mut().unwrap() {
+            Some(v3::Attachment::Photo(photo)) => photo.url = None,
+            other => panic!("{other:?}"),
+        },
+    );
+    law(|note| note.parts.clear(), |note| note.parts.clear());
+}
+
+pub fn what_cannot_be_told_apart_is_refused_and_the_transaction_goes_on(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    w.perform([v1::Note::TABLE], |tx| {
+        let object = tx.get::<v1::Note>("a")?.unwrap();
+        let mut request = ChangeRequest::change(tx, &object)?.unwrap();
+        // Which of the two is the one that was changed?
+        request.parts.remove(1);
+        request.parts[0].id = 77;
+        let error = tx.submit(request).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NewerSchema);
+        let message = error.to_string();
+        assert!(message.contains("id = \"a\"") || message.contains("id = a"), "{message}");
+        let mut request = ChangeRequest::change(tx, &object)?.unwrap();
+        request.parts.remove(1);
+        tx.submit(request)?;
+        let mut request = ChangeRequest::change(tx, &object)?.unwrap();
+        request.parts[0].id = 77;
+        tx.submit(request)
+    });
+    let mut wanted = newest("a");
+    wanted.parts.remove(1);
+    wanted.parts[0].id = 77;
+    assert_eq!(stored(&w, "a"), wanted);
+}
+
+pub fn upsert_by_older_code_keeps_what_newer_code_wrote(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    let mut seen = w.get::<v1::Note>("a").unwrap().unwrap().to_data();
+    seen.rank = 3;
+    w.perform([v1::Note::TABLE], move |tx| tx.submit(ChangeRequest::<v1::Note>::upsert(seen)));
+    let mut wanted = newest("a");
+    wanted.rank = 3;
+    assert_eq!(stored(&w, "a"), wanted);
+}
+
+pub fn older_code_never_replaces_the_newest_schema(open: Open) {
+    let w = open();
+    w.create::<v1::Note>([v1::NoteData {
+        id: "first".into(),
+        old: 4,
+        ..v1::NoteData::default()
+    }]);
+    w.create::<v3::Note>([newest("a")]);
+    w.create::<v2::Note>([v2::NoteData {
+        id: "b".into(),
+        ..v2::NoteData::default()
+    }]);
+    for rank in 4..7 {
+        change_by_v1(&w, "a", move |note| note.rank = rank).unwrap();
+        change_by_v1(&w, "b", move |note| note.rank = rank).unwrap();
+    }
+    let mut wanted = newest("a");
+    wanted.rank = 6;
+    assert_eq!(stored(&w, "a"), wanted);
+    // What newer code does not use any more stays as long as only older code touches it.
+    assert_eq!(w.get::<v1::Note>("first").unwrap().unwrap().old(), 4);
+}
+
+pub fn older_code_finds_by_its_indexes_what_newer_code_wrote(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    let found = w.fetch::<v1::Note>().filter(v1::Note::RANK.eq(1)).all().unwrap();
+    assert_eq!(found.len(), 1);
+    change_by_v1(&w, "a", |note| note.rank = 8).unwrap();
+    let found = w.fetch::<v3::Note>().filter(v3::Note::RANK.eq(8)).all().unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+pub fn newer_code_finds_by_its_indexes_what_older_code_wrote(open: Open) {
+    let w = open();
+    let ids = |predicate| -> Vec<String> {
+        let found = w.fetch::<v3::Note>().filter(predicate).all().unwrap();
+        found.iter().map(|note| note.id().to_owned()).collect()
+    };
+    w.create::<v1::Note>([v1::NoteData {
+        id: "old".into(),
+        ..v1::NoteData::default()
+    }]);
+    assert_eq!(ids(v3::Note::STARS.eq(3)), ["old"]);
+    w.create::<v3::Note>([newest("new")]);
+    assert_eq!(ids(v3::Note::STARS.eq(3)), ["old"]);
+    // The older code does not know the index, and must not make it lie.
+    w.create::<v1::Note>([v1::NoteData {
+        id: "older".into(),
+        ..v1::NoteData::default()
+    }]);
+    change_by_v1(&w, "new", |note| note.rank = 9).unwrap();
+    assert_eq!(ids(v3::Note::STARS.eq(3)), ["old", "older"]);
+    assert_eq!(ids(v3::Note::STARS.eq(5)), ["new"]);
+}
+
+/// What older code may do, done to a version of the type.
+macro_rules! change {
+    ($version:ident, $note:expr, $random:expr) => {{
+        let (note, random) = ($note, $random);
+        for _ in 0..=random.below(3) {
+            let number = i32::try_from(random.below(1000)).unwrap();
+            match random.below(8) {
+                0 => note.rank = number,
+                1 => note.mood = $version::Mood::Calm,
+                2 => note.place = None,
+                3 => {
+                    if let Some(place) = &mut note.place {
+                        place.x = number;
+                    }
+                }
+                4 => {
+                    if let Some(part) = &mut note.part {
+                        part.id = number;
+                    }
+                }
+                5 => {
+                    if let Some(part) = note.parts.last_mut() {
+                        part.text = Some(number.to_string());
+                    }
+                }
+                6 => note.moods.push($version::Mood::Glad),
+                _ => {
+                    if let Some(place) = note.places.first_mut() {
+                        place.y = -1;
+                    }
+                }
+            }
+        }
+    }};
+}
+
+/// Older code changes this and that; the same changes, made by newer code, give the same note.
+pub fn random_changes_by_older_code_change_nothing_else(open: Open) {
+    let w = open();
+    w.create::<v3::Note>([newest("a")]);
+    let mut wanted = newest("a");
+    for seed in 0..100 {
+        change!(v3, &mut wanted, &mut Random::new(seed));
+        let change = move |note: &mut v1::NoteData| change!(v1, note, &mut Random::new(seed));
+        change_by_v1(&w, "a", change).unwrap();
+        assert_eq!(stored(&w, "a"), wanted, "seed {seed}");
+        if seed % 10 == 9 {
+            wanted = newest("a");
+            let data = wanted.clone();
+            w.perform([v3::Note::TABLE], move |tx| {
+                tx.submit(ChangeRequest::<v3::Note>::upsert(data))
+            });
+        }
+    }
+}

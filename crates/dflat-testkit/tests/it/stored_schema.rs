@@ -1,0 +1,87 @@
+//! Files that do not say what their newest code knows, or say nonsense.
+
+use dflat::{ChangeRequest, ErrorKind};
+use dflat_testkit::fixture::{Fixture, bounded};
+use dflat_testkit::note::v1::diary as v1;
+use dflat_testkit::note::v2::diary as v2;
+use rusqlite::{Connection, params};
+
+/// A note of the second version, in a file whose stored schema was changed by `change`.
+fn file(change: fn(&Connection)) -> Fixture {
+    let w = Fixture::sqlite();
+    w.create::<v2::Note>([v2::NoteData {
+        id: "a".into(),
+        tags: vec!["hidden".into()],
+        ..v2::NoteData::default()
+    }]);
+    let sql = Connection::open(w.path().unwrap()).unwrap();
+    change(&sql);
+    w
+}
+
+/// Older code can read and delete, and is told that it can't update.
+fn refuses_to_lose(w: &Fixture) {
+    let note = w.get::<v1::Note>("a").unwrap().unwrap();
+    assert_eq!(note.rank(), 0);
+    w.perform([v1::Note::TABLE], move |tx| {
+        let mut request = ChangeRequest::change(tx, &note)?.unwrap();
+        request.rank = 1;
+        assert_eq!(
+            tx.submit(request).unwrap_err().kind(),
+            ErrorKind::NewerSchema
+        );
+        Ok(())
+    });
+    let kept = w.get::<v2::Note>("a").unwrap().unwrap();
+    assert_eq!((kept.rank(), kept.tags().len()), (0, 1));
+    w.delete(&w.get::<v1::Note>("a").unwrap().unwrap());
+    assert!(w.get::<v2::Note>("a").unwrap().is_none());
+}
+
+#[test]
+fn without_a_stored_schema_older_code_loses_nothing() {
+    bounded(|| {
+        refuses_to_lose(&file(|sql| {
+            sql.execute_batch("DROP TABLE dflat__schema").unwrap();
+        }));
+    });
+}
+
+#[test]
+fn with_a_stored_schema_of_a_later_format_older_code_loses_nothing_and_leaves_it() {
+    bounded(|| {
+        let later = [255u8, 1, 2, 3];
+        let w = file(|sql| {
+            let update = "UPDATE dflat__schema SET descriptor = ?";
+            sql.execute(update, params![[255u8, 1, 2, 3]]).unwrap();
+        });
+        refuses_to_lose(&w);
+        let sql = Connection::open(w.path().unwrap()).unwrap();
+        let query = "SELECT descriptor FROM dflat__schema";
+        let left: Vec<u8> = sql.query_row(query, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, later);
+    });
+}
+
+#[test]
+fn a_stored_schema_that_is_nonsense_is_replaced_and_harms_nobody() {
+    bounded(|| {
+        for damage in ["x''", "x'01'", "x'0105'", "zeroblob(100000)", "'text'", "7"] {
+            let w = file(|_| {});
+            let sql = Connection::open(w.path().unwrap()).unwrap();
+            let update = format!("UPDATE dflat__schema SET descriptor = {damage}");
+            sql.execute_batch(&update).unwrap();
+            refuses_to_lose(&w);
+            // The next version writes again what it knows.
+            w.create::<v2::Note>([v2::NoteData {
+                id: "b".into(),
+                tags: vec!["hidden".into()],
+                ..v2::NoteData::default()
+            }]);
+            let note = w.get::<v1::Note>("b").unwrap().unwrap();
+            w.change(&note, |data| data.rank = 5);
+            let kept = w.get::<v2::Note>("b").unwrap().unwrap();
+            assert_eq!((kept.rank(), kept.tags().len()), (5, 1), "{damage}");
+        }
+    });
+}
