@@ -67,6 +67,7 @@ mod perform;
 mod query;
 mod snapshot;
 mod source;
+mod table_copy;
 mod transaction;
 mod transaction_handle;
 mod workspace;
@@ -99,6 +100,7 @@ pub use query::{
     VectorField,
 };
 pub use snapshot::Snapshot;
+pub use table_copy::{CopyProgress, TableCopy};
 pub use transaction::{TransactionContext, UpdatedObject};
 pub use transaction_handle::TransactionHandle;
 pub use workspace::Workspace;

@@ -225,7 +225,7 @@ impl<'a> Comparison<'a> {
                 &before.span,
                 format!("its objects are in the table `{stored}`"),
             )
-            .help("copy the objects with a program that has both versions");
+            .help("a program that has both versions copies the objects with `copy_table`");
         self.report(change, &after.span, "");
     }
 }

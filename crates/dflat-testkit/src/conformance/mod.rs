@@ -173,6 +173,14 @@ laws! { ($)
         writes_by_query_tell_what_writes_one_by_one_tell
         a_write_by_query_of_an_undeclared_type_is_refused
     }
+    copying {
+        copies_have_every_object
+        a_copy_passes_over_what_is_there
+        a_copy_that_failed_goes_on_where_it_ended
+        a_copy_takes_turns_with_others
+        a_copy_does_not_overwrite_a_unique_value
+        a_copy_inside_a_handler_would_deadlock
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried
