@@ -78,6 +78,41 @@ pub use builder::{Concurrency, Durability, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::{Error, ErrorKind, Result};
+/// A condition with natural operators: `query!(Type: condition)`.
+///
+/// It is rewritten to the methods of [`Field`], and means the same as they do.
+///
+/// - A bare name is a field of the type, in the lower case of its accessor: `priority`, and a dot
+///   leads on: `pos.x`, `title.len`.
+/// - Values are literals, paths such as `Color::Red`, and any Rust expression in braces:
+///   `{ least }`.
+/// - `|| && == != < <= > >= in + - * / % !`, in Rust's precedence, `in` like a comparison.
+/// - Methods are called as ever, with Rust arguments: `title.starts_with("a")`, `tag.is_null()`,
+///   `content.as_::<TextContent>().text`.
+/// - In `any` and `all` stands a condition on the member of a vector, where bare names are the
+///   member's fields, and `it` is the member: `images.any(it == "a.png")`.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::{Workspace, query};
+/// use post::{Color, Post};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let least = 100;
+/// let urgent = query!(Post: priority > { least } && color in [Color::Red, Color::Green]);
+/// assert_eq!(urgent.to_string(), "(priority > 100 && color in [0, 1])");
+/// let posts = workspace.fetch::<Post>().filter(urgent).all()?;
+/// assert!(posts.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+pub use dflat_macros::query;
 pub use dflat_model::{RowId, Table};
 #[cfg(feature = "sqlite")]
 pub use dflat_sqlite::{

@@ -115,19 +115,19 @@ impl Engine {
         transaction::current(&self.inner.reader.backend).is_some()
     }
 
-    /// As [`Engine::get`], of what is committed, on a handler's thread too.
+    /// The object with a primary key, of what is committed, on a handler's thread too.
     ///
     /// # Errors
-    /// As [`Engine::fetch`].
+    /// As [`Engine::read`].
     pub fn get_committed(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
         self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
         self.inner.reader.get(table, key)
     }
 
-    /// As [`Engine::fetch`], of what is committed, on a handler's thread too.
+    /// The objects of a query, of what is committed, on a handler's thread too.
     ///
     /// # Errors
-    /// As [`Engine::fetch`].
+    /// As [`Engine::read`].
     pub fn fetch_committed(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
         self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
         Ok(self.inner.reader.fetch(table, query)?.objects)

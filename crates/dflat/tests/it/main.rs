@@ -7,6 +7,7 @@
 )]
 
 mod compatibility;
+mod macros;
 mod payload;
 mod readme;
 mod tour;

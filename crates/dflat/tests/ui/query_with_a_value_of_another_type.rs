@@ -1,0 +1,11 @@
+#![allow(dead_code)]
+
+#[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
+mod post;
+
+use dflat::query;
+use post::Post;
+
+fn main() {
+    let _ = query!(Post: title == 7 && priority > 1);
+}
