@@ -4,7 +4,7 @@
 //! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
 //! each using only those below it: [`dictionary`], [`engine`], [`transaction`] and [`observe`]
 //! (which do not know each other), [`change_set`] and [`callback`], [`fetch`], [`storage`],
-//! [`query`], [`object`], [`error`] and `sync`.
+//! [`query`], [`object`], [`error`], `sync` and [`telemetry`].
 
 pub mod callback;
 pub mod change_set;
@@ -17,6 +17,7 @@ pub mod observe;
 pub mod query;
 pub mod storage;
 mod sync;
+pub mod telemetry;
 pub mod transaction;
 
 pub use error::{Error, ErrorKind, Result};

@@ -6,6 +6,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
+use dflat_engine::telemetry::TARGET;
+
 use crate::commits::Commits;
 use crate::identity::Identity;
 use crate::open;
@@ -50,7 +52,8 @@ impl SqliteBackend {
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
         let path = open::resolve(path.as_ref())?;
         let monitor = options.io_stats.then(|| vfs::monitor_of(&path));
-        open::check(&path, &options)?;
+        let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
+        span.in_scope(|| open::check(&path, &options))?;
         Ok(Arc::new_cyclic(|this| Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
             commits: Arc::default(),
@@ -205,6 +208,10 @@ impl Backend for SqliteBackend {
 
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
         Ok(Box::new(SqliteTransaction::new(self)?))
+    }
+
+    fn log_bytes(&self) -> u64 {
+        open::log_bytes(&self.path)
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Giving space back, and forgetting what was deleted.
 
+use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::backend::SqliteBackend;
@@ -89,6 +90,8 @@ impl SqliteBackend {
     pub(crate) fn take_log_in(&self) -> Result<()> {
         let what = || format!("cannot reclaim in {}", self.path().display());
         let mut session = self.open_writer()?;
+        let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "passive");
+        let _in = span.enter();
         let taken = session.connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
         taken.map_err(|fault| fault.error(what()))
     }
@@ -188,6 +191,8 @@ fn forget_samples(session: &mut Session) -> Result<(), Fault> {
 
 /// Takes the log into the file and cuts it to nothing.
 fn empty_log(session: &mut Session) -> Result<Step, Fault> {
+    let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
+    let _in = span.enter();
     let busy = integer(&mut session.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
     match busy {
         0 => Ok(Step::Done(free_pages(session)?)),

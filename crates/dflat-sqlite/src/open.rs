@@ -267,6 +267,11 @@ pub(crate) fn exists(path: &Path) -> Result<bool> {
         .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
 }
 
+/// The bytes of the write-ahead log.
+pub(crate) fn log_bytes(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
+}
+
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
+use dflat_engine::telemetry::TARGET;
 use dflat_model::{Table, TableDescriptor, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
@@ -31,6 +32,8 @@ pub(crate) struct Session {
     seen_version: Option<u32>,
     /// The file has a log, for as long as this connection is open.
     has_log: bool,
+    /// What was taken of the log when that was looked at last.
+    log_taken: Option<u32>,
     /// There if this connection writes for a backend.
     commits: Option<Arc<Commits>>,
     /// Where the write transaction stands that is open.
@@ -134,6 +137,7 @@ impl Session {
             controls: [None; Control::COUNT],
             seen_version: None,
             has_log: false,
+            log_taken: None,
             commits: None,
             standing: None,
             monitor,
@@ -243,6 +247,18 @@ impl Session {
         Ok(follows_own)
     }
 
+    /// Tells if SQLite has taken the log into the file by itself, as it does after some commits.
+    fn tell_checkpoint(&mut self) {
+        if !self.has_log || !tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
+            return;
+        }
+        let pages = self.connection.log_taken();
+        if let Some(pages) = pages.filter(|pages| *pages > 0 && Some(*pages) != self.log_taken) {
+            tracing::debug!(target: TARGET, pages, "checkpoint");
+        }
+        self.log_taken = pages;
+    }
+
     /// Notes what is committed with this connection, and by others.
     pub(crate) fn watch(&mut self, commits: &Arc<Commits>) {
         self.commits = Some(Arc::clone(commits));
@@ -314,6 +330,7 @@ impl Session {
     /// The same, without a look at the space.
     pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
         let committed = self.control(Control::Commit);
+        self.tell_checkpoint();
         if committed.is_err() {
             self.rollback_write();
         } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())

@@ -99,6 +99,26 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Reads that take at least so long are told to `tracing` as a warning, "slow query". Defaults
+    /// to 100 ms. Time is taken only if somebody listens.
+    pub fn slow_query(mut self, threshold: Duration) -> Self {
+        self.options.engine.thresholds.slow_query = threshold;
+        self.chosen.push(("slow_query", |a, b| {
+            a.engine.thresholds.slow_query == b.engine.thresholds.slow_query
+        }));
+        self
+    }
+
+    /// Callbacks of subscriptions that take at least so long are told to `tracing` as a warning,
+    /// "slow subscriber". Defaults to 100 ms. Time is taken only if somebody listens.
+    pub fn slow_subscriber(mut self, threshold: Duration) -> Self {
+        self.options.engine.thresholds.slow_callback = threshold;
+        self.chosen.push(("slow_subscriber", |a, b| {
+            a.engine.thresholds.slow_callback == b.engine.thresholds.slow_callback
+        }));
+        self
+    }
+
     /// Opens the workspace.
     ///
     /// # Errors

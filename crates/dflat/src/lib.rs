@@ -67,6 +67,7 @@ mod perform;
 mod query;
 mod snapshot;
 mod source;
+mod stats;
 mod table_copy;
 mod transaction;
 mod transaction_handle;
@@ -135,6 +136,7 @@ pub use query::{
     VectorField,
 };
 pub use snapshot::Snapshot;
+pub use stats::Stats;
 pub use table_copy::{CopyProgress, TableCopy};
 pub use transaction::{TransactionContext, UpdatedObject};
 pub use transaction_handle::TransactionHandle;

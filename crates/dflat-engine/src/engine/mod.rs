@@ -12,6 +12,8 @@ use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::Registry;
 use crate::storage::Backend;
+use crate::telemetry::Telemetry;
+pub use crate::telemetry::{Counts, Thresholds};
 pub use crate::transaction::Completion;
 use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
 
@@ -35,6 +37,7 @@ struct Inner {
     groups: Groups,
     scheduler: Scheduler,
     registry: Arc<Registry>,
+    telemetry: Arc<Telemetry>,
     /// The shares that have not ended.
     shares: Mutex<usize>,
 }
@@ -53,14 +56,17 @@ pub struct EngineOptions {
     pub concurrency: Concurrency,
     /// The most threads that run transactions.
     pub threads_max: usize,
+    /// From when on something is worth a warning.
+    pub thresholds: Thresholds,
 }
 
 impl Default for EngineOptions {
-    /// Several writers, 64 threads.
+    /// Several writers, 64 threads, the default thresholds.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
             threads_max: 64,
+            thresholds: Thresholds::default(),
         }
     }
 }
@@ -70,12 +76,18 @@ impl Engine {
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
         let reader = Reader::new(Arc::clone(&backend));
-        let registry: Arc<Registry> = Arc::default();
-        let deliver = deliverer(reader.clone(), Arc::clone(&registry));
+        let telemetry = Arc::new(Telemetry::new(options.thresholds));
+        let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
+        let deliver = deliverer(
+            reader.clone(),
+            Arc::clone(&registry),
+            Arc::clone(&telemetry),
+        );
         let groups = Groups::new(
             backend,
             reader.engine,
             Arc::clone(&reader.committed),
+            Arc::clone(&telemetry),
             deliver,
         );
         let settling = groups.clone();
@@ -86,6 +98,7 @@ impl Engine {
             groups,
             scheduler,
             registry,
+            telemetry,
             shares: Mutex::new(1),
         };
         Self {
@@ -98,6 +111,18 @@ impl Engine {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// How often something has happened.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.inner.telemetry.counts()
+    }
+
+    /// The bytes of the backend's log.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        self.inner.reader.backend.log_bytes()
     }
 
     /// Waits until the work queued so far is done: transactions, registrations, and all that is
@@ -132,12 +157,14 @@ impl Engine {
 fn deliverer(
     reader: Reader,
     registry: Arc<Registry>,
+    telemetry: Arc<Telemetry>,
 ) -> Box<dyn Fn(Acknowledgement) + Send + Sync> {
     Box::new(
         move |Acknowledgement {
                   outcome,
                   completion,
               }| {
+            telemetry.note_transaction(outcome.is_ok());
             let (outcome, changes) = match outcome {
                 Ok(changes) => (Ok(()), changes),
                 Err(error) => (Err(error), None),

@@ -143,6 +143,7 @@ impl Engine {
                 return;
             }
             transaction.retire();
+            self.inner.telemetry.note_retry();
         }
         let transaction = self.transaction(tables.to_vec());
         let started = transaction.write_first();
@@ -159,6 +160,8 @@ fn handle(
     transaction: &Rc<Transaction>,
     handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
 ) -> Result<()> {
+    let span = transaction.span();
+    let _in = span.enter();
     let handled = callback::run("a transaction's handler", || {
         transaction.enter(|transaction| handler(transaction))
     });

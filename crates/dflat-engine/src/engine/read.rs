@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Query, Table, Value};
 
@@ -104,7 +105,8 @@ impl Engine {
             Some(transaction) => transaction.read(table, read),
             None => {
                 self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-                reader.read(table, view, read)
+                let telemetry = &self.inner.telemetry;
+                telemetry.query(&table.type_name, || reader.read(table, view, read))
             }
         }
     }
@@ -152,6 +154,7 @@ impl Engine {
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell {
             reader: Mutex::new(Some(Pinning { reader, seq: None })),
+            since: Instant::now(),
         });
         self.share.hold_snapshot(&cell);
         Ok(EngineSnapshot {
@@ -164,9 +167,14 @@ impl Engine {
 pub(super) struct SnapshotCell {
     /// `None` once the engine is shut down.
     reader: Mutex<Option<Pinning>>,
+    since: Instant,
 }
 
 impl SnapshotCell {
+    pub(super) fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Ends the snapshot.
     pub(super) fn release(&self) {
         *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -202,9 +210,8 @@ impl EngineSnapshot {
         let seq = *pinning
             .seq
             .get_or_insert_with(|| self.engine.inner.reader.committed());
-        read(
-            pinning.reader.as_mut(),
-            self.engine.inner.reader.origin(seq),
-        )
+        let telemetry = &self.engine.inner.telemetry;
+        let origin = self.engine.inner.reader.origin(seq);
+        telemetry.query("of a snapshot", || read(pinning.reader.as_mut(), origin))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use super::read::SnapshotCell;
 use super::{Completion, Engine, Inner, shut_down};
@@ -63,6 +64,13 @@ impl Share {
             held.subscriptions_max = 2 * held.subscriptions.len() + 8;
         }
         held.subscriptions.push(subscription.to_end());
+    }
+
+    /// How long the oldest snapshot that is held has been.
+    fn oldest_snapshot(&self) -> Option<Duration> {
+        let held = self.held();
+        let cells = held.snapshots.iter().filter_map(Weak::upgrade);
+        cells.map(|cell| cell.age()).max()
     }
 
     /// Ends what was given out, so that closing need not wait for its owners.
@@ -193,6 +201,12 @@ impl Engine {
                 completion(Err(Error::with_source(ErrorKind::Io, message, error)));
             }
         }
+    }
+
+    /// How long the oldest snapshot that is held through this share has been.
+    #[must_use]
+    pub fn oldest_snapshot(&self) -> Option<Duration> {
+        self.share.oldest_snapshot()
     }
 
     pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
+use crate::telemetry::Telemetry;
 
 /// What happened to an observed object.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub enum ObjectEvent {
 #[derive(Default)]
 pub struct Registry {
     state: Mutex<State>,
+    telemetry: Arc<Telemetry>,
 }
 
 #[derive(Default)]
@@ -57,6 +59,20 @@ struct ResultSubscription {
 }
 
 impl Registry {
+    /// A registry without subscriptions.
+    pub(crate) fn new(telemetry: Arc<Telemetry>) -> Self {
+        Self {
+            state: Mutex::default(),
+            telemetry,
+        }
+    }
+
+    /// Calls a callback, unless it is cancelled.
+    fn deliver<E>(&self, table: &Table, callback: &Callback<E>, event: E) {
+        self.telemetry
+            .delivery(&table.type_name, || callback.deliver(event));
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,13 +112,13 @@ impl Registry {
         callback: &Arc<Callback<ObjectEvent>>,
     ) {
         let Some(latest) = latest else {
-            callback.deliver(ObjectEvent::Deleted);
+            self.deliver(table, callback, ObjectEvent::Deleted);
             return;
         };
         // The object's row here: that of one which another engine read says nothing.
         let row_id = latest.row_id();
         if !equal(&table.types, known.payload(), latest.payload()) {
-            callback.deliver(ObjectEvent::Updated(latest));
+            self.deliver(table, callback, ObjectEvent::Updated(latest));
         }
         let mut state = self.lock();
         // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
@@ -134,7 +150,7 @@ impl Registry {
             _ => false,
         };
         if !told {
-            callback.deliver(latest);
+            self.deliver(table, callback, latest);
         }
         let mut state = self.lock();
         if !callback.is_cancelled() {
@@ -208,7 +224,7 @@ impl Registry {
                     .after
                     .clone()
                     .map_or(ObjectEvent::Deleted, ObjectEvent::Updated);
-                callback.deliver(event);
+                self.deliver(&changes.table, &callback, event);
             }
         }
     }
@@ -234,7 +250,7 @@ impl Registry {
             let delivery = live.apply(changes, seq, refetch);
             drop(live);
             if let Some(delivery) = delivery.transpose() {
-                callback.deliver(delivery);
+                self.deliver(&changes.table, &callback, delivery);
             }
         }
     }

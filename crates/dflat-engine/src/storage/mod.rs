@@ -45,6 +45,11 @@ pub trait Backend: Send + Sync + 'static {
     /// As opening or creating a file or waiting for a lock can fail.
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>>;
 
+    /// The bytes of a log beside the storage that is not part of it yet; 0 if there is none.
+    fn log_bytes(&self) -> u64 {
+        0
+    }
+
     /// Waits until all snapshots and transactions have ended, then releases every resource.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, Snapshot, StateId, View};
+use crate::telemetry::TARGET;
 
 /// A change to one object, encoded.
 #[derive(Clone, Debug)]
@@ -135,6 +136,13 @@ impl Transaction {
             aborted: Cell::new(false),
             undone: Cell::new(false),
         }
+    }
+
+    /// The span of its handler.
+    #[must_use]
+    pub fn span(&self) -> tracing::Span {
+        let types = || -> Vec<&str> { self.tables.iter().map(|t| t.type_name.as_ref()).collect() };
+        tracing::debug_span!(target: TARGET, "transaction", types = ?types())
     }
 
     /// Runs `handler` with the transaction as this thread's current one.
@@ -263,6 +271,11 @@ impl Transaction {
     ) -> Result<R> {
         self.declared("fetch", table)?;
         self.usable("fetch", table)?;
+        let telemetry = self.groups.telemetry();
+        telemetry.query(&table.type_name, || self.read_now(read))
+    }
+
+    fn read_now<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
         // What is not committed is part of no commit yet: such objects are always out of date.
         let (engine, transaction) = (self.groups.engine(), self.id);
         let seq = CommitSeq::default();

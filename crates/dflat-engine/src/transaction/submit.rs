@@ -41,6 +41,8 @@ impl Transaction {
         outcome.inspect_err(|error| {
             if loses(error) {
                 self.lose(error);
+            } else if error.kind() == ErrorKind::AlreadyExists {
+                self.groups().telemetry().note_conflict();
             }
         })
     }
@@ -75,6 +77,7 @@ impl Transaction {
              was read",
             table.type_name
         );
+        self.groups().telemetry().note_conflict();
         Err(Error::new(ErrorKind::OutOfDate, message))
     }
 

@@ -191,10 +191,21 @@ impl Connection {
     /// How many commits the index of the write-ahead log has counted, as of now; it wraps. `None`
     /// if it can't be read. There must be a log, which this connection has read.
     pub(crate) fn log_count(&self) -> Option<u32> {
-        /// The size of the first region of the index, and where its header has the count; both as
-        /// SQLite's description of the format says.
-        const REGION_BYTES: c_int = 32 << 10;
         const COUNT_OFFSET: usize = 8;
+        self.log_index(COUNT_OFFSET)
+    }
+
+    /// How many pages of the log the latest checkpoint has taken into the file. As above.
+    pub(crate) fn log_taken(&self) -> Option<u32> {
+        const TAKEN_OFFSET: usize = 96;
+        self.log_index(TAKEN_OFFSET)
+    }
+
+    /// A number in the header of the log's index, at a place that SQLite's description of the
+    /// format names.
+    fn log_index(&self, offset: usize) -> Option<u32> {
+        /// The size of the first region of the index.
+        const REGION_BYTES: c_int = 32 << 10;
         let (file, methods) = self.file().ok()?;
         let map = methods.xShmMap.filter(|_| methods.iVersion >= 2)?;
         let mut region: *mut c_void = ptr::null_mut();
@@ -205,11 +216,12 @@ impl Connection {
         if !is_mapped || region.is_null() {
             return None;
         }
-        // SAFETY: The region has `REGION_BYTES` bytes, begins at a page, and stays mapped as long
+        // SAFETY: The region has `REGION_BYTES` bytes, of which `offset` is one of the first and a
+        // multiple of four. It begins at a page, and stays mapped as long
         // as the connection has its log open. Other threads and processes write the number, whole,
         // while this reads it, which is what an atomic is for.
-        let count = unsafe { AtomicU32::from_ptr(region.byte_add(COUNT_OFFSET).cast::<u32>()) };
-        Some(count.load(Ordering::Acquire))
+        let number = unsafe { AtomicU32::from_ptr(region.byte_add(offset).cast::<u32>()) };
+        Some(number.load(Ordering::Acquire))
     }
 
     /// The pages written since this was last asked.

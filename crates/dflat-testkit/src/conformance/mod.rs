@@ -345,6 +345,14 @@ laws! { ($)
         blocking_inside_a_handler_or_callback_would_deadlock
         blocking_after_shutdown_says_so_and_before_is_finished
     }
+    stats {
+        nothing_done_is_nothing_counted
+        transactions_are_counted_by_how_they_end
+        conflicts_are_counted
+        groups_are_counted_with_their_sizes
+        deliveries_are_counted
+        oldest_snapshot_is_known_while_it_is_held
+    }
     groups {
         members_see_what_their_predecessors_made_of_an_object_fetched_before
         member_may_wait_for_its_predecessors_completion

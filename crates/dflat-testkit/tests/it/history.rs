@@ -16,6 +16,7 @@ fn run(backend: Arc<dyn Backend>, concurrency: Concurrency, threads_max: usize, 
     let options = EngineOptions {
         concurrency,
         threads_max,
+        ..EngineOptions::default()
     };
     let workspace = Workspace::on_backend(backend, options);
     let history = record(&workspace, seed);

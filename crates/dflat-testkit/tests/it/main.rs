@@ -23,6 +23,7 @@ mod original;
 mod scripted;
 mod sharing;
 mod stored_schema;
+mod telemetry;
 mod wire;
 mod workload;
 

@@ -11,6 +11,7 @@ use super::open::{Member, Open, check_basis};
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, WriteTransaction};
+use crate::telemetry::{TARGET, Telemetry};
 
 /// What the threads of an engine share of its groups.
 pub(super) struct Shared {
@@ -20,6 +21,7 @@ pub(super) struct Shared {
     /// Signalled when the pen is put down.
     pub(super) pen_down: Condvar,
     pub(super) deliveries: Arc<Deliveries>,
+    pub(super) telemetry: Arc<Telemetry>,
     pub(super) watchdog: Watchdog,
     /// The number given to the latest transaction that went to commit.
     pub(super) assigned: AtomicU64,
@@ -64,7 +66,7 @@ impl Shared {
     /// Commits the members, while nobody has written anything with the pen since.
     pub(super) fn commit(&self, open: &mut Open) {
         let (writer, members, fate) = open.end();
-        let outcome = writer.map_or(Ok(()), WriteTransaction::commit);
+        let outcome = writer.map_or(Ok(()), |writer| self.commit_writer(writer, members.len()));
         if let Err(error) = &outcome {
             open.schemas.forget();
             for member in &members {
@@ -75,6 +77,13 @@ impl Shared {
             .into_iter()
             .map(|member| self.acknowledgement(open, member, outcome.clone()));
         self.deliveries.push(ended);
+    }
+
+    fn commit_writer(&self, writer: Box<dyn WriteTransaction>, members: usize) -> Result<()> {
+        let span = tracing::debug_span!(target: TARGET, "commit", members);
+        span.in_scope(|| writer.commit())
+            .inspect(|()| self.telemetry.note_group(members))
+            .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
     }
 
     /// What a member's delivery consists of, when its commit is done or has failed.
@@ -182,6 +191,6 @@ impl Shared {
         self.look_for_others(open, writer.as_ref());
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
-        writer.commit()
+        self.commit_writer(writer, 1)
     }
 }

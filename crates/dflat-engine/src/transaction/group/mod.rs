@@ -27,6 +27,7 @@ use dflat_model::{CommitSeq, Table};
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, StateId};
+use crate::telemetry::Telemetry;
 
 use commit::Shared;
 use deliveries::Deliveries;
@@ -54,10 +55,11 @@ impl Groups {
     /// Groups on a backend. `deliver` is called for each transaction that has ended, one at a time
     /// and in the order of the commits.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         backend: Arc<dyn Backend>,
         engine: u64,
         committed: Arc<AtomicU64>,
+        telemetry: Arc<Telemetry>,
         deliver: Box<Deliver>,
     ) -> Self {
         let shared = Shared {
@@ -66,6 +68,7 @@ impl Groups {
             state: Mutex::new(Open::new(engine)),
             pen_down: Condvar::new(),
             deliveries: Arc::new(Deliveries::new(deliver)),
+            telemetry,
             watchdog: Watchdog::default(),
             assigned: AtomicU64::new(committed.load(Ordering::Acquire)),
             committed,
@@ -78,6 +81,10 @@ impl Groups {
     /// Tells the engine from others of the process.
     pub(super) fn engine(&self) -> u64 {
         self.shared.engine
+    }
+
+    pub(super) fn telemetry(&self) -> &Telemetry {
+        &self.shared.telemetry
     }
 
     pub(super) fn backend(&self) -> &Arc<dyn Backend> {

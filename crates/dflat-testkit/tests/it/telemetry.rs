@@ -1,0 +1,194 @@
+//! What `tracing` is told.
+
+use std::fmt::{self, Debug, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
+
+use dflat::{ChangeRequest, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Bag, BagData, Item};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::groups::{Rig, insert, kind};
+use crate::scripted::Call;
+
+/// Notes every span and event of ours in a line.
+struct Recorder;
+
+/// How many tests listen: the others run in the same process, and are not to fill the memory.
+static LISTENERS: AtomicU64 = AtomicU64::new(0);
+
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, " {}={value:?}", field.name()).unwrap();
+    }
+}
+
+fn note(metadata: &Metadata<'_>, values: impl FnOnce(&mut Line)) {
+    let kind = if metadata.is_span() {
+        metadata.name()
+    } else {
+        "event"
+    };
+    let mut line = Line(format!("{} {kind}", metadata.level()));
+    values(&mut line);
+    LINES
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(line.0);
+}
+
+impl Subscriber for Recorder {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        LISTENERS.load(Ordering::SeqCst) > 0 && metadata.target() == "dflat"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        note(span.metadata(), |line| span.record(line));
+        Id::from_u64(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        note(event.metadata(), |line| event.record(line));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Listens while a test runs.
+fn listening(test: fn()) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    LISTENERS.fetch_add(1, Ordering::SeqCst);
+    bounded(test);
+    LISTENERS.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Whether a line says all of this.
+fn told(parts: &[&dyn fmt::Display]) -> bool {
+    let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    lines
+        .iter()
+        .any(|line| parts.iter().all(|part| line.contains(part)))
+}
+
+#[test]
+fn every_span_and_event_is_told() {
+    listening(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("told.db");
+        let workspace = Workspace::builder(&path).slow_query(Duration::ZERO);
+        let workspace = workspace.slow_subscriber(Duration::ZERO).open().unwrap();
+        assert!(told(&[&"DEBUG open", &path.display()]));
+        let create = |id: String| {
+            let created = workspace.perform_changes([Item::TABLE], move |tx| insert(tx, &id));
+            created.wait().unwrap();
+        };
+        let subscription = workspace
+            .subscribe(workspace.fetch::<Item>(), |_| {})
+            .unwrap();
+        create("a".to_owned());
+        assert!(told(&[&"DEBUG transaction", &"types=[\"Item\"]"]));
+        assert!(told(&[&"DEBUG commit", &"members=1"]));
+        assert!(told(&[
+            &"WARN event",
+            &"slow subscriber",
+            &"type_name=\"Item\"",
+            &"micros="
+        ]));
+        assert!(workspace.get::<Item>("a").unwrap().is_some());
+        assert!(told(&[&"WARN event", &"slow query", &"type_name=\"Item\""]));
+        subscription.cancel();
+        workspace.purge().unwrap();
+        assert!(told(&[&"DEBUG checkpoint", &"truncate"]));
+        // SQLite takes the log in after a thousand pages.
+        for n in 0..3 {
+            create(format!("{n}{}", "x".repeat(5 << 20)));
+        }
+        assert!(told(&[&"DEBUG event", &"checkpoint", &"pages="]));
+        assert!(workspace.stats().log_bytes > 5 << 20);
+    });
+}
+
+#[test]
+fn what_is_fast_is_not_told_as_slow() {
+    listening(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let hour = Duration::from_secs(3600);
+        let workspace = Workspace::builder(directory.path().join("fast.db"));
+        let workspace = workspace
+            .slow_query(hour)
+            .slow_subscriber(hour)
+            .open()
+            .unwrap();
+        let _all = workspace
+            .subscribe(workspace.fetch::<Bag>(), |_| {})
+            .unwrap();
+        let created = workspace.perform_changes([Bag::TABLE], |tx| {
+            tx.submit(ChangeRequest::<Bag>::creation(BagData::default()))
+        });
+        created.wait().unwrap();
+        assert!(told(&[&"DEBUG transaction", &"types=[\"Bag\"]"]));
+        assert!(!told(&[&"slow", &"type_name=\"Bag\""]));
+    });
+}
+
+#[test]
+fn a_commit_that_fails_is_told() {
+    listening(|| {
+        let rig = Rig::memory();
+        rig.script.fail(Call::Commit, 0);
+        assert!(kind(rig.insert("a")).is_some());
+        assert!(told(&[
+            &"WARN event",
+            &"commit failed",
+            &"no space is left",
+            &"members=1"
+        ]));
+    });
+}
+
+#[test]
+fn a_retry_is_counted() {
+    bounded(|| {
+        let rig = Rig::memory();
+        let script = std::sync::Arc::clone(&rig.script);
+        let mut runs = 0;
+        let retried = rig
+            .workspace
+            .perform_changes_retrying([Item::TABLE], move |tx| {
+                runs += 1;
+                tx.fetch::<Item>().all()?;
+                if runs == 1 {
+                    script.commit_elsewhere();
+                }
+                insert(tx, "a")
+            });
+        retried.wait().unwrap();
+        let stats = rig.workspace.stats();
+        assert_eq!(
+            (stats.retries, stats.transactions, stats.failed_transactions),
+            (1, 1, 0)
+        );
+    });
+}

@@ -1,0 +1,85 @@
+//! What a workspace has done so far.
+
+use std::time::Duration;
+
+use crate::Workspace;
+
+/// What the workspaces of this process on one file have done since the first of them was opened, as
+/// [`Workspace::stats`] counts it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Transactions that have ended well, those that changed nothing included.
+    pub transactions: u64,
+    /// Transactions of which nothing is kept.
+    pub failed_transactions: u64,
+    /// Runs of retrying transactions that did not count, because another process had committed.
+    pub retries: u64,
+    /// Changes that were refused with [`AlreadyExists`](crate::ErrorKind::AlreadyExists) or
+    /// [`OutOfDate`](crate::ErrorKind::OutOfDate).
+    pub conflicts: u64,
+    /// Commits. Each is one of a group of transactions.
+    pub groups: u64,
+    /// The transactions in these groups.
+    pub grouped_transactions: u64,
+    /// The transactions in the largest of these groups.
+    pub largest_group: u64,
+    /// Calls of callbacks of subscriptions.
+    pub deliveries: u64,
+    /// The bytes of the write-ahead log beside the file, as of now. 0 in memory.
+    pub log_bytes: u64,
+    /// How long the oldest [`Snapshot`](crate::Snapshot) has been held that this workspace gave
+    /// out. While one is held the log can't be cut back.
+    pub oldest_snapshot: Option<Duration>,
+}
+
+impl Workspace {
+    /// What has been done so far, as counted since the file was opened in this process.
+    ///
+    /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
+    /// `transaction`, `commit` and `checkpoint`, the event `checkpoint` when SQLite has made one by
+    /// itself, all at the level of debugging; and the warnings `commit failed`, `slow query` and
+    /// `slow subscriber`.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
+    /// });
+    /// created.wait()?;
+    /// let stats = workspace.stats();
+    /// assert_eq!((stats.transactions, stats.groups, stats.conflicts), (1, 1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// Counting costs a few instructions a transaction. This call asks for the size of a file.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let engine = self.engine();
+        let counts = engine.counts();
+        Stats {
+            transactions: counts.transactions,
+            failed_transactions: counts.failed,
+            retries: counts.retried,
+            conflicts: counts.conflicts,
+            groups: counts.groups,
+            grouped_transactions: counts.grouped,
+            largest_group: counts.largest_group,
+            deliveries: counts.deliveries,
+            log_bytes: engine.log_bytes(),
+            oldest_snapshot: engine.oldest_snapshot(),
+        }
+    }
+}
