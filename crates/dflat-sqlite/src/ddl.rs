@@ -99,6 +99,30 @@ pub(crate) fn create_index(table: &TableDescriptor, position: usize) -> Option<[
     ])
 }
 
+/// Whether a table of the file is the index table of an index that the descriptor does not have.
+///
+/// The name alone does not tell: it may be the main table of a type in a namespace of that name.
+pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> bool {
+    let Some(key) = name
+        .strip_prefix(table.name.as_ref())
+        .and_then(|n| n.strip_prefix("__"))
+    else {
+        return false;
+    };
+    let definition = format!(
+        "CREATE TABLE {} (rowid INTEGER PRIMARY KEY, {} ",
+        quoted_if_needed(name),
+        quoted_if_needed(key)
+    );
+    let mut known = table.indexes.iter().map(|index| index.field.storage_key());
+    sql.starts_with(&definition) && known.all(|known| known != key)
+}
+
+/// The statement that removes a table.
+pub(crate) fn drop_table(name: &str) -> String {
+    format!("DROP TABLE {}", quoted(name))
+}
+
 fn key_column(position: usize) -> String {
     format!("__pk{position}")
 }

@@ -9,7 +9,7 @@ use dflat_engine::telemetry::TARGET;
 use dflat_model::{Table, TableDescriptor, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
-use crate::ddl::{Names, create_index, create_main};
+use crate::ddl::{Names, create_index, create_main, drop_table, is_other_index};
 use crate::ffi::{Connection, Fault, Param, StatementId};
 use crate::statement_text::Operation;
 use crate::vfs::{Monitor, Space, TableUsage};
@@ -73,6 +73,8 @@ pub(crate) enum Control {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
+    /// The tables whose names begin with a text.
+    FindTables,
     /// Makes the table that says what the newest code knows.
     CreateSchemas,
     FindSchema,
@@ -103,6 +105,10 @@ impl Control {
             Self::ReleaseSavepoint => "RELEASE dflat_write",
             Self::FreePages => "PRAGMA freelist_count",
             Self::Pages => "PRAGMA page_count",
+            Self::FindTables => {
+                "SELECT CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema \
+                 WHERE type = 'table' AND substr(name, 1, length(?)) = ?"
+            }
             Self::CreateSchemas => {
                 "CREATE TABLE IF NOT EXISTS dflat__schema \
                  (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID"
@@ -371,7 +377,36 @@ impl Session {
         for index in 0..table.indexes.len() {
             self.create_index(table, index)?;
         }
+        self.drop_other_indexes(table)?;
+        // What another descriptor of the table knows to exist may be gone.
+        for entry in &mut self.tables {
+            entry.created &= entry.table.name != table.name;
+        }
         self.tables[position].created = true;
+        Ok(())
+    }
+
+    /// Drops the index tables of indexes that the descriptor does not have: an update would leave
+    /// the old value in them.
+    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
+        let prefix = format!("{}__", table.name);
+        let statement = self.control_statement(Control::FindTables)?;
+        let pattern = Param::Value(ValueRef::Text(&prefix));
+        let mut found = Vec::new();
+        self.connection
+            .query(statement, [pattern, pattern], |row| {
+                let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
+                found.extend(text(0)?.zip(text(1)?));
+                Ok(ControlFlow::Continue(()))
+            })?;
+        for (name, sql) in found {
+            let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
+                continue;
+            };
+            if is_other_index(table, &name, &sql) {
+                self.connection.execute(&drop_table(&name))?;
+            }
+        }
         Ok(())
     }
 

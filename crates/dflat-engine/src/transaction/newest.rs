@@ -19,10 +19,15 @@ pub(super) struct NewestSchemas {
 }
 
 impl NewestSchemas {
-    /// Looks up what is stored of a table's schema, once, and stores this one if it is newer.
-    pub(super) fn learn(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
-        if self.known.iter().any(|(known, _)| known.is_same(table)) {
-            return Ok(());
+    /// What newer code knows of a table, if any has written to it. Looks that up once, and stores
+    /// this schema if it is newer.
+    pub(super) fn learn(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        table: &Table,
+    ) -> Result<Option<Table>> {
+        if let Some((_, newest)) = self.known.iter().find(|(known, _)| known.is_same(table)) {
+            return Ok(newest.clone());
         }
         let bytes = writer.stored_schema(table)?;
         let newest = match bytes.as_deref().and_then(stored::decode) {
@@ -43,8 +48,8 @@ impl NewestSchemas {
         if self.known.len() >= TABLES_MAX {
             self.known.clear();
         }
-        self.known.push((table.clone(), newest));
-        Ok(())
+        self.known.push((table.clone(), newest.clone()));
+        Ok(newest)
     }
 
     fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {

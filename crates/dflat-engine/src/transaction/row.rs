@@ -103,8 +103,9 @@ fn unreadable(table: &Table, field: &Field) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-/// Creates what is missing of a table's storage and fills its indexes, so that each write maintains
-/// all; once for each transaction of the backend.
+/// Makes a table's storage what its descriptor says: creates what is missing, fills its indexes, so
+/// that each write maintains all, and removes those that it would not maintain; once for each
+/// transaction of the backend.
 pub(super) fn prepare(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Table>,
@@ -113,6 +114,8 @@ pub(super) fn prepare(
     if prepared.iter().any(|ready| ready.is_same(table)) {
         return Ok(());
     }
+    // Another descriptor of the same table has other indexes.
+    prepared.retain(|other| other.name != table.name);
     // Order: noted first, so that a failure that leaves half of it is undone with the storage.
     prepared.push(table.clone());
     writer.create(table)?;

@@ -82,14 +82,14 @@ impl Transaction {
     }
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        let entries = index_entries(table, payload)?;
-        let key = KeyParts::read(table, payload)?;
-        let row = RowWrite {
-            key: Some(key.as_slice()),
-            payload,
-            entries: &entries,
-        };
-        self.write(table, |grip| {
+        self.write(table, |table, grip| {
+            let entries = index_entries(table, payload)?;
+            let key = KeyParts::read(table, payload)?;
+            let row = RowWrite {
+                key: Some(key.as_slice()),
+                payload,
+                entries: &entries,
+            };
             let inserted = insert_unspent(grip, table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
             let object = Object::from_verified(row_id, grip.origin, payload);
@@ -103,9 +103,16 @@ impl Transaction {
         if !self.is_writing() && equal(&table.types, base.payload(), payload) {
             return Ok(Outcome::Identity(base.clone()));
         }
-        self.write(table, |grip| {
+        self.write(table, |stored_as, grip| {
             let latest = self.stored(table, base, grip)?;
-            replace(table, base.row_id(), latest, payload, grip)
+            let kept = match &latest {
+                Some(latest) => grip
+                    .schemas
+                    .keep_unknown(table, latest.payload(), payload)?,
+                None => None,
+            };
+            let payload = kept.as_deref().unwrap_or(payload);
+            replace(stored_as, base.row_id(), latest, payload, grip)
         })
     }
 
@@ -120,7 +127,7 @@ impl Transaction {
 
     fn delete(&self, table: &Table, base: &Object) -> Result<Outcome> {
         let row_id = base.row_id();
-        self.write(table, |grip| {
+        self.write(table, |table, grip| {
             let before = self.stored(table, base, grip)?;
             let deleted = grip.writer.delete(table, row_id);
             if deleted.map_err(|error| named("delete", table, error))? {
@@ -157,11 +164,12 @@ impl Transaction {
         Ok(latest.map(|latest| latest.cloned()))
     }
 
-    /// Runs a write with the pen, which is taken at the first.
+    /// Runs a write with the pen, which is taken at the first, and with what the newest code that
+    /// wrote to the table knows of it: its indexes are the ones to maintain.
     fn write<R>(
         &self,
         table: &Table,
-        write: impl FnOnce(&mut PenGrip<'_>) -> Result<R>,
+        write: impl FnOnce(&Table, &mut PenGrip<'_>) -> Result<R>,
     ) -> Result<R> {
         self.start_writing();
         let mut open = self.groups().resume();
@@ -169,10 +177,12 @@ impl Transaction {
             .pen()
             .map_err(|error| named("write", table, error))
             .and_then(|mut grip| {
-                prepare(grip.writer, grip.prepared, table)
-                    .and_then(|()| grip.schemas.learn(grip.writer, table))
+                let learnt = grip.schemas.learn(grip.writer, table);
+                let newest = learnt.map_err(|error| named("prepare", table, error))?;
+                let stored_as = newest.as_ref().unwrap_or(table);
+                prepare(grip.writer, grip.prepared, stored_as)
                     .map_err(|error| named("prepare", table, error))?;
-                write(&mut grip)
+                write(stored_as, &mut grip)
             });
         written.inspect_err(|error| {
             if loses(error) {
@@ -221,8 +231,6 @@ fn replace(
         return Err(Error::new(ErrorKind::NotFound, message));
     };
     let before = latest.payload();
-    let kept = grip.schemas.keep_unknown(table, before, payload)?;
-    let payload = kept.as_deref().unwrap_or(payload);
     if equal(&table.types, before, payload) {
         return Ok(Outcome::Identity(latest));
     }

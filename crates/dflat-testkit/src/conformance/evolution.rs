@@ -333,3 +333,49 @@ pub fn random_changes_by_older_code_change_nothing_else(open: Open) {
         }
     }
 }
+
+fn ids_by_mood(w: &Fixture, mood: v2::Mood) -> Vec<String> {
+    let found = w.fetch::<v2::Note>().filter(v2::Note::MOOD.eq(mood)).all().unwrap();
+    found.iter().map(|note| note.id().to_owned()).collect()
+}
+
+pub fn index_that_older_code_does_not_know_never_lies(open: Open) {
+    let w = open();
+    w.create::<v2::Note>(["a", "b", "c"].map(|id| v2::NoteData {
+        id: id.into(),
+        mood: v2::Mood::Calm,
+        ..v2::NoteData::default()
+    }));
+    assert_eq!(ids_by_mood(&w, v2::Mood::Calm), ["a", "b", "c"]);
+    change_by_v1(&w, "a", |note| note.mood = v1::Mood::Glad).unwrap();
+    assert_eq!(ids_by_mood(&w, v2::Mood::Calm), ["b", "c"]);
+    assert_eq!(ids_by_mood(&w, v2::Mood::Glad), ["a"]);
+    w.delete(&w.get::<v1::Note>("c").unwrap().unwrap());
+    w.create::<v1::Note>([v1::NoteData {
+        id: "d".into(),
+        ..v1::NoteData::default()
+    }]);
+    assert_eq!(ids_by_mood(&w, v2::Mood::Calm), ["b"]);
+    assert_eq!(ids_by_mood(&w, v2::Mood::Glad), ["a", "d"]);
+}
+
+pub fn index_that_newer_code_gave_up_never_lies(open: Open) {
+    let w = open();
+    w.create::<v1::Note>([v1::NoteData {
+        id: "a".into(),
+        rank: 1,
+        ..v1::NoteData::default()
+    }]);
+    let ids = |rank| -> Vec<String> {
+        let found = w.fetch::<v1::Note>().filter(v1::Note::RANK.eq(rank)).all().unwrap();
+        found.iter().map(|note| note.id().to_owned()).collect()
+    };
+    assert_eq!(ids(1), ["a"]);
+    let note = w.get::<v3::Note>("a").unwrap().unwrap();
+    w.change(&note, |note| note.rank = 2);
+    assert!(ids(1).is_empty());
+    assert_eq!(ids(2), ["a"]);
+    // Older code goes on without it.
+    change_by_v1(&w, "a", |note| note.rank = 3).unwrap();
+    assert_eq!((ids(2).len(), ids(3).len()), (0, 1));
+}

@@ -87,6 +87,8 @@ laws! { ($)
         older_code_never_replaces_the_newest_schema
         older_code_finds_by_its_indexes_what_newer_code_wrote
         newer_code_finds_by_its_indexes_what_older_code_wrote
+        index_that_older_code_does_not_know_never_lies
+        index_that_newer_code_gave_up_never_lies
         random_changes_by_older_code_change_nothing_else
     }
     snapshots {

@@ -85,3 +85,41 @@ fn a_stored_schema_that_is_nonsense_is_replaced_and_harms_nobody() {
         }
     });
 }
+
+#[test]
+fn an_index_that_nobody_says_is_needed_goes_before_it_lies() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        w.create::<v2::Note>([v2::NoteData {
+            id: "a".into(),
+            mood: v2::Mood::Calm,
+            ..v2::NoteData::default()
+        }]);
+        let sql = Connection::open(w.path().unwrap()).unwrap();
+        // As after a newer version of another implementation; and a table whose name looks alike.
+        sql.execute_batch("DROP TABLE dflat__schema; CREATE TABLE diary__note__f99 (p BLOB)")
+            .unwrap();
+        let note = w.get::<v1::Note>("a").unwrap().unwrap();
+        w.change(&note, |note| note.mood = v1::Mood::Glad);
+        let found = |mood| {
+            w.fetch::<v2::Note>()
+                .filter(v2::Note::MOOD.eq(mood))
+                .all()
+                .unwrap()
+        };
+        assert_eq!(
+            (found(v2::Mood::Calm).len(), found(v2::Mood::Glad).len()),
+            (0, 1)
+        );
+        let query = "SELECT count(*) FROM sqlite_schema WHERE name = 'diary__note__f99'";
+        let left: i64 = sql.query_row(query, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 1);
+        // The newer code has it again.
+        let note = w.get::<v2::Note>("a").unwrap().unwrap();
+        w.change(&note, |note| note.stars = 4);
+        assert_eq!(
+            (found(v2::Mood::Calm).len(), found(v2::Mood::Glad).len()),
+            (0, 1)
+        );
+    });
+}

@@ -197,8 +197,16 @@ impl WriteTransaction for MemoryTransaction {
             .get(table.name.as_ref())
             .cloned()
             .unwrap_or_default();
-        for index in table.indexes.iter() {
-            let key = index.field.storage_key();
+        let keys: Vec<String> = table
+            .indexes
+            .iter()
+            .map(|i| i.field.storage_key())
+            .collect();
+        let others: Vec<String> = stored.indexes.keys().cloned().collect();
+        for other in others.iter().filter(|other| !keys.contains(other)) {
+            stored.indexes.remove_mut(other);
+        }
+        for key in keys {
             if !stored.indexes.contains_key(&key) {
                 stored.indexes.insert_mut(key, IndexStore::default());
             }
