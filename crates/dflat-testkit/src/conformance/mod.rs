@@ -183,6 +183,19 @@ laws! { ($)
         a_copy_does_not_overwrite_a_unique_value
         a_copy_inside_a_handler_would_deadlock
     }
+    defects {
+        limit_unindexed_sort
+        live_limit_move_out
+        live_limit_refill
+        live_spurious
+        bool_less_than
+        string_equality
+        union_none
+        in_huge
+        uint32_large_and_uint64_large
+        mod_zero
+        add_overflow
+    }
     paths {
         members_of_structs_are_queried
         fields_of_nested_tables_are_queried

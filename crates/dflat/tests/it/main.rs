@@ -9,6 +9,7 @@
 mod compatibility;
 mod macros;
 mod payload;
+mod query_pages;
 mod readme;
 mod tour;
 
