@@ -129,8 +129,8 @@ pub trait WriteTransaction: Snapshot {
         false
     }
 
-    /// Creates the table and its index tables if they are missing, without filling them, and removes
-    /// other index tables of the table, which its writes would leave behind the truth.
+    /// Creates the table and its index tables if they are missing, without filling them, and
+    /// removes other index tables of the table, which its writes would leave behind the truth.
     ///
     /// # Errors
     /// As writing the file can fail.
