@@ -24,6 +24,7 @@ mod options;
 mod pool;
 mod read;
 mod reclaimer;
+mod row_write;
 mod session;
 mod snapshot;
 mod statement_text;

@@ -4,16 +4,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
+    IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
     WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{RowId, Table, ValueRef};
+use dflat_model::{RowId, Table};
 
 use crate::backend::SqliteBackend;
 use crate::commits::Standing;
 use crate::ffi::{Fault, Param};
-use crate::session::{Control, Entry, Session};
+use crate::row_write::{bad_argument, check_arguments, refused};
+use crate::session::Session;
 use crate::statement_text::Operation;
 
 /// A write transaction.
@@ -109,7 +110,7 @@ impl SqliteTransaction {
 }
 
 /// An error that may have lost the transaction.
-trait Loss: From<Error> {
+pub(crate) trait Loss: From<Error> {
     /// The error, unless the transaction goes on.
     fn error(&self) -> Option<&Error>;
 }
@@ -310,109 +311,8 @@ impl Drop for SqliteTransaction {
     }
 }
 
-impl Session {
-    /// Writes a row and its index entries wholly or not at all.
-    fn whole<T>(
-        &mut self,
-        table: &Table,
-        row: &RowWrite<'_>,
-        work: impl FnOnce(&mut Self, Entry) -> Result<T, WriteError>,
-    ) -> Result<T, WriteError> {
-        let entry = self.enter(table);
-        // A single statement that fails undoes itself. What can fail after the first is an entry of
-        // a unique index, in which NULL may occur any number of times.
-        let can_conflict = row.entries.iter().any(|entry| {
-            let index = table.indexes.get(entry.index);
-            index.is_some_and(|index| index.unique) && !entry.value.is_null()
-        });
-        if !can_conflict {
-            return work(self, entry);
-        }
-        let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
-        self.control(Control::Savepoint).map_err(fail)?;
-        let outcome = work(self, entry);
-        if let Err(error) = &outcome {
-            if error.error().is_some() {
-                // The transaction is lost, and will be rolled back as a whole.
-                return outcome;
-            }
-            self.control(Control::RollbackToSavepoint).map_err(fail)?;
-        }
-        self.control(Control::ReleaseSavepoint).map_err(fail)?;
-        outcome
-    }
-
-    fn put_entries(
-        &mut self,
-        table: &Table,
-        entry: Entry,
-        row_id: RowId,
-        index_entries: &[IndexEntry<'_>],
-    ) -> Result<(), WriteError> {
-        for IndexEntry { index, value } in index_entries {
-            let params = [Param::id(row_id), Param::Value(*value)];
-            self.run(entry, Operation::PutEntry(*index), params)
-                .map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
-        }
-        Ok(())
-    }
-
-    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
-        let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
-        let entry = self.enter(table);
-        let deleted = match self.run(entry, Operation::Delete, [Param::id(row_id)]) {
-            Ok(()) => self.connection.changes_count() > 0,
-            Err(fault) => {
-                self.tolerate_missing(fault, &table.name).map_err(fail)?;
-                false
-            }
-        };
-        for (position, index) in table.indexes.iter().enumerate() {
-            let operation = Operation::DeleteEntry(position);
-            if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
-                let name = format!("{}__{}", table.name, index.field.storage_key());
-                self.tolerate_missing(fault, &name).map_err(fail)?;
-            }
-        }
-        Ok(deleted)
-    }
-
-    /// Forgives that there is nothing to delete from.
-    fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
-        if fault.may_be_missing_name() && !self.exists(Control::FindTable, name)? {
-            Ok(())
-        } else {
-            Err(fault)
-        }
-    }
-}
-
 fn schema_fault(fault: Fault, table: &Table) -> Error {
     fault.error(format_args!("cannot keep the schema of {}", table.name))
-}
-
-fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
-    let key_fits = row
-        .key
-        .is_none_or(|key: &[ValueRef<'_>]| key.len() == table.primary_key.len());
-    if key_fits {
-        Ok(())
-    } else {
-        Err(bad_argument(table, "the key has the wrong number of parts"))
-    }
-}
-
-fn bad_argument(table: &Table, why: &str) -> WriteError {
-    let message = format!("cannot write {}: {why}", table.name);
-    WriteError::Failed(Error::new(ErrorKind::InvalidArgument, message))
-}
-
-fn refused(fault: Fault, table: &Table, verb: &str, key: Key) -> WriteError {
-    if fault.is_duplicate() {
-        WriteError::Conflict(Conflict { key })
-    } else {
-        WriteError::Failed(fault.error(format_args!("cannot {verb} {}", table.name)))
-    }
 }
 
 #[cfg(test)]
@@ -420,7 +320,7 @@ mod tests {
     use std::borrow::Cow;
 
     use dflat_engine::storage::{Backend, Source, View};
-    use dflat_model::{Field, FieldKind, Scalar, TableDescriptor, Value};
+    use dflat_model::{Field, FieldKind, Scalar, TableDescriptor, Value, ValueRef};
 
     use super::*;
     use crate::options::SqliteOptions;
