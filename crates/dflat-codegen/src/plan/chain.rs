@@ -62,6 +62,21 @@ impl Chains {
         }
     }
 
+    /// The tables that some type hides, in order.
+    pub(super) fn hidden(&self, schema: &Schema) -> Vec<DefinitionId> {
+        let mut hidden = vec![false; schema.definitions.len()];
+        for (outer, definition) in (0..).map(DefinitionId).zip(&schema.definitions) {
+            for inner in owned(definition) {
+                let table = matches!(schema.definitions[inner].kind, DefinitionKind::Table(_));
+                hidden[inner] |= table && self.cuts(outer, DefinitionId(inner as u32));
+            }
+        }
+        let ids = (0..).map(DefinitionId).zip(hidden);
+        ids.filter(|(_, hidden)| *hidden)
+            .map(|(id, _)| id)
+            .collect()
+    }
+
     fn exceeds(&self, outer: usize, inner: usize) -> bool {
         self.own_height(outer) + self.heights[inner] > TYPES_MAX
     }

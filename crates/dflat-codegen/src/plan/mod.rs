@@ -28,6 +28,9 @@ pub(crate) struct Plan<'s> {
     pub(crate) storage: bool,
     /// Without storage, the types of all payloads, by [`DefinitionId`].
     pub(crate) payloads: Vec<TypeDescriptor>,
+    /// The tables that are hidden in others, which the code of all of them reaches through one
+    /// table of functions, so that its compiler need not go from each to the next.
+    pub(crate) links: Vec<DefinitionId>,
     ownership: Ownership,
 }
 
@@ -173,13 +176,16 @@ impl<'s> Plan<'s> {
                 kind: kind(schema, &ownership, id),
             }
         });
-        let types = types.collect();
+        let types: Vec<Type<'s>> = types.collect();
+        let mut links = ownership.chains.hidden(schema);
+        links.retain(|id| types[id.0 as usize].external.is_none());
         let requested = schema.files.iter().filter(|file| file.requested);
         Ok(Self {
             requested: requested
                 .map(|file| file_name(&file.path).to_owned())
                 .collect(),
             types,
+            links,
             payloads: match options.payload_only {
                 true => dflat_schema::describe_types(schema),
                 false => Vec::new(),

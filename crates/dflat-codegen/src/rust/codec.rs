@@ -22,14 +22,15 @@ impl Scope<'_> {
                     });
                 });
                 text.item(|text| {
-                    let name = if fields.is_empty() { "_" } else { "view" };
-                    let view = format!("{name}: {base}Ref<'_>");
-                    text.function("fn decode", &[&view], "Self", |text| {
-                        let value = |(member, field): &Named<'_>| {
-                            (member.field.clone(), self.decode(member, field.value))
-                        };
-                        text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
-                    });
+                    if self.is_linked() {
+                        let view = format!("view: {base}Ref<'_>");
+                        text.function("fn decode", &[&view], "Self", |text| {
+                            let table = atom("view").field("0");
+                            text.value(&self.link().method("decode", [table]));
+                        });
+                    } else {
+                        self.decode_fields("fn decode", fields, text);
+                    }
                 });
                 text.item(|text| {
                     self.allow_literals(fields, text);
@@ -39,6 +40,18 @@ impl Scope<'_> {
                     });
                 });
             });
+        });
+    }
+
+    /// The function that makes the owned struct of a view.
+    pub(super) fn decode_fields(self, head: &str, fields: &[Named<'_>], text: &mut Text) {
+        let name = if fields.is_empty() { "_" } else { "view" };
+        let view = format!("{name}: {}Ref<'_>", self.base());
+        text.function(head, &[&view], "Self", |text| {
+            let value = |(member, field): &Named<'_>| {
+                (member.field.clone(), self.decode(member, field.value))
+            };
+            text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
         });
     }
 

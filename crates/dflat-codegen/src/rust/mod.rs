@@ -8,6 +8,7 @@ mod docs;
 mod enums;
 mod fields;
 mod layout;
+mod links;
 mod names;
 mod objects;
 mod payloads;

@@ -25,6 +25,9 @@ impl<'p> Scope<'p> {
         self.view_struct(&fields, text);
         self.view_traits(&fields, text);
         self.codec(plan, &fields, text);
+        if self.is_linked() {
+            self.linked(&fields, text);
+        }
         let (stored, nested) = (self.ty().stored.as_ref(), self.ty().nested);
         if stored.is_none() || nested {
             let line = format!(
@@ -263,27 +266,21 @@ impl<'p> Scope<'p> {
     }
 
     fn view_traits(self, fields: &[Named<'_>], text: &mut Text) {
-        let (base, view) = (self.base(), format!("{}Ref<'_>", self.base()));
+        let view = format!("{}Ref<'_>", self.base());
+        let link = self.is_linked().then(|| self.link());
         text.item(|text| {
             text.implementation("::core::cmp::PartialEq", &view, |text| {
-                let other = if fields.is_empty() {
+                let other = if fields.is_empty() && link.is_none() {
                     "_: &Self"
                 } else {
                     "other: &Self"
                 };
-                text.function("fn eq", &["&self", other], "bool", |text| {
-                    let pair = |(member, _): &Named<'_>| {
-                        (
-                            format!("self.{}()", member.method),
-                            format!("other.{}()", member.method),
-                        )
-                    };
-                    let pairs: Vec<_> = fields.iter().map(pair).collect();
-                    if pairs.is_empty() {
-                        text.line("true")
-                    } else {
-                        text.conjunction(&pairs)
+                text.function("fn eq", &["&self", other], "bool", |text| match &link {
+                    Some(link) => {
+                        let tables = ["self", "other"].map(|view| atom(view).field("0"));
+                        text.value(&link.clone().method("same", tables));
                     }
+                    None => self.same_fields("self", "other", fields, text),
                 });
             });
         });
@@ -291,15 +288,47 @@ impl<'p> Scope<'p> {
             text.implementation("::core::fmt::Debug", &view, |text| {
                 let parameters = ["&self", "f: &mut ::core::fmt::Formatter<'_>"];
                 text.function("fn fmt", &parameters, "::core::fmt::Result", |text| {
-                    let begin = atom("f").method("debug_struct", [atom(format!("{base:?}"))]);
-                    let all = fields.iter().fold(begin, |chain, (member, _)| {
-                        let value = atom("self").method(&member.method, []).reference();
-                        chain.method("field", [atom(format!("{:?}", member.plain)), value])
+                    text.value(&match &link {
+                        Some(link) => {
+                            let table = atom("self").field("0");
+                            link.clone().method("debug", [table, atom("f")])
+                        }
+                        None => self.debug_fields("self", fields),
                     });
-                    text.value(&all.method("finish", []));
                 });
             });
         });
+    }
+
+    /// Whether two views have the same fields.
+    pub(super) fn same_fields(
+        self,
+        view: &str,
+        other: &str,
+        fields: &[Named<'_>],
+        text: &mut Text,
+    ) {
+        let pair = |(member, _): &Named<'_>| {
+            let method = &member.method;
+            (format!("{view}.{method}()"), format!("{other}.{method}()"))
+        };
+        let pairs: Vec<_> = fields.iter().map(pair).collect();
+        if pairs.is_empty() {
+            text.line("true")
+        } else {
+            text.conjunction(&pairs)
+        }
+    }
+
+    /// Writes the fields of a view to `f`.
+    pub(super) fn debug_fields(self, view: &str, fields: &[Named<'_>]) -> Expr {
+        let name = atom(format!("{:?}", self.base()));
+        let begin = atom("f").method("debug_struct", [name]);
+        let all = fields.iter().fold(begin, |chain, (member, _)| {
+            let value = atom(view).method(&member.method, []).reference();
+            chain.method("field", [atom(format!("{:?}", member.plain)), value])
+        });
+        all.method("finish", [])
     }
 
     /// An attribute for the literals in an item, if they need one.

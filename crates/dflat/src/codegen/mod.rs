@@ -3,6 +3,7 @@
 mod encoder;
 #[cfg(feature = "serde")]
 pub mod json;
+mod link;
 mod message;
 mod opaque;
 mod path;
@@ -23,6 +24,7 @@ pub use std::string::String;
 pub use std::vec::Vec;
 
 pub use encoder::Encoder;
+pub use link::{Link, Linked};
 pub use message::{
     Enum, Message, Struct, Union, UnionMember, decode_boxed, decode_optional, key, read_array,
     read_enum_member, read_member, read_struct_member, same, text, write_array, write_enum_member,
