@@ -368,6 +368,29 @@ laws! { ($)
         deliveries_are_counted
         oldest_snapshot_is_known_while_it_is_held
     }
+    transaction_defects {
+        update_pk_collision
+        update_unique_collision
+        cross_table_index_cache
+        nested_snapshot
+        vector_of_structs
+        stale_upsert
+        cancel_outdated
+        cancel_race
+        multi_type_deadlock
+        duplicate_type
+        querybuilder_leak
+        blocking_shutdown_inside_callbacks
+        thread_explosion
+        uint32_large_and_uint64_large
+        double_submit
+        subscribe_aborted_insert
+        requests_outside_a_transaction
+        undeclared_type
+        try_submit_on_a_duplicate
+        completion_only_says_whether
+        fetch_hides_errors
+    }
     groups {
         members_see_what_their_predecessors_made_of_an_object_fetched_before
         member_may_wait_for_its_predecessors_completion

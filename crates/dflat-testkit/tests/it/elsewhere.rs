@@ -229,6 +229,40 @@ fn another_process_that_commits_under_a_transaction_makes_it_busy() {
     });
 }
 
+/// Whether another process can write now, without waiting.
+fn can_commit_elsewhere(path: &Path) -> bool {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+    connection
+        .execute_batch("CREATE TABLE IF NOT EXISTS elsewhere (n)")
+        .is_ok()
+}
+
+#[test]
+fn other_processes_wait_from_the_first_change_on() {
+    on_each_file(|path, w, _| {
+        let other = path.to_owned();
+        let seen = w.perform_changes([Item::TABLE], move |tx| {
+            insert(tx, "a")?;
+            Ok(can_commit_elsewhere(&other))
+        });
+        assert!(!seen.wait().unwrap());
+        assert!(can_commit_elsewhere(path));
+    });
+}
+
+#[test]
+fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
+    on_each_file(|path, w, excludes| {
+        let other = path.to_owned();
+        let reads = w.perform_changes([Item::TABLE], move |tx| {
+            count(tx)?;
+            Ok(can_commit_elsewhere(&other))
+        });
+        assert_eq!(reads.wait().unwrap(), !excludes);
+    });
+}
+
 #[test]
 fn what_the_workspace_does_itself_overtakes_nobody() {
     on_each_file(|_, w, excludes| {

@@ -6,7 +6,9 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod defects;
 mod dictionary;
+mod documented;
 mod elsewhere;
 mod evolution;
 mod fault_calls;
