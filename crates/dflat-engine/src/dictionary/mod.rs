@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use dflat_model::{Comparison, Expression, Predicate, Query};
+use dflat_model::{Comparison, Expression, Predicate, Query, RowId};
 
 use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Object;
+use crate::fetch::corrupt;
 pub use item::{TABLE, Value};
 use space::{Slot, Space};
 pub use transactional::{Holds, TransactionKeys};
@@ -123,14 +123,21 @@ impl Dictionary {
         }
         let version = shard.version();
         drop(shard);
-        let row = self
-            .share
-            .engine
-            .get_committed(&TABLE, &item::key_of(key, &self.space.name))
-            .map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
-        let value = row.map(|row| value_of(&row, key)).transpose()?;
+        let value = self.read(key)?;
         self.space.keep(key, value.as_ref(), version);
         Ok(value)
+    }
+
+    /// The value of a key in the file.
+    fn read(&self, key: &str) -> Result<Option<Value>> {
+        let mut found = None;
+        let key_of = item::key_of(key, &self.space.name);
+        let engine = &self.share.engine;
+        let read = engine.visit_committed(&TABLE, &key_of, &mut |row| {
+            found = Some(value_of(key, row.row_id, row.payload));
+        });
+        read.map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
+        found.transpose()
     }
 
     /// Sets or removes a value: in memory at once, in the file soon. Waits for a transaction that
@@ -220,7 +227,8 @@ impl Dictionary {
             .fetch_committed(&TABLE, &self.query(prefix))?;
         let mut entries = BTreeMap::new();
         for row in &rows {
-            let (key, _, value) = item::decode(row.payload()).map_err(|_| corrupt(row))?;
+            let decoded = item::decode(row.payload());
+            let (key, _, value) = decoded.map_err(|_| corrupt(&TABLE, row.row_id()))?;
             if key.starts_with(prefix) {
                 entries.insert(Arc::from(key), value.ok_or_else(|| unknown_kind(key))?);
             }
@@ -360,15 +368,10 @@ impl Core {
     }
 }
 
-/// The value of a row.
-fn value_of(row: &Object, key: &str) -> Result<Value> {
-    let (_, _, value) = item::decode(row.payload()).map_err(|_| corrupt(row))?;
+/// The value of a key's row.
+fn value_of(key: &str, row_id: RowId, payload: &[u8]) -> Result<Value> {
+    let (_, _, value) = item::decode(payload).map_err(|_| corrupt(&TABLE, row_id))?;
     value.ok_or_else(|| unknown_kind(key))
-}
-
-fn corrupt(row: &Object) -> Error {
-    let message = format!("cannot read DictItem: row {} is damaged", row.row_id());
-    Error::new(ErrorKind::Corrupt, message)
 }
 
 fn unknown_kind(key: &str) -> Error {

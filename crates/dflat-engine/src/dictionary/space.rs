@@ -44,6 +44,8 @@ pub(super) struct Slot {
     pub(super) queued: bool,
     /// The transactions that use it.
     pub(super) holders: usize,
+    /// Whether it is known to have a row in the file.
+    pub(super) is_stored: bool,
 }
 
 impl Slot {
@@ -104,6 +106,7 @@ impl Space {
         if shard.version == version && !shard.slots.contains_key(key) {
             let slot = Slot {
                 value: value.cloned(),
+                is_stored: value.is_some(),
                 ..Slot::default()
             };
             shard.slots.insert(key.into(), slot);

@@ -214,5 +214,6 @@ impl Hold {
 
 fn read(transaction: &Transaction, dictionary: &Dictionary, key: &str) -> Result<Option<Value>> {
     let row = transaction.get(&TABLE, &item::key_of(key, &dictionary.space.name))?;
-    row.map(|row| value_of(&row, key)).transpose()
+    row.map(|row| value_of(key, row.row_id(), row.payload()))
+        .transpose()
 }

@@ -11,7 +11,7 @@ use super::item;
 use super::space::Space;
 use crate::callback;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::Writer;
 use crate::transaction::{Change, Transaction};
 
@@ -205,12 +205,14 @@ impl WriteBehind {
 #[derive(Default)]
 struct Batch {
     keys: Vec<Key>,
-    /// The keys that were written, and the numbers of their changes.
-    written: Vec<(Key, u64)>,
+    /// The keys that were written, the numbers of their changes, and whether they have a row now.
+    written: Vec<(Key, u64, bool)>,
 }
 
 impl Batch {
     fn write(&mut self, transaction: &Transaction) -> Result<()> {
+        // Nothing is read before: no other process can be in the way.
+        transaction.write_first()?;
         let mut writer = Writer::new();
         self.keys.reverse();
         while let Some(key) = self.keys.pop() {
@@ -219,14 +221,18 @@ impl Batch {
                 continue;
             };
             slot.queued = false;
-            let (value, number) = (slot.value.clone(), slot.unwritten);
+            let (value, number, is_stored) = (slot.value.clone(), slot.unwritten, slot.is_stored);
             // A transaction that uses the key queues it again at its end, if need be.
             if number == 0 || slot.holders > 0 {
                 continue;
             }
             drop(shard);
-            self.written.push((key.clone(), number));
-            put(transaction, &mut writer, &key, value.as_ref())?;
+            self.written.push((key.clone(), number, value.is_some()));
+            match value {
+                // Most likely it is new, which saves a look-up.
+                Some(value) if !is_stored && insert(transaction, &mut writer, &key, &value)? => {}
+                value => put(transaction, &mut writer, &key, value.as_ref())?,
+            }
         }
         Ok(())
     }
@@ -237,7 +243,7 @@ impl Batch {
         let mut again = self.keys;
         again.reverse();
         let mut spaces: Vec<Arc<Space>> = Vec::new();
-        for (key, number) in self.written {
+        for (key, number, is_stored) in self.written {
             if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
                 spaces.push(Arc::clone(&key.space));
             }
@@ -249,8 +255,11 @@ impl Batch {
                 slot.queued = true;
                 drop(shard);
                 again.push(key);
-            } else if is_written && slot.unwritten == number {
-                slot.unwritten = 0;
+            } else if is_written {
+                slot.is_stored = is_stored;
+                if slot.unwritten == number {
+                    slot.unwritten = 0;
+                }
             }
         }
         spaces.iter().for_each(|space| space.shrink());
@@ -280,4 +289,20 @@ pub(super) fn put(
         }
     }
     Ok(())
+}
+
+/// Writes a key that may be new; whether it was.
+fn insert(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    Key { space, key }: &Key,
+    value: &item::Value,
+) -> Result<bool> {
+    let payload = item::encode(writer, key, &space.name, value)?;
+    match transaction.submit(&item::TABLE, &Change::Create { payload }) {
+        Ok(_) => Ok(true),
+        // Nothing was changed, and the transaction goes on.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
 }

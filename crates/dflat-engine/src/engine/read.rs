@@ -10,7 +10,7 @@ use super::{Engine, shut_down};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
-use crate::storage::{Backend, Snapshot, View};
+use crate::storage::{Backend, Row, Snapshot, View};
 use crate::transaction;
 
 /// What reads the committed state.
@@ -117,16 +117,25 @@ impl Engine {
         transaction::current(&self.inner.reader.backend).is_some()
     }
 
-    /// The object with a primary key, of what is committed, on a handler's thread too.
+    /// Visits the row with a primary key, as it is committed, on a handler's thread too. Its bytes
+    /// are not verified.
     ///
     /// # Errors
     /// As [`Engine::read`].
-    pub fn get_committed(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+    pub fn visit_committed(
+        &self,
+        table: &Table,
+        key: &[Value],
+        visit: &mut dyn FnMut(Row<'_>),
+    ) -> Result<()> {
         self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-        self.inner.reader.get(table, key)
+        let reader = &self.inner.reader;
+        reader.read(table, View::Latest, |snapshot, _| {
+            fetch::visit(snapshot, table, key, visit)
+        })
     }
 
-    /// The objects of a query, of what is committed, on a handler's thread too.
+    /// Fetches the objects of a query, as they are committed, on a handler's thread too.
     ///
     /// # Errors
     /// As [`Engine::read`].

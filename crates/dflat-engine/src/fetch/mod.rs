@@ -18,7 +18,7 @@ use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, ObjectBatch, Origin, field_value};
 use crate::query::compute;
-use crate::storage::{ScanPlan, Snapshot, Source, View};
+use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
@@ -174,6 +174,30 @@ pub fn get(
         payload,
     };
     one(snapshot, &plan, origin)
+}
+
+/// Visits the row with a primary key, if there is one, without making an object of it: its bytes
+/// are not verified.
+///
+/// # Errors
+/// As reading the file can fail.
+pub fn visit(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    key: &[Value],
+    visit: &mut dyn FnMut(Row<'_>),
+) -> Result<()> {
+    let source = plan::key_source(key);
+    let payload = true;
+    let plan = ScanPlan {
+        table,
+        source,
+        payload,
+    };
+    snapshot.scan(&plan, &mut |row| {
+        visit(row);
+        ControlFlow::Break(())
+    })
 }
 
 /// The primary key of an object.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dflat_engine::dictionary::Value;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Payload, Result};
 
 /// Begins bytes of ours. What does not is another program's, such as a property list of Dflat for
 /// Swift, which begins with `bplist`.
@@ -185,12 +185,74 @@ impl FromDictionary for Vec<u8> {
 
 /// A payload of FlatBuffers with the version of its schema, as Dflat for Swift stores values of its
 /// FlatBuffers types.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(
+/// #         env!("CARGO_MANIFEST_DIR"),
+/// #         "/../dflat-codegen/tests/data/post/rust.rs"
+/// #     ));
+/// # }
+/// use dflat::{FlatBuffersValue, Workspace};
+/// use post::PostData;
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let settings = workspace.dictionary();
+/// let draft = PostData { title: "draft".into(), ..PostData::default() };
+/// settings.set("draft", FlatBuffersValue::new(&draft, "v1")?)?;
+///
+/// let Some(stored) = settings.get::<FlatBuffersValue>("draft")? else { panic!("not there") };
+/// assert_eq!(stored.read::<PostData>("v1")?, draft);
+/// // Of another version it is an error, or absent: as you like.
+/// assert!(stored.read::<PostData>("v2").is_err());
+/// assert_eq!(stored.read_if::<PostData>("v2")?, None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatBuffersValue {
     /// The version, or an empty string if the schema has none.
     pub version: String,
     /// The bytes, which are not checked.
     pub bytes: Vec<u8>,
+}
+
+impl FlatBuffersValue {
+    /// The payload of a value, of a version of its schema.
+    ///
+    /// # Errors
+    /// As [`Payload::to_bytes`].
+    pub fn new(value: &impl Payload, version: &str) -> Result<Self> {
+        Ok(Self {
+            version: version.to_owned(),
+            bytes: value.to_bytes()?,
+        })
+    }
+
+    /// The value, if it is of this version.
+    ///
+    /// # Errors
+    /// - [`WrongType`](ErrorKind::WrongType) if it is of another version.
+    /// - [`Corrupt`](ErrorKind::Corrupt) if the bytes are no payload of the type.
+    pub fn read<P: Payload>(&self, version: &str) -> Result<P> {
+        self.read_if(version)?.ok_or_else(|| {
+            let message = format!(
+                "cannot read a payload as of version {version:?}: it is of version {:?}",
+                self.version
+            );
+            Error::new(ErrorKind::WrongType, message)
+        })
+    }
+
+    /// The value, or `None` if it is of another version, as Dflat for Swift has it.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if the bytes are no payload of the type.
+    pub fn read_if<P: Payload>(&self, version: &str) -> Result<Option<P>> {
+        let is_same = self.version == version;
+        is_same.then(|| P::from_bytes(&self.bytes)).transpose()
+    }
 }
 
 impl IntoDictionary for FlatBuffersValue {
