@@ -7,6 +7,8 @@
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
 )]
 
+mod keyed;
+
 use std::ffi::{CStr, CString, c_int};
 use std::path::Path;
 use std::ptr;
@@ -19,6 +21,7 @@ use libsqlite3_sys as sqlite;
 
 use crate::Result;
 use crate::workload::Doc;
+pub use keyed::KeyedFloor;
 
 /// A connection with the statements of some tables.
 pub struct Floor {

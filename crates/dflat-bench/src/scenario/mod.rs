@@ -1,6 +1,7 @@
 //! The scenarios: each a piece of work, done by ours and by the floor, and checked.
 
 mod delete;
+mod dictionary;
 mod fetch;
 mod insert;
 mod sides;
@@ -21,7 +22,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 15] = [
+pub const ALL: [Scenario; 22] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -37,6 +38,13 @@ pub const ALL: [Scenario; 15] = [
     Scenario::new("subscribe_objects", subscribe::objects),
     Scenario::new("subscribe_ranges", subscribe::ranges),
     Scenario::new("fetch_ranges", fetch::ranges),
+    Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
+    Scenario::new("dictionary_insert_disk", dictionary::insert_disk),
+    Scenario::new("dictionary_insert_mt4", dictionary::insert_threads),
+    Scenario::new("dictionary_get_cold", dictionary::get_cold),
+    Scenario::new("dictionary_get_hot", dictionary::get_hot),
+    Scenario::new("dictionary_update_one", dictionary::update_one),
+    Scenario::new("dictionary_save_json", dictionary::save_json),
 ];
 
 impl Scenario {
