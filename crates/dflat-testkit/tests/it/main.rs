@@ -24,6 +24,7 @@ mod index_states;
 mod original;
 mod scripted;
 mod sharing;
+mod steps;
 mod stored_schema;
 mod telemetry;
 mod wire;

@@ -104,7 +104,7 @@ impl<'a> Planner<'a> {
         if let Some(few) = few {
             return Ok(candidates.swap_remove(few));
         }
-        let union = self.unions();
+        let union = self.unions(&candidates);
         let ordered = self.ordered();
         let alone = union.is_empty()
             && match candidates.as_slice() {
@@ -205,8 +205,9 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Disjunctions whose sides each have a key.
-    fn unions(&self) -> Vec<Candidate> {
+    /// Disjunctions whose sides each have a key, save those that one key serves as a whole.
+    fn unions(&self, candidates: &[Candidate]) -> Vec<Candidate> {
+        let served = |position: &usize| candidates.iter().any(|c| c.used.contains(position));
         let union = |part: &Predicate| {
             let Predicate::Or(sides) = part else {
                 return None;
@@ -231,7 +232,9 @@ impl<'a> Planner<'a> {
                 rows_max: None,
             })
         };
-        self.parts.iter().filter_map(union).collect()
+        let parts = self.parts.iter().enumerate();
+        let parts = parts.filter(|(position, _)| !served(position));
+        parts.filter_map(|(_, part)| union(part)).collect()
     }
 
     /// A key whose order is that of the query, if the query wants a part of it.

@@ -1,0 +1,329 @@
+//! What queries cost, counted: how many rows and entries the backend is asked for.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::fetch::{self, Control, PROBE_MAX};
+use dflat_engine::object::Origin;
+use dflat_engine::storage::{
+    Backend, CloseOptions, IndexState, Row, ScanPlan, Snapshot, StateId, View,
+};
+use dflat_model::{
+    Comparison, Cursor, Direction, Expression, Nulls, Order, Predicate, Query, RowId, Table, Value,
+};
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
+use dflat_testkit::fixture::Fixture;
+use dflat_testkit::schema::{Item, ItemData};
+
+/// How many objects there are.
+const COUNT: i32 = 2000;
+
+/// A snapshot that counts what it is asked for.
+struct Counting {
+    inner: Box<dyn Snapshot>,
+    /// Rows with their payloads.
+    rows: usize,
+    /// Entries of keys, without payloads.
+    entries: usize,
+}
+
+impl Snapshot for Counting {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Self {
+            inner,
+            rows,
+            entries,
+        } = self;
+        let counter = if plan.payload { rows } else { entries };
+        inner.scan(plan, &mut |row| {
+            *counter += 1;
+            visit(row)
+        })
+    }
+
+    fn pin(&mut self) -> Result<StateId> {
+        self.inner.pin()
+    }
+
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        self.inner.index_states(table)
+    }
+}
+
+/// A file of items: ranks and sizes from 0 to 99, names and nicks of 500 values.
+struct Costs {
+    backend: Arc<SqliteBackend>,
+    _directory: tempfile::TempDir,
+}
+
+/// What a query gave, and what for.
+#[derive(Debug, PartialEq)]
+struct Cost {
+    found: usize,
+    rows: usize,
+    entries: usize,
+}
+
+impl Costs {
+    fn new() -> Self {
+        let fixture = Fixture::sqlite();
+        fixture.create::<Item>((0..COUNT).map(|n| {
+            let name = Some(format!("{:03}", n * 7 % 500));
+            ItemData {
+                id: format!("{n:05}"),
+                rank: n % 100,
+                size: n % 100,
+                name: name.clone(),
+                nick: name,
+                ..ItemData::default()
+            }
+        }));
+        let path = fixture.path().unwrap();
+        let (workspace, directory) = fixture.into_parts();
+        workspace.shutdown().unwrap();
+        Self {
+            backend: SqliteBackend::open(&path, SqliteOptions::default()).unwrap(),
+            _directory: directory.unwrap(),
+        }
+    }
+
+    fn counting(&self) -> Counting {
+        let inner = Arc::clone(&self.backend).snapshot(View::Pinned).unwrap();
+        Counting {
+            inner,
+            rows: 0,
+            entries: 0,
+        }
+    }
+
+    fn fetch(&self, query: &Query) -> Cost {
+        let mut snapshot = self.counting();
+        let (control, origin) = (Control::default(), Origin::default());
+        let found = fetch::fetch(&mut snapshot, &Item::TABLE, query, &control, origin);
+        Cost {
+            found: found.unwrap().len(),
+            rows: snapshot.rows,
+            entries: snapshot.entries,
+        }
+    }
+
+    fn count(&self, query: &Query) -> Cost {
+        let mut snapshot = self.counting();
+        let found = fetch::count(&mut snapshot, &Item::TABLE, query, &Control::default());
+        Cost {
+            found: found.unwrap(),
+            rows: snapshot.rows,
+            entries: snapshot.entries,
+        }
+    }
+}
+
+impl Drop for Costs {
+    fn drop(&mut self) {
+        self.backend.close(CloseOptions::default()).unwrap();
+    }
+}
+
+fn cost(found: usize, rows: usize, entries: usize) -> Cost {
+    Cost {
+        found,
+        rows,
+        entries,
+    }
+}
+
+/// A typed condition as plain data, by its bytes.
+fn plain(condition: &dflat::Predicate<Item>) -> Predicate {
+    Predicate::from_bytes(&condition.to_bytes().unwrap()).unwrap()
+}
+
+fn filtered(condition: &dflat::Predicate<Item>) -> Query {
+    Query {
+        predicate: Some(plain(condition)),
+        ..Query::default()
+    }
+}
+
+/// The order by the field that a condition compares.
+fn by(condition: &dflat::Predicate<Item>, direction: Direction) -> Order {
+    let Predicate::Compare { left, .. } = plain(condition) else {
+        panic!("{condition} is no comparison");
+    };
+    Order {
+        key: left,
+        direction,
+        nulls: Nulls::Smallest,
+    }
+}
+
+#[test]
+fn a_limit_ends_the_reading() {
+    let costs = Costs::new();
+    let limited = |query: Query| Query {
+        limit: Some(10),
+        ..query
+    };
+    assert_eq!(costs.fetch(&limited(Query::default())), cost(10, 10, 0));
+    // Every hundredth has this size.
+    assert_eq!(
+        costs.fetch(&limited(filtered(&Item::SIZE.eq(3)))),
+        cost(10, 904, 0)
+    );
+    assert_eq!(
+        costs.fetch(&limited(filtered(&Item::RANK.eq(3)))),
+        cost(10, 10, 0)
+    );
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let by_index = Query {
+            order: vec![by(&Item::NAME.eq(""), direction)],
+            limit: Some(10),
+            ..Query::default()
+        };
+        assert_eq!(costs.fetch(&by_index), cost(10, 10, 0));
+        let by_none = Query {
+            order: vec![by(&Item::NICK.eq(""), direction)],
+            ..by_index
+        };
+        assert_eq!(costs.fetch(&by_none), cost(10, 2000, 0));
+    }
+}
+
+#[test]
+fn a_page_costs_itself() {
+    let costs = Costs::new();
+    // In the middle of twenty equal ranks.
+    let place = Cursor {
+        keys: vec![Value::Int(50)],
+        row_id: RowId(1052),
+    };
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let page = Query {
+            order: vec![by(&Item::RANK.eq(0), direction)],
+            after: Some(place.clone()),
+            limit: Some(25),
+            ..Query::default()
+        };
+        assert_eq!(costs.fetch(&page), cost(25, 25, 0));
+    }
+    let inserted = Query {
+        after: Some(Cursor {
+            keys: Vec::new(),
+            row_id: RowId(1900),
+        }),
+        ..Query::default()
+    };
+    assert_eq!(costs.fetch(&inserted), cost(100, 100, 0));
+}
+
+#[test]
+fn a_range_costs_what_it_has() {
+    let costs = Costs::new();
+    assert_eq!(costs.fetch(&filtered(&Item::ID.eq("00007"))), cost(1, 1, 0));
+    assert_eq!(
+        costs.fetch(&filtered(&Item::RANK.between(3, 4))),
+        cost(40, 40, 0)
+    );
+    assert_eq!(
+        costs.fetch(&filtered(&Item::NAME.starts_with("49"))),
+        cost(40, 40, 0)
+    );
+    let either = Item::RANK.eq(1) | Item::RANK.gt(98);
+    assert_eq!(costs.fetch(&filtered(&either)), cost(40, 40, 0));
+    let keys = Item::ID.in_((0..10_000).map(|n| format!("{n:05}")));
+    assert_eq!(costs.fetch(&filtered(&keys)), cost(2000, 2000, 0));
+    assert_eq!(
+        costs.fetch(&filtered(&(Item::RANK.gt(5) & Item::RANK.lt(2)))),
+        cost(0, 0, 0)
+    );
+}
+
+#[test]
+fn counts_and_extremes_read_no_objects() {
+    let costs = Costs::new();
+    assert_eq!(
+        costs.count(&filtered(&Item::RANK.lt(50))),
+        cost(1000, 0, 1000)
+    );
+    assert_eq!(costs.count(&Query::default()), cost(2000, 0, 2000));
+    let first = Query {
+        limit: Some(1),
+        ..filtered(&Item::RANK.lt(50))
+    };
+    assert_eq!(costs.count(&first), cost(1, 0, 1));
+    assert_eq!(
+        costs.count(&filtered(&Item::SIZE.lt(50))),
+        cost(1000, 2000, 0)
+    );
+    let largest = Query {
+        order: vec![by(&Item::RANK.eq(0), Direction::Descending)],
+        limit: Some(1),
+        ..filtered(&Item::RANK.is_not_null())
+    };
+    assert_eq!(costs.fetch(&largest), cost(1, 1, 0));
+}
+
+#[test]
+fn a_choice_costs_entries_and_saves_rows() {
+    let costs = Costs::new();
+    // 600 and 800 rows, of which 240 are in both: counted, then read.
+    let both = Item::RANK.lt(30) & Item::NAME.lt("200");
+    let spent = costs.fetch(&filtered(&both));
+    assert_eq!(spent.entries, 2 * (600 + 800));
+    assert_eq!(spent.rows, spent.found);
+    // 20 and 4 rows: the fewer.
+    let few = Item::RANK.eq(7) & Item::NAME.eq("049");
+    let spent = costs.fetch(&filtered(&few));
+    assert_eq!((spent.rows, spent.entries), (4, 24));
+    // A row of each side.
+    let either = Item::RANK.eq(7) | Item::NAME.eq("049");
+    let spent = costs.fetch(&filtered(&either));
+    assert_eq!((spent.rows, spent.entries), (spent.found, 2 * 24));
+}
+
+#[test]
+fn no_plan_costs_much_more_than_reading_everything() {
+    let costs = Costs::new();
+    let n = usize::try_from(COUNT).unwrap();
+    for condition in [
+        Item::RANK.ne(3),
+        Item::RANK.ge(0),
+        Item::RANK.ge(0) & Item::NAME.ge(""),
+        Item::RANK.ge(0) | Item::NAME.ge(""),
+        Item::RANK.not_in([1, 2, 3]) & Item::NAME.is_not_null() & Item::ID.gt(""),
+    ] {
+        for limit in [None, Some(5)] {
+            let query = Query {
+                order: vec![by(&Item::NICK.eq(""), Direction::Ascending)],
+                limit,
+                ..filtered(&condition)
+            };
+            let spent = costs.fetch(&query);
+            assert!(spent.rows <= n, "{condition} {spent:?}");
+            // Counted once and read once, for each of three keys at most.
+            assert!(
+                spent.entries <= 2 * 3 * n.min(PROBE_MAX),
+                "{condition} {spent:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_no_key_serves_reads_each_row_once() {
+    let costs = Costs::new();
+    let computed = Predicate::Compare {
+        left: Expression::Literal(Value::Int(1)),
+        operator: Comparison::Equal,
+        right: Expression::Literal(Value::Int(1)),
+    };
+    let query = Query {
+        predicate: Some(computed),
+        ..Query::default()
+    };
+    assert_eq!(costs.fetch(&query), cost(2000, 2000, 0));
+}
