@@ -8,13 +8,54 @@ use super::{Malformed, TableView, UnionView, VectorView};
 
 type Known = Result<bool, Malformed>;
 
-/// Whether these types know all that a payload verified by them holds: fields, enum values, union
-/// members.
-///
-/// # Errors
-/// If the payload is malformed.
-pub fn knows_all(types: &[TypeDescriptor], payload: &[u8]) -> Known {
-    Types(types).knows_table(ROOT_TYPE, TableView::root(payload)?)
+/// Where payloads of some types can hold what the types do not know.
+#[derive(Clone, Debug)]
+pub struct Knowledge {
+    /// For each type that is a table, the positions of the fields to look into.
+    fields: Vec<Vec<u16>>,
+}
+
+impl Knowledge {
+    /// What to look into in payloads of these types.
+    #[must_use]
+    pub fn of(types: &[TypeDescriptor]) -> Self {
+        let looked_into = |ty: &TypeDescriptor| -> Vec<u16> {
+            let TypeDescriptor::Table(layout) = ty else {
+                return Vec::new();
+            };
+            let fields = (0..).zip(layout.fields.iter());
+            let hiding = fields.filter(|(_, field)| {
+                let (Shape::Single(element) | Shape::Vector(element)) = field.shape;
+                Types(types).may_hide(element).unwrap_or(true)
+            });
+            hiding.map(|(position, _)| position).collect()
+        };
+        Self {
+            fields: types.iter().map(looked_into).collect(),
+        }
+    }
+
+    /// Whether the types, of which this is the knowledge, know all that a payload verified by them
+    /// holds: fields, enum values, union members.
+    ///
+    /// # Errors
+    /// If the payload is malformed.
+    pub fn covers(&self, types: &[TypeDescriptor], payload: &[u8]) -> Known {
+        self.checker(Types(types))
+            .table(ROOT_TYPE, TableView::root(payload)?)
+    }
+
+    pub(super) fn checker<'k>(&'k self, types: Types<'k>) -> Checker<'k> {
+        Checker {
+            types,
+            knowledge: self,
+        }
+    }
+
+    fn of_table(&self, id: TypeId) -> Result<&[u16], Malformed> {
+        let fields = self.fields.get(usize::from(id.0));
+        fields.map(Vec::as_slice).ok_or(Malformed)
+    }
 }
 
 /// The types of a payload, found by their ids.
@@ -63,92 +104,20 @@ impl<'t> Types<'t> {
         Ok((size, size))
     }
 
-    fn knows_table(self, id: TypeId, table: TableView<'_>) -> Known {
-        let TypeDescriptor::Table(layout) = self.get(id)? else {
-            return Err(Malformed);
-        };
-        if table.has_from(layout.end) {
-            return Ok(false);
-        }
-        for field in layout.fields.as_ref() {
-            let known = match field.shape {
-                Shape::Single(element @ (Element::Enum(_) | Element::Struct(_))) => {
-                    let (size, _) = self.inline(element)?;
-                    match table.structure(field.voffset, size)? {
-                        Some(bytes) => self.knows_inline(element, bytes)?,
-                        None => true,
-                    }
-                }
-                Shape::Single(Element::Table(id)) => match table.table(field.voffset)? {
-                    Some(table) => self.knows_table(id, table)?,
-                    None => true,
-                },
-                Shape::Single(Element::Union(id)) => match table.union(field.voffset)? {
-                    Some(union) => self.knows_union(id, union)?,
-                    None => true,
-                },
-                Shape::Single(Element::Scalar(_) | Element::Text) => true,
-                Shape::Vector(element) => self.knows_vector(element, field.voffset, table)?,
-            };
-            if !known {
-                return Ok(false);
+    /// Whether an element can hold something that its types do not know.
+    fn may_hide(self, element: Element) -> Known {
+        Ok(match element {
+            Element::Scalar(_) | Element::Text => false,
+            // Flags combine, and keep bits that have no name.
+            Element::Enum(id) => !self.enumeration(id)?.bit_flags,
+            Element::Struct(id) => {
+                let fields = &self.structure(id)?.fields;
+                fields
+                    .iter()
+                    .any(|field| self.may_hide(field.element).unwrap_or(true))
             }
-        }
-        Ok(true)
-    }
-
-    fn knows_vector(self, element: Element, voffset: u16, table: TableView<'_>) -> Known {
-        if matches!(element, Element::Scalar(_) | Element::Text) {
-            return Ok(true);
-        }
-        let (size, _) = self.inline(element)?;
-        let Some(vector) = table.vector(voffset, size)? else {
-            return Ok(true);
-        };
-        let codes = match element {
-            Element::Union(_) => table.vector(voffset - 2, 1)?,
-            _ => None,
-        };
-        for index in 0..vector.len() {
-            if !self.knows_element(element, vector, codes, index)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether all of a vector's element is known.
-    pub(super) fn knows_element(
-        self,
-        element: Element,
-        vector: VectorView<'_>,
-        codes: Option<VectorView<'_>>,
-        index: usize,
-    ) -> Known {
-        match element {
-            Element::Scalar(_) | Element::Text => Ok(true),
-            Element::Enum(_) | Element::Struct(_) => {
-                let (size, _) = self.inline(element)?;
-                self.knows_inline(element, vector.structure(index, size)?)
-            }
-            Element::Table(id) => self.knows_table(id, vector.table(index)?),
-            Element::Union(id) => match codes.ok_or(Malformed)?.scalar::<u8>(index)? {
-                0 => Ok(true),
-                code => self.knows_union(id, vector.union(index, code)?),
-            },
-        }
-    }
-
-    fn knows_union(self, id: TypeId, union: UnionView<'_>) -> Known {
-        match self.member(id, union.code)? {
-            None => Ok(false),
-            Some(Element::Table(id)) => self.knows_table(id, union.table()?),
-            Some(Element::Text) => Ok(true),
-            Some(element) => {
-                let (size, _) = self.inline(element)?;
-                self.knows_inline(element, union.structure(size)?)
-            }
-        }
+            Element::Table(_) | Element::Union(_) => true,
+        })
     }
 
     /// Whether an enum's value, or those in a struct, are known.
@@ -173,6 +142,105 @@ impl<'t> Types<'t> {
                 Ok(true)
             }
             _ => Ok(true),
+        }
+    }
+}
+
+/// Looks for what is not known.
+#[derive(Clone, Copy)]
+pub(super) struct Checker<'k> {
+    types: Types<'k>,
+    knowledge: &'k Knowledge,
+}
+
+impl Checker<'_> {
+    fn table(self, id: TypeId, table: TableView<'_>) -> Known {
+        let TypeDescriptor::Table(layout) = self.types.get(id)? else {
+            return Err(Malformed);
+        };
+        if table.has_from(layout.end) {
+            return Ok(false);
+        }
+        for position in self.knowledge.of_table(id)? {
+            let field = layout.fields.get(usize::from(*position)).ok_or(Malformed)?;
+            let known = match field.shape {
+                Shape::Single(element @ (Element::Enum(_) | Element::Struct(_))) => {
+                    let (size, _) = self.types.inline(element)?;
+                    match table.structure(field.voffset, size)? {
+                        Some(bytes) => self.types.knows_inline(element, bytes)?,
+                        None => true,
+                    }
+                }
+                Shape::Single(Element::Table(id)) => match table.table(field.voffset)? {
+                    Some(table) => self.table(id, table)?,
+                    None => true,
+                },
+                Shape::Single(Element::Union(id)) => match table.union(field.voffset)? {
+                    Some(union) => self.union(id, union)?,
+                    None => true,
+                },
+                Shape::Single(Element::Scalar(_) | Element::Text) => true,
+                Shape::Vector(element) => self.vector(element, field.voffset, table)?,
+            };
+            if !known {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn vector(self, element: Element, voffset: u16, table: TableView<'_>) -> Known {
+        if matches!(element, Element::Scalar(_) | Element::Text) {
+            return Ok(true);
+        }
+        let (size, _) = self.types.inline(element)?;
+        let Some(vector) = table.vector(voffset, size)? else {
+            return Ok(true);
+        };
+        let codes = match element {
+            Element::Union(_) => table.vector(voffset - 2, 1)?,
+            _ => None,
+        };
+        for index in 0..vector.len() {
+            if !self.element(element, vector, codes, index)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether all of a vector's element is known.
+    pub(super) fn element(
+        self,
+        element: Element,
+        vector: VectorView<'_>,
+        codes: Option<VectorView<'_>>,
+        index: usize,
+    ) -> Known {
+        match element {
+            Element::Scalar(_) | Element::Text => Ok(true),
+            Element::Enum(_) | Element::Struct(_) => {
+                let (size, _) = self.types.inline(element)?;
+                self.types
+                    .knows_inline(element, vector.structure(index, size)?)
+            }
+            Element::Table(id) => self.table(id, vector.table(index)?),
+            Element::Union(id) => match codes.ok_or(Malformed)?.scalar::<u8>(index)? {
+                0 => Ok(true),
+                code => self.union(id, vector.union(index, code)?),
+            },
+        }
+    }
+
+    fn union(self, id: TypeId, union: UnionView<'_>) -> Known {
+        match self.types.member(id, union.code)? {
+            None => Ok(false),
+            Some(Element::Table(id)) => self.table(id, union.table()?),
+            Some(Element::Text) => Ok(true),
+            Some(element) => {
+                let (size, _) = self.types.inline(element)?;
+                self.types.knows_inline(element, union.structure(size)?)
+            }
         }
     }
 }

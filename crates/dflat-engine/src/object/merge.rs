@@ -12,7 +12,7 @@ use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId
 use super::align::{Match, align};
 use super::compare::Comparer;
 use super::copy::{Child, Copier};
-use super::known::Types;
+use super::known::{Knowledge, Types};
 use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
 
 /// Why payloads were not merged.
@@ -34,12 +34,12 @@ impl From<Malformed> for Unmergeable {
 type Merged<T = ()> = Result<T, Unmergeable>;
 
 /// The payload `after`, written by code that knows `ours`, with all that `before` holds beyond
-/// `ours`. The types of `newest` know all of both.
+/// that. The types of `newest` know all of both.
 ///
 /// # Errors
 /// If `before` can't be carried over.
 pub fn merge(
-    ours: &[TypeDescriptor],
+    (ours, knowledge): (&[TypeDescriptor], &Knowledge),
     newest: &[TypeDescriptor],
     before: &[u8],
     after: &[u8],
@@ -56,6 +56,7 @@ pub fn merge(
         ours: copier(ours, false),
         newest: copier(newest, false),
         comparer: Comparer::new(ours),
+        knowledge,
     };
     let versions = Versions {
         before: TableView::root(before)?,
@@ -79,6 +80,7 @@ struct Merger<'t> {
     ours: Copier<'t>,
     newest: Copier<'t>,
     comparer: Comparer<'t>,
+    knowledge: &'t Knowledge,
 }
 
 /// What becomes of a field.
@@ -425,11 +427,8 @@ impl<'t> Merger<'t> {
             |from: usize, to: usize| self.comparer.element(ours, seen.at(from), after.at(to));
         let aligned = align(seen.values.len(), after.values.len(), same)?;
         for from in aligned.unclear {
-            let known = self
-                .ours
-                .types
-                .knows_element(ours, before.values, before.codes, from)?;
-            if !known {
+            let checker = self.knowledge.checker(self.ours.types);
+            if !checker.element(ours, before.values, before.codes, from)? {
                 return Err(Unmergeable::Ambiguous);
             }
         }

@@ -22,7 +22,7 @@ mod writer;
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, same_value};
 pub use handle::{Object, ObjectBatch, Origin};
-pub use known::knows_all;
+pub use known::Knowledge;
 pub use merge::{Unmergeable, merge};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;

@@ -5,7 +5,7 @@ use dflat_model::{Table, stored};
 
 use super::submit::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Unmergeable, knows_all, merge, verify};
+use crate::object::{Knowledge, Unmergeable, merge, verify};
 use crate::storage::WriteTransaction;
 
 /// How many tables are remembered. Descriptors made at run time, again and again for one table,
@@ -15,7 +15,13 @@ const TABLES_MAX: usize = 256;
 /// The newest schemas of the tables written to, as far as they are newer than the caller's.
 #[derive(Default)]
 pub(super) struct NewestSchemas {
-    known: Vec<(Table, Option<Table>)>,
+    known: Vec<Known>,
+}
+
+struct Known {
+    table: Table,
+    knowledge: Knowledge,
+    newest: Option<Table>,
 }
 
 impl NewestSchemas {
@@ -26,8 +32,8 @@ impl NewestSchemas {
         writer: &mut dyn WriteTransaction,
         table: &Table,
     ) -> Result<Option<Table>> {
-        if let Some((_, newest)) = self.known.iter().find(|(known, _)| known.is_same(table)) {
-            return Ok(newest.clone());
+        if let Some(known) = self.find(table) {
+            return Ok(known.newest.clone());
         }
         let bytes = writer.stored_schema(table)?;
         let newest = match bytes.as_deref().and_then(stored::decode) {
@@ -48,13 +54,21 @@ impl NewestSchemas {
         if self.known.len() >= TABLES_MAX {
             self.known.clear();
         }
-        self.known.push((table.clone(), newest.clone()));
+        self.known.push(Known {
+            table: table.clone(),
+            knowledge: Knowledge::of(&table.types),
+            newest: newest.clone(),
+        });
         Ok(newest)
+    }
+
+    fn find(&self, table: &Table) -> Option<&Known> {
+        self.known.iter().find(|known| known.table.is_same(table))
     }
 
     fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
         // Older code of this process looks again.
-        self.known.retain(|(known, _)| known.name != table.name);
+        self.known.retain(|known| known.table.name != table.name);
         writer.store_schema(table, &stored::encode(table))
     }
 
@@ -74,15 +88,24 @@ impl NewestSchemas {
         before: &[u8],
         payload: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        if knows_all(&table.types, before).unwrap_or(false) {
+        let Some(known) = self.find(table) else {
+            let message = format!("cannot update {}: it was not prepared", table.type_name);
+            return Err(Error::new(ErrorKind::Backend, message));
+        };
+        let knowledge = &known.knowledge;
+        if knowledge.covers(&table.types, before).unwrap_or(false) {
             return Ok(None);
         }
-        let known = self.known.iter().find(|(known, _)| known.is_same(table));
-        let newest = known.and_then(|(_, newest)| newest.as_ref());
-        let newest = newest.filter(|newest| {
-            verify(&newest.types, before).is_ok() && knows_all(&newest.types, before) == Ok(true)
+        let newest = known.newest.as_ref().filter(|newest| {
+            let knowledge = Knowledge::of(&newest.types);
+            verify(&newest.types, before).is_ok()
+                && knowledge.covers(&newest.types, before) == Ok(true)
         });
-        let why = match newest.map(|newest| merge(&table.types, &newest.types, before, payload)) {
+        let merged = newest.map(|newest| {
+            let ours = (table.types.as_ref(), knowledge);
+            merge(ours, &newest.types, before, payload)
+        });
+        let why = match merged {
             Some(Ok(merged)) => return Ok(Some(merged)),
             Some(Err(Unmergeable::Ambiguous)) => {
                 "members of a vector that hold more than this schema knows were changed together \
