@@ -7,3 +7,4 @@
 mod files;
 mod memory;
 mod program;
+mod soak;

@@ -1,0 +1,90 @@
+//! How large the process and its file are.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::Result;
+
+/// Bytes held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Of memory, resident; 0 where that is not known.
+    pub memory: u64,
+    /// Of the file and its log.
+    pub file: u64,
+}
+
+/// What may come and go: pages of the log, and what the allocator keeps.
+const SLACK: u64 = 24 << 20;
+
+impl Size {
+    /// The sizes now.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let length = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let log = path.with_extension("db-wal");
+        Ok(Self {
+            memory: resident()?,
+            file: length(path) + length(&log),
+        })
+    }
+
+    /// The larger of both.
+    pub(super) fn max(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.max(other.memory),
+            file: self.file.max(other.file),
+        }
+    }
+
+    /// An error if one of the two has grown by more than a quarter and what may come and go.
+    pub(super) fn check_no_larger(self, early: Self) -> Result<()> {
+        let grown = |late: u64, early: u64| late > early + early / 4 + SLACK;
+        if grown(self.memory, early.memory) || grown(self.file, early.file) {
+            return Err(format!("grown from {early} to {self}").into());
+        }
+        Ok(())
+    }
+}
+
+/// The resident memory of this process, where `/proc` tells.
+fn resident() -> Result<u64> {
+    let Ok(status) = fs::read_to_string("/proc/self/status") else {
+        return Ok(0);
+    };
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next());
+    Ok(kib.map_or(Ok(0), str::parse::<u64>)? << 10)
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kib = |bytes: u64| bytes >> 10;
+        write!(
+            f,
+            "memory {} KiB, file {} KiB",
+            kib(self.memory),
+            kib(self.file)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_beyond_the_slack_is_an_error() {
+        let early = Size {
+            memory: 100 << 20,
+            file: 10 << 20,
+        };
+        let with = |memory: u64, file: u64| Size {
+            memory: memory << 20,
+            file: file << 20,
+        };
+        assert!(with(148, 36).check_no_larger(early).is_ok());
+        assert!(with(150, 10).check_no_larger(early).is_err());
+        assert!(with(100, 37).check_no_larger(early).is_err());
+    }
+}
