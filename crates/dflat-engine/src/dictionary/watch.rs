@@ -5,6 +5,7 @@
 //! this subscriber something just then, by that one.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::item::Value;
@@ -44,6 +45,9 @@ impl Pattern {
 #[derive(Default)]
 pub(super) struct Watchers {
     list: Mutex<Vec<Arc<Watcher>>>,
+    /// The length of the list. Who adds a subscriber then takes the lock of each shard whose keys
+    /// he follows, so that who changes a key under that lock afterwards sees it.
+    count: AtomicUsize,
 }
 
 pub(super) struct Watcher {
@@ -81,15 +85,20 @@ impl Watchers {
             callback: Callback::new(function),
         });
         let mut list = self.lock();
-        list.retain(|watcher| !watcher.callback.is_cancelled());
         list.push(Arc::clone(&watcher));
+        self.count.store(list.len(), Ordering::Release);
         watcher
     }
 
     /// Queues a change for those who follow the key, who are to be told after the key's shard is
     /// unlocked. What equals the value told before is not told, unless it must be.
     pub(super) fn queue(&self, key: &Arc<str>, value: Option<&Value>, must: bool) -> Told {
-        let list = self.lock();
+        if self.count.load(Ordering::Acquire) == 0 {
+            return Told::default();
+        }
+        let mut list = self.lock();
+        list.retain(|watcher| !watcher.callback.is_cancelled());
+        self.count.store(list.len(), Ordering::Release);
         let concerned = list.iter().filter(|watcher| watcher.pattern.matches(key));
         let concerned = concerned.map(|watcher| {
             let event = Event {

@@ -5,6 +5,7 @@
 //! There is one such transaction at a time. One that fails puts its keys back; the next change,
 //! `synchronize` and the shutdown try again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::item;
@@ -21,6 +22,8 @@ pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
 /// The queue of keys, and the transactions that empty it.
 #[derive(Default)]
 pub(super) struct WriteBehind {
+    /// The number of the last change.
+    changes: AtomicU64,
     state: Mutex<State>,
     finished: Condvar,
     on_failure: Mutex<Option<FailureCallback>>,
@@ -31,8 +34,6 @@ struct State {
     waiting: Vec<Key>,
     /// Who has put a key there last.
     engine: Option<Engine>,
-    /// The number of the last change.
-    changes: u64,
     /// How many transactions were queued, have taken their keys, and have ended: each step in the
     /// order of the one before.
     started: u64,
@@ -58,9 +59,7 @@ impl WriteBehind {
 
     /// The number of a change about to be made.
     pub(super) fn next_change(&self) -> u64 {
-        let mut state = self.lock();
-        state.changes += 1;
-        state.changes
+        self.changes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Has keys written, which are marked as queued.
