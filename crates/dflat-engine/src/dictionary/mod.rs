@@ -12,8 +12,7 @@ mod watch;
 mod write_behind;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Weak;
 
 use dflat_model::{Comparison, Expression, Predicate, Query, RowId};
 
@@ -21,6 +20,8 @@ use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::corrupt;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use item::{TABLE, Value};
 use space::{Slot, Space};
 pub use transactional::{Holds, TransactionKeys};
@@ -379,7 +380,7 @@ fn unknown_kind(key: &str) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code that can panic runs under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,9 @@
 //! A namespace's values in memory.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
 use super::item::Value;
 use super::watch::Watchers;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
 
 /// Threads that use different keys seldom wait for one another.
 const SHARDS: usize = 16;
@@ -204,16 +203,22 @@ mod tests {
         }
     }
 
+    /// Also if the change is written, and forgotten, by then.
     #[test]
     fn what_was_read_before_a_change_is_not_kept() {
-        let space = Space::new("", usize::MAX);
+        let space = Space::new("", SHARDS);
+        let other = (0..).map(|n| format!("other{n}"));
+        let other = other.into_iter().find(|key| shard_of(key) == shard_of("k"));
         let version = space.shard("k").version();
-        let mut shard = space.shard("k");
-        shard.change("k").1.value = Some(Value::I64(2));
-        drop(shard);
+        space.shard("k").change("k").1.value = Some(Value::I64(2));
         space.keep("k", Some(&Value::I64(1)), version);
-        let shard = space.shard("k");
-        assert_eq!(shard.get("k").unwrap().value, Some(Value::I64(2)));
+        let kept = space.shard("k").get("k").unwrap().value.clone();
+        assert_eq!(kept, Some(Value::I64(2)));
+        space.shard("k").change(&other.unwrap());
+        space.shrink();
+        assert!(space.shard("k").get("k").is_none());
+        space.keep("k", Some(&Value::I64(1)), version);
+        assert!(space.shard("k").get("k").is_none());
     }
 
     #[test]

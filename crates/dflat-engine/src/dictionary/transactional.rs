@@ -6,13 +6,12 @@
 //! commit. After the commit, and before the transaction's completion, the value in memory becomes
 //! the new one and subscribers are told.
 
-use std::sync::{Arc, Mutex, MutexGuard};
-
 use super::item::{self, TABLE, Value};
 use super::write_behind::{Key, put};
 use super::{Dictionary, lock, value_of};
 use crate::error::Result;
 use crate::object::Writer;
+use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::transaction::Transaction;
 
 /// The keys that a transaction holds. Shared by its handler and its completion.

@@ -5,12 +5,12 @@
 //! this subscriber something just then, by that one.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::item::Value;
 use crate::callback;
 use crate::observe::Callback;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a subscriber is told.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,15 +5,14 @@
 //! There is one such transaction at a time. One that fails puts its keys back; the next change,
 //! `synchronize` and the shutdown try again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
 use super::item;
 use super::space::Space;
 use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Writer;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::transaction::{Change, Transaction};
 
 /// Who is told of writes that failed.

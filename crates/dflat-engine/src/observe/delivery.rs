@@ -1,9 +1,8 @@
 //! Calling a subscriber, and stopping to.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use crate::callback;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 type Function<E> = Box<dyn FnMut(E) + Send>;
 

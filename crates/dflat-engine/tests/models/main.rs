@@ -8,6 +8,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    unused_imports,
     clippy::unwrap_used,
     reason = "parts of the engine without the rest of it; a step that fails is a test that fails"
 )]
@@ -26,12 +27,54 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
+// What the dictionary uses.
+mod callback {
+    pub(crate) fn run<R>(_: &str, code: impl FnOnce() -> R) -> dflat_engine::Result<R> {
+        Ok(code())
+    }
+
+    /// All threads of a model are one: what a thread does can't be noted by thread.
+    pub(crate) fn is_running() -> bool {
+        false
+    }
+
+    pub(crate) fn forbid_blocking(_: &str) -> dflat_engine::Result<()> {
+        Ok(())
+    }
+}
+
+mod engine {
+    pub(crate) use crate::beneath::Engine;
+}
+
+mod fetch {
+    pub(crate) use dflat_engine::fetch::corrupt;
+}
+
+mod object {
+    pub(crate) use dflat_engine::object::{Malformed, TableView, Writer, verify};
+}
+
+mod observe {
+    pub(crate) use crate::delivery::Callback;
+}
+
+mod transaction {
+    pub(crate) use crate::beneath::{Change, Transaction};
+}
+
 #[path = "../../src/transaction/group/deliveries.rs"]
 mod deliveries;
+#[path = "../../src/observe/delivery.rs"]
+mod delivery;
+#[path = "../../src/dictionary/mod.rs"]
+mod dictionary;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
 
+mod beneath;
 mod delivering;
+mod keeping;
 mod scheduling;
 
 /// Runs a model in many orders: half of them at random, half by changing threads rarely, at places

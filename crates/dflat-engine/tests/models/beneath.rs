@@ -1,0 +1,152 @@
+//! What the dictionary asks of the engine, on a map: transactions that run on threads of their own,
+//! one after the other, and are acknowledged in their order, while the next may run.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use dflat_engine::error::{Error, ErrorKind, Result};
+use dflat_engine::object::TableView;
+use dflat_engine::storage::Row;
+use dflat_model::{Query, RowId, Table, Value};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+type Rows = BTreeMap<[String; 2], Vec<u8>>;
+
+#[derive(Clone, Default)]
+pub(crate) struct Engine(Arc<Store>);
+
+#[derive(Default)]
+struct Store {
+    rows: Mutex<Rows>,
+    turn: Mutex<()>,
+    acknowledging: Mutex<()>,
+    /// How many of the next transactions fail.
+    failures: AtomicUsize,
+}
+
+type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
+type Completion = Box<dyn FnOnce(Result<()>) + Send>;
+
+impl Engine {
+    pub(crate) fn fail_next(&self) {
+        self.0.failures.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn put(&self, payload: &[u8]) {
+        let row = (key_in(payload), payload.to_vec());
+        self.0.rows.lock().unwrap().extend([row]);
+    }
+
+    pub(crate) fn row(&self, key: &str) -> Option<Vec<u8>> {
+        let rows = self.0.rows.lock().unwrap();
+        rows.get(&[key.to_owned(), String::new()]).cloned()
+    }
+
+    pub(crate) fn perform(&self, _: Vec<Table>, handler: Handler, completion: Completion) {
+        let store = Arc::clone(&self.0);
+        thread::spawn(move || {
+            let turn = store.turn.lock().unwrap();
+            let rows = RefCell::new(store.rows.lock().unwrap().clone());
+            let transaction = Rc::new(Transaction { rows });
+            let mut outcome = handler(&transaction);
+            let fails = |n: usize| n.checked_sub(1);
+            let order = Ordering::SeqCst;
+            if store.failures.fetch_update(order, order, fails).is_ok() {
+                outcome = outcome.and(Err(Error::new(ErrorKind::Io, "as the model wants")));
+            }
+            if outcome.is_ok() {
+                *store.rows.lock().unwrap() = transaction.rows.borrow().clone();
+            }
+            let _acknowledging = store.acknowledging.lock().unwrap();
+            drop(turn);
+            completion(outcome);
+        });
+    }
+
+    pub(crate) fn visit_committed(
+        &self,
+        _: &Table,
+        key: &[Value],
+        visit: &mut dyn FnMut(Row<'_>),
+    ) -> Result<()> {
+        let row = self.0.rows.lock().unwrap().get(&texts(key)).cloned();
+        if let Some(payload) = &row {
+            let row_id = RowId(1);
+            visit(Row { row_id, payload });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fetch_committed(&self, _: &Table, _: &Query) -> Result<Vec<Object>> {
+        let rows = self.0.rows.lock().unwrap();
+        Ok(rows.values().cloned().map(Object).collect())
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Object(Vec<u8>);
+
+impl Object {
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn row_id(&self) -> RowId {
+        RowId(1)
+    }
+}
+
+pub(crate) struct Transaction {
+    rows: RefCell<Rows>,
+}
+
+pub(crate) enum Change<'a> {
+    Create { payload: &'a [u8] },
+    Upsert { payload: &'a [u8] },
+    Delete { base: &'a Object },
+}
+
+impl Transaction {
+    pub(crate) fn write_first(&self) -> Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, _: &Table, key: &[Value]) -> Result<Option<Object>> {
+        Ok(self.rows.borrow().get(&texts(key)).cloned().map(Object))
+    }
+
+    pub(crate) fn latest(&self, _: &Table, object: &Object) -> Result<Option<Object>> {
+        Ok(Some(object.clone()))
+    }
+
+    pub(crate) fn submit(&self, _: &Table, change: &Change<'_>) -> Result<()> {
+        let mut rows = self.rows.borrow_mut();
+        match change {
+            Change::Create { payload } if rows.contains_key(&key_in(payload)) => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+            }
+            Change::Create { payload } | Change::Upsert { payload } => {
+                rows.insert(key_in(payload), payload.to_vec());
+            }
+            Change::Delete { base } => {
+                rows.remove(&key_in(&base.0));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn texts(key: &[Value]) -> [String; 2] {
+    [0, 1].map(|part| match &key[part] {
+        Value::Text(text) => text.to_string(),
+        _ => String::new(),
+    })
+}
+
+fn key_in(payload: &[u8]) -> [String; 2] {
+    let row = TableView::root(payload).unwrap();
+    [4, 6].map(|place| row.text(place).unwrap().unwrap_or("").to_owned())
+}

@@ -1,0 +1,159 @@
+//! The dictionary: what is in memory and what is written agree in the end, whoever was first.
+
+use std::rc::Rc;
+
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+use crate::beneath::{Engine, Transaction};
+use crate::dictionary::{Dictionary, Holds, Pattern, TABLE, Value};
+use crate::explore;
+
+struct Rig {
+    engine: Engine,
+    dictionary: Dictionary,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let engine = Engine::default();
+        let dictionary = Dictionary::new(engine.clone(), usize::MAX);
+        Self { engine, dictionary }
+    }
+
+    fn set(&self, key: &'static str, value: i64) -> thread::JoinHandle<()> {
+        let dictionary = self.dictionary.clone();
+        thread::spawn(move || dictionary.set(key, Some(Value::I64(value))).unwrap())
+    }
+
+    /// A transaction that sets a key, and whether it fails; it is done when the thread is.
+    fn perform(&self, key: &'static str, value: i64, fails: bool) -> thread::JoinHandle<()> {
+        let (engine, dictionary) = (self.engine.clone(), self.dictionary.clone());
+        let holds = Holds::default();
+        let released = holds.clone();
+        let (done, is_done) = shuttle::sync::mpsc::channel();
+        let handler = move |transaction: &Rc<Transaction>| {
+            let inside = dictionary.inside(transaction, &holds);
+            inside.set(key, Some(&Value::I64(value)))?;
+            if fails {
+                let message = "as the model wants";
+                return Err(dflat_engine::Error::new(
+                    dflat_engine::ErrorKind::User,
+                    message,
+                ));
+            }
+            holds.seal(transaction)
+        };
+        let completion = move |outcome: dflat_engine::Result<()>| {
+            released.release(outcome.is_ok());
+            done.send(()).unwrap();
+        };
+        thread::spawn(move || {
+            engine.perform(vec![TABLE], Box::new(handler), Box::new(completion));
+            is_done.recv().unwrap();
+        })
+    }
+
+    /// What a key has in memory, which must be what is written.
+    fn settled(&self, key: &str) -> Option<i64> {
+        self.dictionary.synchronize().unwrap();
+        let value = self.dictionary.get(key).unwrap();
+        let fresh = Dictionary::new(self.engine.clone(), usize::MAX);
+        assert_eq!(fresh.get(key).unwrap(), value);
+        assert_eq!(self.engine.row(key).is_some(), value.is_some());
+        value.map(|value| match value {
+            Value::I64(number) => number,
+            other => panic!("{other:?}"),
+        })
+    }
+}
+
+fn join<const N: usize>(threads: [thread::JoinHandle<()>; N]) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn what_two_threads_set_is_what_is_written() {
+    explore(|| {
+        let rig = Rig::new();
+        join([rig.set("k", 1), rig.set("k", 2), rig.set("other", 3)]);
+        assert!(matches!(rig.settled("k"), Some(1 | 2)));
+        assert_eq!(rig.settled("other"), Some(3));
+    });
+}
+
+#[test]
+fn a_write_that_fails_is_made_up_for() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.engine.fail_next();
+        let setter = rig.set("k", 1);
+        let waiter = rig.dictionary.clone();
+        let waiter = thread::spawn(move || drop(waiter.synchronize()));
+        join([setter, rig.set("other", 2), waiter]);
+        // The failure may come to light only now.
+        let _ = rig.dictionary.synchronize();
+        assert_eq!((rig.settled("k"), rig.settled("other")), (Some(1), Some(2)));
+    });
+}
+
+#[test]
+fn direct_changes_and_transactions_follow_one_another() {
+    explore(|| {
+        let rig = Rig::new();
+        join([
+            rig.set("k", 1),
+            rig.perform("k", 10, false),
+            rig.perform("k", 20, true),
+        ]);
+        assert!(matches!(rig.settled("k"), Some(1 | 10)));
+    });
+}
+
+#[test]
+fn a_change_is_not_lost_to_one_that_reads_the_file() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.set("k", 5).join().unwrap();
+        rig.settled("k");
+        // It keeps nothing that is written: the file is read at any time.
+        let again = Rig {
+            dictionary: Dictionary::new(rig.engine.clone(), 0),
+            engine: rig.engine,
+        };
+        let reader = again.dictionary.clone();
+        let reader = thread::spawn(move || {
+            let value = reader.get("k").unwrap();
+            assert!(matches!(value, Some(Value::I64(5 | 6))));
+        });
+        join([reader, again.set("k", 6)]);
+        assert_eq!(again.settled("k"), Some(6));
+    });
+}
+
+#[test]
+fn subscribers_are_told_in_one_order_that_ends_with_the_value() {
+    explore(|| {
+        let rig = Rig::new();
+        let told: [Arc<Mutex<Vec<Option<Value>>>>; 2] = Default::default();
+        let subscriptions = told.clone().map(|told| {
+            let function = move |event: crate::dictionary::Event| {
+                told.lock().unwrap().push(event.value);
+            };
+            let pattern = Pattern::Key("k".into());
+            rig.dictionary
+                .subscribe(pattern, Box::new(function))
+                .unwrap()
+        });
+        join([rig.set("k", 1), rig.set("k", 2), rig.perform("k", 3, false)]);
+        // No callback runs any more.
+        subscriptions
+            .iter()
+            .for_each(|subscription| subscription.cancel());
+        let [one, other] = told.map(|told| told.lock().unwrap().clone());
+        assert_eq!(one, other);
+        assert_eq!(one.last(), Some(&rig.settled("k").map(Value::I64)));
+    });
+}
