@@ -14,7 +14,6 @@ mod predicate;
 mod query;
 mod resolve;
 mod scalar;
-pub mod stored;
 mod value;
 
 pub use descriptor::{

@@ -1,7 +1,7 @@
 //! What the newest code that has written to a table knows, and how updates by older code keep what
 //! they do not know.
 
-use dflat_model::{Table, stored};
+use dflat_model::{DecodeError, ENCODING_VERSION, Table, TableDescriptor};
 
 use super::submit::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,18 +36,18 @@ impl NewestSchemas {
             return Ok(known.newest.clone());
         }
         let bytes = writer.stored_schema(table)?;
-        let newest = match bytes.as_deref().and_then(stored::decode) {
-            Some(newest) if table.covers(&newest) => {
+        let newest = match bytes.as_deref().map(TableDescriptor::from_bytes) {
+            Some(Ok(newest)) if table.covers(&newest) => {
                 if !newest.covers(table) {
                     self.store(writer, table)?;
                 }
                 None
             }
-            Some(newest) => newest.covers(table).then(|| Table::new(newest)),
-            None => {
-                if !bytes.is_some_and(|bytes| stored::is_later(&bytes)) {
-                    self.store(writer, table)?;
-                }
+            Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest)),
+            // Code that is newer still has other ways to say it.
+            Some(Err(DecodeError::Version(version))) if version > ENCODING_VERSION => None,
+            Some(Err(_)) | None => {
+                self.store(writer, table)?;
                 None
             }
         };
@@ -69,7 +69,7 @@ impl NewestSchemas {
     fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
         // Older code of this process looks again.
         self.known.retain(|known| known.table.name != table.name);
-        writer.store_schema(table, &stored::encode(table))
+        writer.store_schema(table, &table.to_bytes())
     }
 
     /// Forgets what may have changed, or may not have been committed.

@@ -1,13 +1,15 @@
-//! Conditions, queries and places as bytes, with a version: to be kept or sent.
+//! Conditions, queries, places and descriptors as bytes, with a version: to be kept or sent.
 //!
-//! The format is in `docs/query-format.md`. Decoding takes any bytes whatsoever: it refuses what is
+//! The format is in `docs/query-format.md`, that of descriptors in `docs/storage-format.md`. Decoding takes any bytes whatsoever: it refuses what is
 //! malformed, nests deeper than [`NESTING_MAX`] or is larger than [`BYTES_MAX`], and never
 //! allocates more than in proportion to the bytes it has read.
 
+mod descriptor;
 mod expression;
 mod plain;
 mod predicate;
 mod query;
+mod soundness;
 
 use std::fmt;
 

@@ -1,0 +1,277 @@
+//! Descriptors: what a file keeps of the newest code that wrote to it.
+
+use std::borrow::Cow;
+
+use super::plain::{decode_list, encode_list};
+use super::soundness::is_sound;
+use super::{DecodeError, Decoded, Encode, Input, from_bytes, to_bytes};
+use crate::{
+    Element, EnumLayout, EnumValueLayout, FieldLayout, IndexDescriptor, MemberLayout, Scalar,
+    Shape, StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
+    UnionLayout,
+};
+
+impl TableDescriptor {
+    /// Its form as bytes. A default that is NaN is left out.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(self)
+    }
+
+    /// Reads what `to_bytes` wrote, and checks that codecs can follow it: that there is no cycle of
+    /// structs, no offset without room and no type of another kind than it is said to be.
+    ///
+    /// # Errors
+    /// See [`DecodeError`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let table: Self = from_bytes(bytes)?;
+        if is_sound(&table) {
+            Ok(table)
+        } else {
+            Err(DecodeError::Malformed)
+        }
+    }
+}
+
+/// Structs, field by field.
+macro_rules! fields {
+    ($($type:ident { $($field:ident)* })*) => {$(
+        impl Encode for $type {
+            fn encode(&self, out: &mut Vec<u8>) {
+                $(self.$field.encode(out);)*
+            }
+
+            fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+                $(let $field = Encode::decode(input)?;)*
+                Ok(Self { $($field),* })
+            }
+        }
+    )*};
+}
+
+fields! {
+    TableDescriptor { name type_name primary_key indexes types }
+    IndexDescriptor { field unique }
+    TableLayout { name end fields }
+    FieldLayout { name voffset shape default required }
+    StructLayout { name size align fields }
+    StructFieldLayout { name offset element array }
+    UnionLayout { name members }
+    MemberLayout { name code element }
+    EnumLayout { name base bit_flags values }
+    EnumValueLayout { name value }
+}
+
+/// Enums whose variants hold one thing, by a number.
+macro_rules! choices {
+    ($($type:ident { $($code:literal $variant:ident($inner:ty))* })*) => {$(
+        impl Encode for $type {
+            fn encode(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant(inner) => {
+                        out.push($code);
+                        inner.encode(out);
+                    })*
+                }
+            }
+
+            fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+                Ok(match input.byte()? {
+                    $($code => Self::$variant(<$inner>::decode(input)?),)*
+                    _ => return Err(DecodeError::Malformed),
+                })
+            }
+        }
+    )*};
+}
+
+choices! {
+    TypeDescriptor { 0 Table(TableLayout) 1 Struct(StructLayout) 2 Union(UnionLayout) 3 Enum(EnumLayout) }
+    Shape { 0 Single(Element) 1 Vector(Element) }
+}
+
+impl Encode for TypeId {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.0.encode(out);
+    }
+
+    fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+        u16::decode(input).map(Self)
+    }
+}
+
+impl Encode for Element {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (code, id) = match self {
+            Self::Scalar(scalar) => {
+                out.push(0);
+                return scalar.encode(out);
+            }
+            Self::Text => return out.push(1),
+            Self::Enum(id) => (2, id),
+            Self::Struct(id) => (3, id),
+            Self::Table(id) => (4, id),
+            Self::Union(id) => (5, id),
+        };
+        out.push(code);
+        id.encode(out);
+    }
+
+    fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+        Ok(match input.byte()? {
+            0 => Self::Scalar(Scalar::decode(input)?),
+            1 => Self::Text,
+            2 => Self::Enum(TypeId::decode(input)?),
+            3 => Self::Struct(TypeId::decode(input)?),
+            4 => Self::Table(TypeId::decode(input)?),
+            5 => Self::Union(TypeId::decode(input)?),
+            _ => return Err(DecodeError::Malformed),
+        })
+    }
+}
+
+impl<T: Encode + Clone> Encode for Cow<'static, [T]> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        encode_list(self, out);
+    }
+
+    fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+        decode_list(input).map(Cow::Owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use crate::{
+        Element, EnumLayout, EnumValueLayout, Field, FieldKind, FieldLayout, IndexDescriptor,
+        MemberLayout, Scalar, Shape, Step, StructFieldLayout, StructLayout, TableDescriptor,
+        TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
+    };
+
+    fn key(kind: FieldKind, default: Value) -> Field {
+        Field {
+            name: Cow::Borrowed("a.B.c"),
+            steps: Cow::Borrowed(&[Step::Field(6), Step::Member(1), Step::Offset(4), Step::Tag]),
+            kind,
+            default,
+        }
+    }
+
+    fn field(voffset: u16, shape: Shape, default: Value) -> FieldLayout {
+        FieldLayout {
+            name: Cow::Borrowed("field"),
+            voffset,
+            shape,
+            default,
+            required: voffset == 8,
+        }
+    }
+
+    fn sample() -> TableDescriptor {
+        let text = FieldKind::Text;
+        let single = Shape::Single;
+        TableDescriptor {
+            name: Cow::Borrowed("ns__t_v1"),
+            type_name: Cow::Borrowed("Ns.T"),
+            primary_key: Cow::Owned(vec![key(text, Value::text("d"))]),
+            indexes: Cow::Owned(vec![IndexDescriptor {
+                field: key(FieldKind::Scalar(Scalar::F32), Value::Float(-0.5)),
+                unique: true,
+            }]),
+            types: Cow::Owned(vec![
+                TypeDescriptor::Table(TableLayout {
+                    name: Cow::Borrowed("Ns.T"),
+                    fields: Cow::Owned(vec![
+                        field(
+                            4,
+                            single(Element::Scalar(Scalar::U64)),
+                            Value::UInt(u64::MAX),
+                        ),
+                        field(8, single(Element::Union(TypeId(2))), Value::Null),
+                        field(10, Shape::Vector(Element::Table(TypeId(0))), Value::Null),
+                        field(12, single(Element::Struct(TypeId(1))), Value::Null),
+                        field(14, single(Element::Enum(TypeId(3))), Value::Int(-1)),
+                    ]),
+                    end: 18,
+                }),
+                TypeDescriptor::Struct(StructLayout {
+                    name: Cow::Borrowed("Ns.S"),
+                    size: 8,
+                    align: 4,
+                    fields: Cow::Owned(vec![StructFieldLayout {
+                        name: Cow::Borrowed("s"),
+                        offset: 0,
+                        element: Element::Enum(TypeId(3)),
+                        array: Some(2),
+                    }]),
+                }),
+                TypeDescriptor::Union(UnionLayout {
+                    name: Cow::Borrowed("Ns.U"),
+                    members: Cow::Owned(vec![
+                        MemberLayout {
+                            name: Cow::Borrowed("Text"),
+                            code: 1,
+                            element: Element::Text,
+                        },
+                        MemberLayout {
+                            name: Cow::Borrowed("S"),
+                            code: 255,
+                            element: Element::Struct(TypeId(1)),
+                        },
+                    ]),
+                }),
+                TypeDescriptor::Enum(EnumLayout {
+                    name: Cow::Borrowed("Ns.E"),
+                    base: Scalar::I32,
+                    bit_flags: false,
+                    values: Cow::Owned(vec![EnumValueLayout {
+                        name: Cow::Borrowed("Minus"),
+                        value: Value::Int(-1),
+                    }]),
+                }),
+            ]),
+        }
+    }
+
+    #[test]
+    fn what_was_encoded_is_decoded() {
+        let sample = sample();
+        assert_eq!(TableDescriptor::from_bytes(&sample.to_bytes()), Ok(sample));
+    }
+
+    #[test]
+    fn bytes_that_are_cut_or_changed_are_refused_or_give_something_sound() {
+        let bytes = sample().to_bytes();
+        for len in 0..bytes.len() {
+            assert!(
+                TableDescriptor::from_bytes(&bytes[..len]).is_err(),
+                "{len} bytes"
+            );
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(TableDescriptor::from_bytes(&longer).is_err());
+        for position in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= 1 << bit;
+                // Whatever is accepted is encoded to something that is accepted.
+                if let Ok(read) = TableDescriptor::from_bytes(&damaged) {
+                    assert_eq!(TableDescriptor::from_bytes(&read.to_bytes()), Ok(read));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn structs_that_contain_themselves_are_refused() {
+        let mut sample = sample();
+        if let TypeDescriptor::Struct(layout) = &mut sample.types.to_mut()[1] {
+            layout.fields.to_mut()[0].element = Element::Struct(TypeId(1));
+            layout.fields.to_mut()[0].array = None;
+        }
+        assert!(TableDescriptor::from_bytes(&sample.to_bytes()).is_err());
+    }
+}
