@@ -86,7 +86,12 @@ macro_rules! choices {
 }
 
 choices! {
-    TypeDescriptor { 0 Table(TableLayout) 1 Struct(StructLayout) 2 Union(UnionLayout) 3 Enum(EnumLayout) }
+    TypeDescriptor {
+        0 Table(TableLayout)
+        1 Struct(StructLayout)
+        2 Union(UnionLayout)
+        3 Enum(EnumLayout)
+    }
     Shape { 0 Single(Element) 1 Vector(Element) }
 }
 

@@ -1,8 +1,9 @@
 //! Conditions, queries, places and descriptors as bytes, with a version: to be kept or sent.
 //!
-//! The format is in `docs/query-format.md`, that of descriptors in `docs/storage-format.md`. Decoding takes any bytes whatsoever: it refuses what is
-//! malformed, nests deeper than [`NESTING_MAX`] or is larger than [`BYTES_MAX`], and never
-//! allocates more than in proportion to the bytes it has read.
+//! The format is in `docs/query-format.md`, that of descriptors in `docs/storage-format.md`.
+//! Decoding takes any bytes whatsoever: it refuses what is malformed, nests deeper than
+//! [`NESTING_MAX`] or is larger than [`BYTES_MAX`], and never allocates more than in proportion to
+//! the bytes it has read.
 
 mod descriptor;
 mod expression;
