@@ -13,6 +13,12 @@ use crate::{licences, package};
 /// Examples that end in assertions, and so are tests.
 const EXAMPLES: [&str; 2] = ["post", "packages"];
 
+/// Packages whose tests take long, and what the step that runs them is called.
+const APART: [(&str, &str); 2] = [
+    ("tests of generated code", "dflat-codegen"),
+    ("laws", "dflat-testkit"),
+];
+
 /// The steps for the workspace at `root`, on this machine.
 ///
 /// # Errors
@@ -46,12 +52,12 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         ),
         oracle.step(),
         program("build of tests", test("cargo test --workspace --no-run")),
-        program("tests", test("cargo test --workspace")),
-        program(
-            "documentation",
-            Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
-        ),
     ];
+    steps.extend(tests(&packages, test));
+    steps.extend([program(
+        "documentation",
+        Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
+    )]);
     steps.extend(features(&packages));
     for example in EXAMPLES {
         steps.extend(if_present(&packages, example, || {
@@ -67,6 +73,22 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         work: Work::Task("package", package::run),
     });
     Ok(steps)
+}
+
+/// The tests, in parts that are each short enough to be a step.
+fn tests(packages: &[Package], test: impl Fn(&str) -> Invocation) -> Vec<Step> {
+    let apart = APART
+        .iter()
+        .filter(|(_, package)| packages.iter().any(|p| p.name == *package));
+    let mut others = "cargo test --workspace".to_owned();
+    let mut steps = Vec::new();
+    for (name, package) in apart {
+        others.push_str(" --exclude ");
+        others.push_str(package);
+        steps.push(program(name, test(&format!("cargo test -p {package}"))));
+    }
+    steps.insert(0, program("tests", test(&others)));
+    steps
 }
 
 fn program(name: &'static str, invocation: Invocation) -> Step {
