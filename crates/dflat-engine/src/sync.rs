@@ -5,3 +5,9 @@
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
 pub(crate) use std::thread::{self, JoinHandle};
+
+/// Runs a unit test of a file that the model checker compiles, too.
+#[cfg(test)]
+pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
+    test();
+}

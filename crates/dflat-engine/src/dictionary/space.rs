@@ -183,42 +183,46 @@ mod tests {
 
     #[test]
     fn keys_beyond_the_bound_are_forgotten_unless_they_are_not_written() {
-        let space = Space::new("", 160);
-        for n in 0..100 {
-            let key = format!("unwritten {n}");
-            let mut shard = space.shard(&key);
-            let (_, slot) = shard.change(&key);
-            (slot.value, slot.unwritten) = (Some(Value::I64(n)), 1);
-        }
-        for n in 0..1000 {
-            let key = format!("read {n}");
-            let version = space.shard(&key).version();
-            space.keep(&key, Some(&Value::I64(n)), version);
-        }
-        let keys = space.shards().map(|shard| shard.iter().count());
-        assert!(keys.sum::<usize>() <= 160 + 100);
-        for n in 0..100 {
-            let key = format!("unwritten {n}");
-            assert!(space.shard(&key).get(&key).is_some());
-        }
+        crate::sync::run(|| {
+            let space = Space::new("", 160);
+            for n in 0..100 {
+                let key = format!("unwritten {n}");
+                let mut shard = space.shard(&key);
+                let (_, slot) = shard.change(&key);
+                (slot.value, slot.unwritten) = (Some(Value::I64(n)), 1);
+            }
+            for n in 0..1000 {
+                let key = format!("read {n}");
+                let version = space.shard(&key).version();
+                space.keep(&key, Some(&Value::I64(n)), version);
+            }
+            let keys = space.shards().map(|shard| shard.iter().count());
+            assert!(keys.sum::<usize>() <= 160 + 100);
+            for n in 0..100 {
+                let key = format!("unwritten {n}");
+                assert!(space.shard(&key).get(&key).is_some());
+            }
+        });
     }
 
     /// Also if the change is written, and forgotten, by then.
     #[test]
     fn what_was_read_before_a_change_is_not_kept() {
-        let space = Space::new("", SHARDS);
-        let other = (0..).map(|n| format!("other{n}"));
-        let other = other.into_iter().find(|key| shard_of(key) == shard_of("k"));
-        let version = space.shard("k").version();
-        space.shard("k").change("k").1.value = Some(Value::I64(2));
-        space.keep("k", Some(&Value::I64(1)), version);
-        let kept = space.shard("k").get("k").unwrap().value.clone();
-        assert_eq!(kept, Some(Value::I64(2)));
-        space.shard("k").change(&other.unwrap());
-        space.shrink();
-        assert!(space.shard("k").get("k").is_none());
-        space.keep("k", Some(&Value::I64(1)), version);
-        assert!(space.shard("k").get("k").is_none());
+        crate::sync::run(|| {
+            let space = Space::new("", SHARDS);
+            let other = (0..).map(|n| format!("other{n}"));
+            let other = other.into_iter().find(|key| shard_of(key) == shard_of("k"));
+            let version = space.shard("k").version();
+            space.shard("k").change("k").1.value = Some(Value::I64(2));
+            space.keep("k", Some(&Value::I64(1)), version);
+            let kept = space.shard("k").get("k").unwrap().value.clone();
+            assert_eq!(kept, Some(Value::I64(2)));
+            space.shard("k").change(&other.unwrap());
+            space.shrink();
+            assert!(space.shard("k").get("k").is_none());
+            space.keep("k", Some(&Value::I64(1)), version);
+            assert!(space.shard("k").get("k").is_none());
+        });
     }
 
     #[test]

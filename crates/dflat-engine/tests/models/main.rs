@@ -25,6 +25,11 @@ mod sync {
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use shuttle::thread::{self, JoinHandle};
     pub(crate) use std::sync::PoisonError;
+
+    /// Runs a unit test of a file of the engine, which needs no order of threads but the model's.
+    pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
+        shuttle::check_random(test, 1);
+    }
 }
 
 // What the dictionary uses.
