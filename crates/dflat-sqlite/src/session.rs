@@ -30,6 +30,8 @@ pub(crate) struct Session {
     controls: [Option<StatementId>; Control::COUNT],
     /// What [`Connection::data_version`] was after the last write transaction.
     seen_version: Option<u32>,
+    /// Somebody else has written, and no transaction knows it yet.
+    others_wrote: bool,
     /// The file has a log, for as long as this connection is open.
     has_log: bool,
     /// What was taken of the log when that was looked at last.
@@ -142,6 +144,7 @@ impl Session {
             tables: Vec::new(),
             controls: [None; Control::COUNT],
             seen_version: None,
+            others_wrote: true,
             has_log: false,
             log_taken: None,
             commits: None,
@@ -236,21 +239,26 @@ impl Session {
         Ok(id)
     }
 
-    /// Starts a write transaction: from here to its end nobody else writes. Whether nobody else has
-    /// since this connection's last.
-    pub(crate) fn begin_write(&mut self) -> Result<bool, Fault> {
+    /// Starts a write transaction: from here to its end nobody else writes.
+    pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
         self.control(Control::BeginImmediate)?;
         let version = self.connection.data_version();
-        let follows_own = version.is_some() && version == self.seen_version;
-        if !follows_own {
+        if version.is_none() || version != self.seen_version {
             // Someone else committed, who may have dropped tables.
+            self.others_wrote = true;
             self.forget_created();
         }
         if let Some(commits) = self.commits.clone() {
             self.standing = self.count().map(|count| commits.note_begin(count));
             self.connection.take_pages_written();
         }
-        Ok(follows_own)
+        Ok(())
+    }
+
+    /// Whether somebody else has written since this was last asked, upkeep of the file or not in
+    /// between.
+    pub(crate) fn take_others_wrote(&mut self) -> bool {
+        std::mem::take(&mut self.others_wrote)
     }
 
     /// Tells if SQLite has taken the log into the file by itself, as it does after some commits.

@@ -46,7 +46,7 @@ impl SqliteTransaction {
         };
         let session = transaction.session()?;
         match session.begin_write() {
-            Ok(follows_own) => transaction.follows_own = follows_own,
+            Ok(()) => transaction.follows_own = !session.take_others_wrote(),
             Err(fault) => {
                 let usable = fault.is_busy();
                 let path = session.path.display();

@@ -13,7 +13,11 @@ fn twin(id: i32) -> TwinData {
 }
 
 /// A transaction that has written looks objects up that were fetched before somebody else wrote.
-fn after_a_foreign_write(write: impl FnOnce(&Connection), check: impl FnOnce(Option<i32>) + Send) {
+fn after_a_foreign_write(
+    write: impl FnOnce(&Connection),
+    between: impl FnOnce(&Fixture),
+    check: impl FnOnce(Option<i32>),
+) {
     let w = Fixture::sqlite();
     let rows = w.create::<Twin>([twin(0), twin(1)]);
     let old: Vec<u8> = {
@@ -30,6 +34,7 @@ fn after_a_foreign_write(write: impl FnOnce(&Connection), check: impl FnOnce(Opt
     sql.execute("INSERT INTO old VALUES (?)", params![old])
         .unwrap();
     write(&sql);
+    between(&w);
     let latest = w.perform([Twin::TABLE], move |tx| {
         let mut request = TwinChangeRequest::change(tx, &own)?.unwrap();
         request.i32_b = 7;
@@ -49,7 +54,7 @@ fn an_object_that_somebody_else_changed_is_looked_up_again() {
             )
             .unwrap();
         };
-        after_a_foreign_write(write, |latest| assert_eq!(latest, Some(0)));
+        after_a_foreign_write(write, |_| {}, |latest| assert_eq!(latest, Some(0)));
     });
 }
 
@@ -59,6 +64,24 @@ fn an_object_that_somebody_else_deleted_is_gone() {
         let write = |sql: &Connection| {
             sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
         };
-        after_a_foreign_write(write, |latest| assert_eq!(latest, None));
+        after_a_foreign_write(write, |_| {}, |latest| assert_eq!(latest, None));
+    });
+}
+
+/// Upkeep writes, too, and must not be the only one to notice.
+#[test]
+fn an_object_that_somebody_else_changed_before_upkeep_is_looked_up_again() {
+    bounded(|| {
+        let write = |sql: &Connection| {
+            sql.execute(
+                "UPDATE twin SET p = (SELECT p FROM old) WHERE __pk0 = 1",
+                [],
+            )
+            .unwrap();
+        };
+        let upkeep = |w: &Fixture| {
+            w.reclaim(1).unwrap();
+        };
+        after_a_foreign_write(write, upkeep, |latest| assert_eq!(latest, Some(0)));
     });
 }
