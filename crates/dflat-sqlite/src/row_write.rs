@@ -7,7 +7,28 @@ use dflat_model::{RowId, Table, ValueRef};
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
 use crate::statement_text::Operation;
-use crate::transaction::Loss;
+
+/// An error that may have lost the transaction.
+pub(crate) trait Loss: From<Error> {
+    /// The error, unless the transaction goes on.
+    fn error(&self) -> Option<&Error>;
+}
+
+impl Loss for Error {
+    fn error(&self) -> Option<&Error> {
+        Some(self)
+    }
+}
+
+impl Loss for WriteError {
+    fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Conflict(_) => None,
+            Self::Failed(error) if error.kind() == ErrorKind::NotFound => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
+}
 
 impl Session {
     /// Writes a row and its index entries wholly or not at all.

@@ -13,7 +13,7 @@ use dflat_model::{RowId, Table};
 use crate::backend::SqliteBackend;
 use crate::commits::Standing;
 use crate::ffi::{Fault, Param};
-use crate::row_write::{bad_argument, check_arguments, refused};
+use crate::row_write::{Loss, bad_argument, check_arguments, refused};
 use crate::session::Session;
 use crate::statement_text::Operation;
 
@@ -105,28 +105,6 @@ impl SqliteTransaction {
         if let Some(mut session) = self.session.take() {
             let usable = session.rollback_write() && self.failed.is_none();
             self.backend.return_writer(usable.then_some(session));
-        }
-    }
-}
-
-/// An error that may have lost the transaction.
-pub(crate) trait Loss: From<Error> {
-    /// The error, unless the transaction goes on.
-    fn error(&self) -> Option<&Error>;
-}
-
-impl Loss for Error {
-    fn error(&self) -> Option<&Error> {
-        Some(self)
-    }
-}
-
-impl Loss for WriteError {
-    fn error(&self) -> Option<&Error> {
-        match self {
-            Self::Conflict(_) => None,
-            Self::Failed(error) if error.kind() == ErrorKind::NotFound => None,
-            Self::Failed(error) => Some(error),
         }
     }
 }

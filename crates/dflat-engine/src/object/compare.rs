@@ -8,7 +8,6 @@ use dflat_model::{
     Element, FieldLayout, ROOT_TYPE, Scalar, Shape, StructLayout, TypeDescriptor, TypeId, Value,
 };
 
-use super::merge::Elements;
 use super::{Malformed, TableView, UnionView, VectorView};
 
 type Compared = Result<bool, Malformed>;
@@ -24,6 +23,13 @@ pub fn equal(types: &[TypeDescriptor], a: &[u8], b: &[u8]) -> bool {
     roots
         .and_then(|(a, b)| comparer.tables(ROOT_TYPE, a, b))
         .unwrap_or(false)
+}
+
+/// A vector, and the type codes of its unions.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub(super) values: VectorView<'a>,
+    pub(super) codes: Option<VectorView<'a>>,
 }
 
 /// Compares parts of payloads.

@@ -10,7 +10,7 @@
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId};
 
 use super::align::{Match, align};
-use super::compare::Comparer;
+use super::compare::{Comparer, Elements};
 use super::copy::{Child, Copier};
 use super::known::{Knowledge, Types};
 use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
@@ -434,13 +434,6 @@ impl<'t> Merger<'t> {
         }
         Ok(aligned.matches)
     }
-}
-
-/// A vector, and the type codes of its unions.
-#[derive(Clone, Copy)]
-pub(super) struct Elements<'a> {
-    pub(super) values: VectorView<'a>,
-    pub(super) codes: Option<VectorView<'a>>,
 }
 
 impl<'a> Elements<'a> {
