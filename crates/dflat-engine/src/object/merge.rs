@@ -13,7 +13,7 @@ use super::align::{Match, align};
 use super::compare::{Comparer, Elements};
 use super::copy::{Child, Copier};
 use super::known::{Knowledge, Types};
-use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
+use super::{Malformed, Slot, TableView, UnionView, Writer};
 
 /// Why payloads were not merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
