@@ -3,12 +3,34 @@
 use std::path::{Path, PathBuf};
 
 use dflat_build::FileLoader;
-use dflat_schema::{Compilation, Loader, Options, Version, compare, compile};
+use dflat_schema::{
+    Code, Compilation, Diagnostic, Loader, Options, Severity, Version, compare, compile,
+};
 
 use crate::Failure;
 use crate::arguments::{DiffArguments, InputArguments, MessageFormat};
 use crate::git::GitLoader;
 use crate::report::{to_stderr, to_stdout};
+
+/// A file that only today's version has: it stored nothing, unless it had another name.
+pub(crate) const FILE_ADDED: &Code = &Code {
+    name: "W0304",
+    summary: "a schema file that the revision does not have",
+    explanation: "Nothing is compared with it. That is right if the file is new. If it was renamed \
+                  or moved, compare it with `dflatc diff`, or give `--against` a file.",
+};
+
+fn new_file(file: &str, revision: &str) -> Diagnostic {
+    Diagnostic {
+        code: FILE_ADDED,
+        severity: Severity::Warning,
+        message: format!("`{file}` is not in `{revision}`, and was not compared"),
+        primary: None,
+        secondary: Vec::new(),
+        help: Some("if it has another name there, compare the two with `dflatc diff`".to_owned()),
+        notes: Vec::new(),
+    }
+}
 
 /// Compares two schema files.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<(), Failure> {
@@ -33,9 +55,17 @@ pub(crate) fn against(old: &str, input: &InputArguments) -> Result<(), Failure> 
         reading.files(&[old.to_owned()])?
     } else {
         let loader = GitLoader::new(old, reading.include_dirs).map_err(Failure::Message)?;
-        // A file that was not there stored nothing.
-        let there = input.files.iter().filter(|file| loader.has(file));
-        reading.compiled(&there.cloned().collect::<Vec<_>>(), &loader)?
+        let (mut there, mut absent) = (Vec::new(), Vec::new());
+        for file in &input.files {
+            if loader.has(file).map_err(Failure::Message)? {
+                there.push(file.clone());
+            } else {
+                absent.push(new_file(file, old));
+            }
+        }
+        let version = reading.compiled(&there, &loader)?;
+        to_stdout(&absent, &version.sources, reading.format)?;
+        version
     };
     let new = reading.files(&input.files)?;
     reading.compare(&old, &new)

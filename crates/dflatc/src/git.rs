@@ -1,21 +1,38 @@
 //! Schema files as they were in a git revision, by the program `git`.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use dflat_build::candidates;
 use dflat_schema::{Loaded, Loader};
 
-/// Finds files of a revision, relative to the working directory.
+/// Finds files of a revision where they stand in the repository of the working directory.
 pub(crate) struct GitLoader<'a> {
     revision: &'a str,
+    /// The revision's commit: a branch may move meanwhile.
+    commit: String,
+    /// The repository's outermost folder.
+    top: PathBuf,
     include_dirs: &'a [PathBuf],
 }
 
 impl<'a> GitLoader<'a> {
     /// A loader for a revision that git knows; otherwise says why there is none.
     pub(crate) fn new(revision: &'a str, include_dirs: &'a [PathBuf]) -> Result<Self, String> {
+        let unknown = |error| match error {
+            GitError::Failed(reason) if reason.is_empty() => {
+                format!("`{revision}` is neither a file nor a git revision here")
+            }
+            error => format!(
+                "`{revision}` is no file, and no revision: {}",
+                error.reason()
+            ),
+        };
+        let top = git(&["rev-parse", "--show-toplevel"]).map_err(unknown)?;
+        let top = line(top).and_then(|top| Path::new(&top).canonicalize());
+        let top = top.map_err(|error| format!("cannot find the repository: {error}"))?;
         let commit = format!("{revision}^{{commit}}");
         let arguments = [
             "rev-parse",
@@ -24,30 +41,62 @@ impl<'a> GitLoader<'a> {
             "--end-of-options",
             &commit,
         ];
-        let known = git(&arguments).map_err(|error| format!("cannot run git: {error}"))?;
-        if known.status.success() {
-            Ok(Self {
-                revision,
-                include_dirs,
-            })
-        } else {
-            Err(format!(
-                "`{revision}` is neither a file nor a git revision here"
-            ))
+        let commit = line(git(&arguments).map_err(unknown)?).map_err(|error| error.to_string())?;
+        Ok(Self {
+            revision,
+            commit,
+            top,
+            include_dirs,
+        })
+    }
+
+    /// Whether the revision has a file; an error if that cannot be told.
+    pub(crate) fn has(&self, path: &str) -> Result<bool, String> {
+        let cannot = |reason: &dyn std::fmt::Display| {
+            format!("cannot look up `{path}` in `{}`: {reason}", self.revision)
+        };
+        let inside = self.place(Path::new(path));
+        if inside.map_err(|error| cannot(&error))?.is_none() {
+            return Err(cannot(&"it is outside of the repository"));
         }
+        let found = self.load(path, None).map_err(|error| cannot(&error))?;
+        Ok(found.is_some())
     }
 
-    /// Whether the revision has a file.
-    pub(crate) fn has(&self, path: &str) -> bool {
-        self.load(path, None).is_ok_and(|found| found.is_some())
+    /// Where a file stands in the repository, as git writes it; `None` if it is outside.
+    fn place(&self, path: &Path) -> io::Result<Option<String>> {
+        let path = resolved(&std::env::current_dir()?.join(path))?;
+        let Ok(path) = path.strip_prefix(&self.top) else {
+            return Ok(None);
+        };
+        let parts: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
+        let parts = parts.ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
+        Ok(Some(parts.join("/")))
     }
 
-    /// How git calls a file of the revision.
-    fn object(&self, path: &Path) -> String {
-        let here = std::env::current_dir().unwrap_or_default();
-        let path = path.strip_prefix(&here).unwrap_or(path);
-        let path = path.to_string_lossy().replace('\\', "/");
-        format!("{}:./{path}", self.revision)
+    /// The text of a file of the revision, by its place in the repository.
+    fn text(&self, place: &str) -> io::Result<Option<String>> {
+        // Unlike `cat-file -e`, this tells a file that is absent from a failure.
+        let arguments = [
+            "--literal-pathspecs",
+            "ls-tree",
+            "-z",
+            "--full-tree",
+            &self.commit,
+            "--",
+            place,
+        ];
+        let entry = utf8(git(&arguments)?)?;
+        let mut parts = entry.split([' ', '\t']);
+        let (mode, kind, object) = (parts.next(), parts.next(), parts.next());
+        match (mode, kind, object) {
+            (Some("120000"), _, _) => {
+                let message = format!("`{place}` is a symbolic link there");
+                Err(io::Error::other(message))
+            }
+            (_, Some("blob"), Some(object)) => Ok(Some(utf8(git(&["cat-file", "blob", object])?)?)),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -56,17 +105,12 @@ impl Loader for GitLoader<'_> {
         let prefix = format!("{}:", self.revision);
         let includer = includer.map(|includer| includer.strip_prefix(&prefix).unwrap_or(includer));
         for candidate in candidates(path, includer, self.include_dirs) {
-            let object = self.object(&candidate);
-            if !git(&["cat-file", "-e", &object])?.status.success() {
+            let Some(place) = self.place(&candidate)? else {
                 continue;
-            }
-            let shown = git(&["cat-file", "blob", &object])?;
-            if !shown.status.success() {
-                let error = String::from_utf8_lossy(&shown.stderr).trim().to_owned();
-                return Err(io::Error::other(error));
-            }
-            let text = String::from_utf8(shown.stdout)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            };
+            let Some(text) = self.text(&place)? else {
+                continue;
+            };
             let path = format!("{prefix}{}", candidate.to_string_lossy().replace('\\', "/"));
             return Ok(Some(Loaded { path, text }));
         }
@@ -74,6 +118,62 @@ impl Loader for GitLoader<'_> {
     }
 }
 
-fn git(arguments: &[&str]) -> io::Result<Output> {
-    Command::new("git").args(arguments).output()
+/// A path without symbolic links in its folders, those of them that are there today.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    for folder in path.ancestors().skip(1) {
+        match folder.canonicalize() {
+            Ok(real) => {
+                let rest = path.strip_prefix(folder).unwrap_or(path);
+                return Ok(real.join(rest));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// Why git gave no answer.
+enum GitError {
+    /// It did not run.
+    Absent(io::Error),
+    /// It ran, and said this.
+    Failed(String),
+}
+
+impl GitError {
+    fn reason(self) -> String {
+        match self {
+            Self::Absent(error) => format!("cannot run git: {error}"),
+            Self::Failed(reason) => reason,
+        }
+    }
+}
+
+impl From<GitError> for io::Error {
+    fn from(error: GitError) -> Self {
+        Self::other(error.reason())
+    }
+}
+
+/// What git writes to standard output, if it succeeds.
+fn git(arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+    let mut command = Command::new("git");
+    let output = command.args(arguments).output().map_err(GitError::Absent)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(GitError::Failed(reason))
+}
+
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// An answer without the end of its line.
+fn line(bytes: Vec<u8>) -> io::Result<String> {
+    let mut text = utf8(bytes)?;
+    text.truncate(text.trim_end_matches(['\r', '\n']).len());
+    Ok(text)
 }
