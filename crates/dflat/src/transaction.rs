@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use dflat_engine::dictionary::{Dictionary, Holds};
@@ -196,11 +197,19 @@ impl TransactionContext {
             transaction, holds, ..
         } = &*self.inner;
         let held_before = holds.len();
-        let outcome = transaction.nested(|| changes(self));
-        if outcome.is_err() && holds.len() > held_before {
-            holds.carry_again(held_before, transaction)?;
+        // The panic goes on below.
+        let nested = || transaction.nested(|| changes(self));
+        let outcome = catch_unwind(AssertUnwindSafe(nested));
+        let is_undone = !matches!(outcome, Ok(Ok(_)));
+        let carried = if is_undone && holds.len() > held_before {
+            holds.carry_again(held_before, transaction)
+        } else {
+            Ok(())
+        };
+        match outcome {
+            Ok(outcome) => carried.and(outcome),
+            Err(panic) => resume_unwind(panic),
         }
-        outcome
     }
 
     pub(crate) fn source(&self) -> Source<'_> {

@@ -43,6 +43,8 @@ pub(super) struct Slot {
     pub(super) queued: bool,
     /// The transactions that use it.
     pub(super) holders: usize,
+    /// What those of them that are not acknowledged yet have left in the table.
+    pub(super) sealed: Vec<Option<Value>>,
     /// Whether it is known to have a row in the file.
     pub(super) is_stored: bool,
 }
@@ -108,8 +110,9 @@ impl Space {
                 is_stored: value.is_some(),
                 ..Slot::default()
             };
+            // Order: the new one stays, whatever the others are. Who has read it counts on it.
+            shard.shrink(self.keys_max.saturating_sub(1));
             shard.slots.insert(key.into(), slot);
-            shard.shrink(self.keys_max);
         }
     }
 }

@@ -3,8 +3,10 @@
 //! From its first use of a key to its end a transaction holds the key: who wants to change it
 //! directly waits, and who reads it directly reads what it was. A change that was made directly
 //! before and is not written yet is written by the transaction first, so that both are in one
-//! commit. After the commit, and before the transaction's completion, the value in memory becomes
-//! the new one and subscribers are told.
+//! commit. The next transaction may use the key before that one is acknowledged: it finds in the
+//! table what that one has left there, and does not write the direct change again. After the
+//! commit, and before the transaction's completion, the value in memory becomes the new one and
+//! subscribers are told.
 
 use super::item::{self, TABLE, Value};
 use super::write_behind::{Key, put};
@@ -55,8 +57,10 @@ impl Holds {
         let mut writer = Writer::new();
         for hold in self.lock().iter_mut().skip(first) {
             hold.is_set = false;
-            if let Some((_, value)) = &hold.carried {
+            // If it fails it is not carried, and written after the transaction.
+            if let Some((number, value)) = hold.carried.take() {
                 put(transaction, &mut writer, &hold.place(), value.as_ref())?;
+                hold.carried = Some((number, value));
             }
         }
         Ok(())
@@ -67,8 +71,18 @@ impl Holds {
     /// # Errors
     /// As reading can fail.
     pub fn seal(&self, transaction: &Transaction) -> Result<()> {
-        for hold in self.lock().iter_mut().filter(|hold| hold.is_set) {
-            hold.last = read(transaction, &hold.dictionary, &hold.key)?;
+        for hold in self.lock().iter_mut() {
+            if hold.is_set {
+                hold.last = read(transaction, &hold.dictionary, &hold.key)?;
+            } else if let Some((_, value)) = &hold.carried {
+                hold.last = value.clone();
+            } else {
+                continue;
+            }
+            let mut shard = hold.dictionary.space.shard(&hold.key);
+            if let Some(slot) = shard.get_mut(&hold.key) {
+                slot.sealed.push(hold.last.clone());
+            }
         }
         Ok(())
     }
@@ -82,6 +96,9 @@ impl Holds {
             let mut shard = place.space.shard(&place.key);
             let (key, slot) = shard.change(&place.key);
             slot.holders -= 1;
+            if slot.holders == 0 {
+                slot.sealed = Vec::new();
+            }
             if is_committed && hold.is_set {
                 slot.unwritten = 0;
                 if slot.value != hold.last {
@@ -175,7 +192,7 @@ impl TransactionKeys<'_> {
             return Ok(());
         }
         // Refused here if the transaction does not name the table.
-        read(self.transaction, &self.dictionary, key)?;
+        let found = read(self.transaction, &self.dictionary, key)?;
         let space = &self.dictionary.space;
         let (key, carried) = loop {
             // What it was must be in memory, for those who read it meanwhile.
@@ -186,22 +203,26 @@ impl TransactionKeys<'_> {
             }
             let (key, slot) = shard.change(key);
             slot.holders += 1;
-            let carried = (slot.unwritten != 0).then(|| (slot.unwritten, slot.value.clone()));
+            // One before, that is not acknowledged yet, has written it, or something later. If that
+            // one has failed, the table does not hold what it left.
+            let is_written = slot.unwritten == 0 || slot.sealed.contains(&found);
+            let carried = (!is_written).then(|| (slot.unwritten, slot.value.clone()));
             break (key, carried);
         };
-        let hold = Hold {
+        let mut hold = Hold {
             dictionary: self.dictionary.clone(),
             key,
-            carried,
+            carried: None,
             is_set: false,
             last: None,
         };
-        let (place, carried) = (hold.place(), hold.carried.clone());
+        let put = carried.as_ref().map_or(Ok(()), |(_, value)| {
+            let mut writer = Writer::new();
+            put(self.transaction, &mut writer, &hold.place(), value.as_ref())
+        });
+        hold.carried = carried.filter(|_| put.is_ok());
         self.holds.lock().push(hold);
-        if let Some((_, value)) = carried {
-            put(self.transaction, &mut Writer::new(), &place, value.as_ref())?;
-        }
-        Ok(())
+        put
     }
 }
 

@@ -1,6 +1,7 @@
 //! Laws of the dictionary.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
@@ -316,6 +317,60 @@ pub fn a_group_of_changes_that_is_undone_changes_no_value(open: Open) {
     assert_eq!(stored_numbers(&w), BTreeMap::from(numbers));
     assert_eq!(d.get("direct").unwrap(), Some(5_i64));
     assert_eq!(d.get::<i64>("new").unwrap(), None);
+}
+
+pub fn a_panic_in_a_group_of_changes_loses_no_direct_change(open: Open) {
+    let w = open();
+    let d = w.dictionary();
+    let outside = d.clone();
+    w.perform([Dictionary::TABLE], move |tx| {
+        outside.set("direct", 5_i64)?;
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            tx.nested(|tx| -> dflat::Result<()> {
+                tx.dictionary().set("direct", 6_i64)?;
+                panic!("as the test wants")
+            })
+        }));
+        assert!(caught.is_err());
+        assert_eq!(tx.dictionary().get("direct")?, Some(5_i64));
+        Ok(())
+    });
+    assert_eq!(d.get("direct").unwrap(), Some(5_i64));
+    assert_eq!(stored_numbers(&w), BTreeMap::from([("direct".to_owned(), 5)]));
+}
+
+/// The second begins before the first is acknowledged; the direct change is older than both.
+pub fn transactions_in_a_row_build_on_one_another(open: Open) {
+    for way in 0..3_i64 {
+        let w = open();
+        let d = w.dictionary();
+        let (go, goes) = mpsc::channel::<()>();
+        let types = [Dictionary::TABLE];
+        let first = w.perform_changes(types.clone(), move |_| {
+            next(&goes);
+            Ok(())
+        });
+        let second = w.perform_changes(types.clone(), move |tx| match way {
+            0 => tx.dictionary().set("k", 2_i64),
+            1 => tx.dictionary().remove("k"),
+            _ => tx.dictionary().get::<i64>("k").map(drop),
+        });
+        let expected = [Some(2), None, Some(1)][way as usize];
+        let third = w.perform_changes(types.clone(), |tx| tx.dictionary().get::<i64>("k"));
+        let fourth = w.perform_changes(types, |tx| {
+            tx.dictionary().update("k", |n: Option<i64>| n.map(|n| n + 10))
+        });
+        // Its own write is queued after all of them.
+        d.set("k", 1_i64).unwrap();
+        go.send(()).unwrap();
+        first.wait().unwrap();
+        second.wait().unwrap();
+        assert_eq!(third.wait().unwrap(), expected, "way {way}");
+        let expected = expected.map(|n| n + 10);
+        assert_eq!(fourth.wait().unwrap(), expected, "way {way}");
+        assert_eq!(d.get("k").unwrap(), expected, "way {way}");
+        assert_eq!(stored_numbers(&w).get("k").copied(), expected, "way {way}");
+    }
 }
 
 pub fn every_way_to_perform_changes_has_the_dictionary(open: Open) {

@@ -39,6 +39,8 @@ laws! { ($)
         a_transaction_changes_values_with_objects
         a_transaction_that_fails_changes_no_value
         a_group_of_changes_that_is_undone_changes_no_value
+        a_panic_in_a_group_of_changes_loses_no_direct_change
+        transactions_in_a_row_build_on_one_another
         every_way_to_perform_changes_has_the_dictionary
         a_direct_change_waits_for_the_transaction_that_uses_the_key
         a_transaction_must_name_the_dictionary

@@ -109,6 +109,40 @@ fn what_was_set_and_removed_is_so_after_reopening() {
     assert_eq!(rows(&path).len(), 500);
 }
 
+/// None of those that a transaction uses can be forgotten.
+#[test]
+fn a_transaction_may_use_more_keys_than_are_kept() {
+    for keys_max in [0, 160] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        let builder = Workspace::builder(&path).dictionary_keys_max(keys_max);
+        let workspace = builder.open().unwrap();
+        let (done, is_done) = mpsc::channel();
+        let d = workspace.dictionary();
+        let performed = workspace.perform_changes([Dictionary::TABLE], move |tx| {
+            for n in 0..400_i64 {
+                tx.dictionary().set(&n.to_string(), n)?;
+            }
+            Ok(())
+        });
+        std::thread::spawn(move || {
+            performed.wait().unwrap();
+            for n in 0..400_i64 {
+                d.update(&n.to_string(), |n: Option<i64>| n.map(|n| n + 1))
+                    .unwrap();
+            }
+            done.send(()).unwrap();
+        });
+        next(&is_done);
+        let d = workspace.dictionary();
+        for n in 0..400_i64 {
+            assert_eq!(d.get(&n.to_string()).unwrap(), Some(n + 1));
+        }
+        workspace.shutdown().unwrap();
+        assert_eq!(rows(&path).len(), 400);
+    }
+}
+
 #[test]
 fn workspaces_on_one_file_share_a_dictionary() {
     let directory = tempfile::tempdir().unwrap();
