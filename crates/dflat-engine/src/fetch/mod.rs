@@ -70,11 +70,11 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
 /// than one, or an index whose state has to be known; else the cheapest.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
-    let several = plan::may_use_index(table, query) || {
-        let mut unknown = |_: &KeyAccess| Ok(None);
-        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| plan.scan_count() > 1)
-    };
-    if several { View::Pinned } else { View::Latest }
+    if plan::may_take_several_scans(table, query) {
+        View::Pinned
+    } else {
+        View::Latest
+    }
 }
 
 /// Checks and plans a query.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use dflat_engine::fetch::Plan;
-use dflat_engine::storage::IndexState;
+use dflat_engine::fetch::{Plan, view_for};
+use dflat_engine::storage::{IndexState, View};
 use dflat_model::{
     Comparison, Direction, Field, FieldKind, Nulls, Order, Predicate, Query, Scalar, Step, Table,
     TextTest, Value,
@@ -260,4 +260,48 @@ fn a_prefix_of_a_string_is_a_range() {
     };
     assert_eq!(s.of(starts("ab")), "range of the index on u, sort");
     assert_eq!(s.of(starts("\u{10FFFF}")), "range of the index on u, sort");
+}
+
+#[test]
+fn what_may_take_several_scans_sees_one_state() {
+    let s = Setting::new(IndexState::Ready);
+    let place = |a: &str, b| {
+        s.equal("a", Value::text(a))
+            .and(s.equal("b", Value::Int(b)))
+    };
+    let plain = |value| s.equal("plain", Value::Int(value));
+    let either = place("x", 1).or(place("y", 2));
+    let several = s
+        .equal("a", Value::text("x"))
+        .or(s.equal("a", Value::text("y")));
+    let mut seen = Vec::new();
+    for predicate in [
+        either.clone(),
+        plain(3).and(either.clone()),
+        either.or(plain(4)),
+        several.and(plain(3)),
+        s.equal("n", Value::Int(1)).or(place("x", 1)),
+        place("x", 1),
+        plain(3),
+    ] {
+        let query = Query {
+            predicate: Some(predicate),
+            ..Query::default()
+        };
+        let view = view_for(&s.table, &query);
+        for rows in [None, Some(0), Some(1000)] {
+            let plan = Plan::new(&s.table, &query, &s.states, &mut |_| Ok(rows)).unwrap();
+            let one = plan.scan_count() <= 1;
+            assert!(
+                one || view == View::Pinned,
+                "{plan} of {query} with {rows:?}"
+            );
+        }
+        seen.push(view);
+    }
+    let (latest, pinned) = (View::Latest, View::Pinned);
+    assert_eq!(
+        seen,
+        [pinned, pinned, pinned, pinned, pinned, latest, latest]
+    );
 }

@@ -181,6 +181,23 @@ pub(super) fn key_source(key: &[Value]) -> Source<'_> {
     })
 }
 
+/// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
+/// states of indexes turn out to be.
+pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
+    if may_use_index(table, query) {
+        return true;
+    }
+    // The primary key alone is left, and whether a union of its ranges is worth it.
+    let may_be_union = match &query.predicate {
+        Some(Predicate::And(parts)) => parts.iter().any(|part| matches!(part, Predicate::Or(_))),
+        predicate => matches!(predicate, Some(Predicate::Or(_))),
+    };
+    may_be_union || {
+        let mut unknown = |_: &KeyAccess| Ok(None);
+        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| plan.scan_count() > 1)
+    }
+}
+
 /// Whether an index may serve the query, so that their states have to be known.
 pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
     let indexed = |field: &Field| table.indexes.iter().any(|i| i.field.steps == field.steps);
