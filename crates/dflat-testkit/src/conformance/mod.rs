@@ -167,6 +167,8 @@ laws! { ($)
         prefix_of_a_composite_key_is_a_range
         an_order_with_a_limit_is_read_off_its_index
         pages_behind_many_equal_values_are_exact
+        pages_behind_a_replaced_object_are_those_of_all_rows
+        a_place_of_another_value_of_a_fixed_key_is_before_or_behind_all
         counts_need_the_index_alone
         in_of_ten_thousand_keys_is_exact
     }

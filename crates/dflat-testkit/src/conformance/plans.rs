@@ -171,3 +171,37 @@ pub fn in_of_ten_thousand_keys_is_exact(open: Open) {
     let by_key = w.fetch::<Item>().filter(among()).order_by(Item::ID.descending()).limit(2);
     assert_eq!(owned_ids(&by_key.all().unwrap()), ["0299", "0298"]);
 }
+
+pub fn pages_behind_a_replaced_object_are_those_of_all_rows(open: Open) {
+    let w = open();
+    let named = |id: &str| ItemData { nick: Some(id.into()), ..item(id, 0) };
+    w.create::<Item>(["a", "b", "c"].map(named));
+    let orders: [fn() -> dflat::Order<Item>; 4] = [
+        || Item::ID.ascending(),
+        || Item::NICK.ascending(),
+        || Item::ID.descending(),
+        || Item::NICK.descending(),
+    ];
+    let page = |order: fn() -> _| w.fetch::<Item>().order_by(order());
+    let places = orders.map(|order| page(order).limit(2).all().unwrap().end().unwrap());
+    w.delete(&w.get::<Item>("b").unwrap().unwrap());
+    w.create::<Item>([named("d"), named("b")]);
+    let pages = orders.into_iter().zip(places).map(|(order, place)| page(order).after(place));
+    let rest: Vec<_> = pages.map(|page| owned_ids(&page.all().unwrap())).collect();
+    assert_eq!(rest[0], ["b", "c", "d"]);
+    assert_eq!(rest[0], rest[1]);
+    assert_eq!(rest[2], ["b", "a"]);
+    assert_eq!(rest[2], rest[3]);
+}
+
+pub fn a_place_of_another_value_of_a_fixed_key_is_before_or_behind_all(open: Open) {
+    let w = pairs(open, 300);
+    for of in [|| Item::RANK, || Item::SIZE] {
+        let fetch = |value| w.fetch::<Item>().filter(of().eq(value)).order_by(of().ascending());
+        let place = fetch(50).all().unwrap().end().unwrap();
+        for (value, expected) in [(49, 0), (50, 0), (51, 3)] {
+            let found = fetch(value).after(place.clone()).all().unwrap();
+            assert_eq!(found.len(), expected, "{value}");
+        }
+    }
+}

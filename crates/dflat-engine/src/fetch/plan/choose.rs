@@ -24,6 +24,8 @@ pub(super) struct Planner<'a> {
     states: &'a [IndexState],
     /// The conjuncts of the predicate.
     parts: &'a [Predicate],
+    /// For each key of the order, its value if it is the same for all objects.
+    fixed: Vec<Option<Value>>,
 }
 
 /// A way to the rows.
@@ -51,11 +53,19 @@ impl<'a> Planner<'a> {
             Some(Predicate::And(parts)) => parts.as_slice(),
             Some(predicate) => std::slice::from_ref(predicate),
         };
+        let fixed = query.order.iter().map(|order| {
+            let (set, _) = set_of(parts, order.key.as_field()?)?;
+            match set.0.as_slice() {
+                [one] => one.only().cloned(),
+                _ => None,
+            }
+        });
         Self {
             table,
             query,
             states,
             parts,
+            fixed: fixed.collect(),
         }
     }
 
@@ -265,14 +275,13 @@ impl<'a> Planner<'a> {
 
     /// The keys of the order that are not the same for all objects, with their positions.
     pub(super) fn order(&self) -> impl Iterator<Item = (usize, &'a Order)> {
-        let order = self.query.order.iter().enumerate();
-        order.filter(|(_, order)| {
-            let fixed = order
-                .key
-                .as_field()
-                .and_then(|field| set_of(self.parts, field));
-            !fixed.is_some_and(|(set, _)| matches!(set.0.as_slice(), [one] if one.only().is_some()))
-        })
+        let order = self.query.order.iter().enumerate().zip(self.fixed());
+        order.filter_map(|(order, fixed)| fixed.is_none().then_some(order))
+    }
+
+    /// The value that the condition fixes each key of the order to, if it does.
+    pub(super) fn fixed(&self) -> impl Iterator<Item = Option<&Value>> {
+        self.fixed.iter().map(Option::as_ref)
     }
 
     /// Whether an access gives rows in the query's order.

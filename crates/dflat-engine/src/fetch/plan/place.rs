@@ -7,7 +7,6 @@ use dflat_model::{Direction, Value};
 use super::choose::{Planner, range};
 use super::intervals::Interval;
 use super::{AccessPath, KeyAccess, KeyRange};
-use crate::storage::Key;
 
 impl Planner<'_> {
     /// The part of an access that can lie behind the query's place. It may have rows before it.
@@ -19,7 +18,7 @@ impl Planner<'_> {
             AccessPath::Rows(_) if self.query.order.is_empty() => {
                 AccessPath::Rows(Some(cursor.row_id))
             }
-            AccessPath::Key(access) if sorted => {
+            AccessPath::Key(access) if sorted && self.place_has_fixed_values() => {
                 let keys = self
                     .order()
                     .map(|(position, _)| cursor.keys.get(position).cloned());
@@ -30,6 +29,15 @@ impl Planner<'_> {
             }
             access => access,
         }
+    }
+
+    /// Whether the query's place has the values that the condition fixes keys of the order to. With
+    /// others it lies before all rows of the condition, or behind them.
+    fn place_has_fixed_values(&self) -> bool {
+        let keys = self.query.after.iter().flat_map(|cursor| &cursor.keys);
+        self.fixed().zip(keys).all(|(fixed, key)| {
+            fixed.is_none_or(|value| value.as_ref().order(key.as_ref()).is_eq())
+        })
     }
 
     /// What of the only range lies behind keys: the rows that are equal in all parts, then those
@@ -59,13 +67,10 @@ impl Planner<'_> {
             ]
         };
         if interval.intersection(&point(first)).is_some() {
-            let unique =
-                access.key == Key::Primary && !at(keys.len()).concat().contains(&Value::Null);
-            if !unique {
-                let mut equal = range(&at(keys.len()).concat(), Interval::ALL);
-                equal.after = row_id;
-                ranges.push(equal);
-            }
+            // Of a unique key too: the object of the place may have been replaced since.
+            let mut equal = range(&at(keys.len()).concat(), Interval::ALL);
+            equal.after = row_id;
+            ranges.push(equal);
             for part in (1..keys.len()).rev() {
                 let behind = keys.get(part).and_then(|key| behind(key, access.direction));
                 ranges.extend(behind.map(|interval| range(&at(part).concat(), interval)));
