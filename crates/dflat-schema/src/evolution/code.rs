@@ -5,7 +5,8 @@ use crate::diagnostic::{Code, codes};
 codes! {
     /// The codes of changes, those that break first.
     FIELD_TYPE "E0300" "a field whose type changed"
-        "What is stored has the old type. Deprecate the field and add one of another name with the new type."
+        "What is stored has the old type. Deprecate the field and add one of another name with the new type. A \
+         deprecated field keeps its type: old objects still have it."
     FIELD_MOVED "E0301" "a field that moved to another number"
         "A field is found by its number, not by its name: its place among the fields, or its `id`. New fields \
          stand at the end, or take the next `id`."
@@ -14,7 +15,8 @@ codes! {
          field and mark it `deprecated`: that generates nothing and keeps the number."
     DEFAULT_CHANGED "E0303" "a default that changed"
         "A value that equals its default is not stored, so the default is what old objects read as. Keep it, and \
-         set the new value where objects are made; or deprecate the field and add another."
+         set the new value where objects are made; or deprecate the field and add another. A deprecated field keeps \
+         its default."
     REQUIRED_CHANGED "E0304" "a field that became required, or no longer is"
         "An object without a required field cannot be read. Old objects may lack a field that becomes required; \
          older programs refuse new objects that lack one that was, because it was deprecated, too."
@@ -30,6 +32,10 @@ codes! {
     STRUCT_CHANGED "E0308" "a struct that changed"
         "A struct is stored in line, without room for changes. Add another struct, and a field for it; or use a \
          table."
+    UNIQUE_DEFAULT "E0309" "a new unique field with a default"
+        "Every old object reads as the default, so two of them have one value, the index cannot be built, and each \
+         write of the type fails. Make the field optional, `= null`: objects without a value may be many. An empty \
+         union has a value, its type code 0. Or leave `unique` out until every object has a value of its own."
     INDEX_ADDED "W0300" "an index that is to be built"
         "Nothing breaks. The next write of the type builds the index from the objects that are there; until then, \
          queries read all of them."

@@ -1,12 +1,15 @@
 //! The fields of tables, by number.
 
+use dflat_model::Value;
+
 use super::Comparison;
 use super::code::{
     ADDED, DEFAULT_CHANGED, DEPRECATED, FIELD_MOVED, FIELD_REMOVED, FIELD_TYPE, INDEX_ADDED,
-    INDEX_REMOVED, REQUIRED_CHANGED, UNIQUE_ADDED,
+    INDEX_REMOVED, REQUIRED_CHANGED, UNIQUE_ADDED, UNIQUE_DEFAULT,
 };
 use crate::diagnostic::Diagnostic;
-use crate::schema::{Default, Field, FieldType, Span, Storage, Table};
+use crate::index::value;
+use crate::schema::{Default, DefinitionKind, Element, Field, FieldType, Span, Storage, Table};
 
 impl Comparison<'_> {
     pub(super) fn tables(&mut self, old: &Table, new: &Table) {
@@ -69,14 +72,15 @@ impl Comparison<'_> {
                 .help("give back what it was, and check where objects are made");
             self.report_both(change, &old.span, &new.span);
         }
-        if new.deprecated {
-            return;
-        }
+        // Deprecated or not: objects keep what they have, and the field may come back.
         if !self.same_type(old, new) {
+            let deprecate = if new.deprecated {
+                "give back its type"
+            } else {
+                "deprecate it with the old type"
+            };
             let change = Diagnostic::error(FIELD_TYPE, format!("the type of `{name}` changed"))
-                .help(format!(
-                    "deprecate `{name}`, and add a field of another name"
-                ));
+                .help(format!("{deprecate}, and add a field of another name"));
             return self.report_both(change, &old.span, &new.span);
         }
         if !same_default(&old.default, &new.default) {
@@ -84,6 +88,9 @@ impl Comparison<'_> {
                 Diagnostic::error(DEFAULT_CHANGED, format!("the default of `{name}` changed"))
                     .help("keep the default: it is what objects read as that were stored with it");
             self.report_both(change, &old.span, &new.span);
+        }
+        if new.deprecated {
+            return;
         }
         let before = if old.deprecated {
             Storage::default()
@@ -160,10 +167,31 @@ impl Comparison<'_> {
         }
         let change = Diagnostic::note(ADDED, format!("the field `{name}` is new"));
         self.report(change, &new.span, "");
-        if new.storage.indexed && !new.deprecated {
+        if new.deprecated {
+            return;
+        }
+        if new.storage.unique && self.is_shared_if_absent(new) {
+            let message =
+                format!("the new field `{name}` is unique, and all objects have its default");
+            let change = Diagnostic::error(UNIQUE_DEFAULT, message)
+                .help("make it optional, `= null`, or leave `unique` out");
+            self.report(change, &new.span, "all old objects share one value");
+        } else if new.storage.indexed {
             let change = Diagnostic::warning(INDEX_ADDED, format!("`{name}` has an index"));
             self.report(change, &new.span, "it is to be built");
         }
+    }
+
+    /// Whether objects without the field have one value in its index; many may have NULL.
+    fn is_shared_if_absent(&self, new: &Field) -> bool {
+        // A union's index has type codes: 0 if it is empty.
+        let is_union = match new.ty.element() {
+            Element::Definition(id) => {
+                matches!(self.new.definition(id).kind, DefinitionKind::Union(_))
+            }
+            _ => false,
+        };
+        is_union || !matches!(value(&new.default, None), Value::Null)
     }
 }
 

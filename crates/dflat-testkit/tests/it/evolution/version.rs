@@ -61,8 +61,6 @@ pub(crate) struct Field {
     pub(crate) deprecated: bool,
     indexed: bool,
     unique: bool,
-    /// Was there, and not deprecated, in the first version.
-    original: bool,
     /// Leads to a type that must be reached for its changes to show.
     anchor: bool,
 }
@@ -73,8 +71,6 @@ pub(crate) struct Table {
     pub(crate) fields: Vec<Field>,
     /// A field was removed: the next one could not be told from it under another name.
     closed: bool,
-    /// Something in it broke, which would not show if its field were deprecated.
-    broken: bool,
 }
 
 /// A named part with a number: an enum's value, or a union's member and the table it holds.
@@ -125,7 +121,6 @@ impl Version {
                 name,
                 fields: Vec::new(),
                 closed: false,
-                broken: false,
             });
         }
         for number in 0..3 {
@@ -180,7 +175,6 @@ impl Version {
         }
         for field in self.tables.iter_mut().flat_map(|table| &mut table.fields) {
             field.deprecated = !field.anchor && random.one_in(8);
-            field.original = !field.deprecated;
         }
     }
 
@@ -222,7 +216,6 @@ impl Version {
             deprecated: false,
             indexed: matches!(ty, Type::Number(_) | Type::Text) && random.one_in(4),
             unique: false,
-            original: false,
             anchor: false,
         }
     }
@@ -269,7 +262,7 @@ impl Version {
                     table: 1,
                 });
             }
-            8 if !self.tables[table].broken => {
+            8 => {
                 let field = &mut self.tables[table].fields[field];
                 if !field.anchor && !field.required {
                     field.deprecated = !field.deprecated;
@@ -290,18 +283,9 @@ impl Version {
         let table = random.below(3);
         let position = random.below(self.tables[table].fields.len());
         let last = self.tables[table].fields.len() - 1;
-        // What was deprecated all along, no object shows.
-        let shows = |field: &Field| field.original && !field.deprecated;
-        self.tables[table].broken = true;
-        let moving = self.tables[table].fields[position..].iter().any(shows);
-        let swapped = self.tables[table].fields[position..]
-            .iter()
-            .take(2)
-            .any(shows);
         let field = &mut self.tables[table].fields[position];
-        let live = shows(field);
         match random.below(9) {
-            0 if live && !field.anchor => {
+            0 if !field.anchor => {
                 field.ty = match field.ty {
                     Type::Text => Type::Number(Number::Long),
                     Type::Number(_) => Type::Texts,
@@ -310,22 +294,20 @@ impl Version {
                 (field.default, field.required, field.indexed, field.unique) =
                     (0, false, false, false);
             }
-            1 if moving => {
+            1 => {
                 let ty = self.any_type(random);
                 let field = self.field(ty, random);
                 self.tables[table].fields.insert(position, field);
             }
-            2 if live && !field.anchor && last > 0 => {
+            2 if !field.anchor && last > 0 => {
                 self.tables[table].fields.remove(position);
                 self.tables[table].closed = true;
             }
-            3 if position < last && swapped => {
-                self.tables[table].fields.swap(position, position + 1)
-            }
-            4 if live && matches!(field.ty, Type::Number(_)) => {
+            3 if position < last => self.tables[table].fields.swap(position, position + 1),
+            4 if matches!(field.ty, Type::Number(_)) => {
                 field.default = (field.default + 1) % 2;
             }
-            5 if live && matches!(field.ty, Type::Text | Type::Texts) => {
+            5 if !field.deprecated && matches!(field.ty, Type::Text | Type::Texts) => {
                 field.required = !field.required;
             }
             6 => {
@@ -341,6 +323,19 @@ impl Version {
             8 => self.structure.swap(0, 1 + random.below(2)),
             _ => {}
         }
+    }
+
+    /// What a later version may be again, and earlier ones were: nothing is deprecated.
+    pub(crate) fn revived(&self) -> Self {
+        let mut revived = self.clone();
+        for field in revived
+            .tables
+            .iter_mut()
+            .flat_map(|table| &mut table.fields)
+        {
+            field.deprecated = false;
+        }
+        revived
     }
 
     fn type_name(&self, ty: Type) -> String {
