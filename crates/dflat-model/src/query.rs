@@ -34,6 +34,8 @@ impl Query {
 /// A place in an order: behind an object, which need not exist any more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor {
+    /// The [fingerprint](Query::order_fingerprint) of the order.
+    pub order: u64,
     /// The object's value for each key of the order.
     pub keys: Vec<Value>,
     /// The object's row id.

@@ -59,7 +59,10 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
         ));
     }
     match &query.after {
-        Some(cursor) if cursor.keys.len() != query.order.len() => {
+        Some(cursor)
+            if cursor.order != query.order_fingerprint()
+                || cursor.keys.len() != query.order.len() =>
+        {
             refuse("it starts behind a place of another order".to_owned())
         }
         _ => Ok(()),
@@ -153,7 +156,11 @@ pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor
     let keys: Result<Vec<Value>, _> = keys.map(|key| key.map(|key| key.to_value())).collect();
     let row_id = object.row_id();
     let keys = keys.map_err(|_| corrupt(table, row_id))?;
-    Ok(Cursor { keys, row_id })
+    Ok(Cursor {
+        order: query.order_fingerprint(),
+        keys,
+        row_id,
+    })
 }
 
 /// Fetches the object with a primary key.

@@ -20,8 +20,9 @@ use crate::{Cursor, Predicate, Query};
 pub const ENCODING_VERSION: u8 = 1;
 /// The largest encoding that is read.
 pub const BYTES_MAX: usize = 1024 * 1024;
-/// How deep an encoding that is read may nest.
-pub const NESTING_MAX: usize = 257;
+/// How deep an encoding that is read may nest: enough for a query with conditions 256 deep, which
+/// stand inside the query, and whose innermost expression has lists of its own.
+pub const NESTING_MAX: usize = 259;
 
 /// Why bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

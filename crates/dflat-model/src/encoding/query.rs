@@ -28,14 +28,28 @@ impl Encode for Order {
 
 impl Encode for Cursor {
     fn encode(&self, out: &mut Vec<u8>) {
+        self.order.encode(out);
         encode_list(&self.keys, out);
         self.row_id.0.encode(out);
     }
 
     fn decode(input: &mut Input<'_>) -> Decoded<Self> {
         Ok(Self {
+            order: u64::decode(input)?,
             keys: decode_list(input)?,
             row_id: RowId(i64::decode(input)?),
+        })
+    }
+}
+
+impl Query {
+    /// Tells the order from others: 64-bit FNV-1a of the order as bytes.
+    #[must_use]
+    pub fn order_fingerprint(&self) -> u64 {
+        let mut bytes = Vec::new();
+        encode_list(&self.order, &mut bytes);
+        bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
         })
     }
 }

@@ -49,6 +49,7 @@ fn queries_and_places_come_back() {
         Value::text("a\0\u{e9}"),
     ];
     let cursor = Cursor {
+        order: u64::MAX,
         keys: values.to_vec(),
         row_id: RowId(7),
     };
@@ -76,6 +77,58 @@ fn queries_and_places_come_back() {
 }
 
 #[test]
+fn the_deepest_condition_comes_back() {
+    const DEPTH: usize = 256;
+    let leaf = Predicate::In {
+        operand: priority(),
+        values: vec![Value::Int(1)],
+    };
+    let nested = |inner, _| Predicate::Not(Box::new(inner));
+    let predicate = (1..DEPTH - 1).fold(leaf, nested);
+    let predicate = Predicate::And(vec![predicate, Predicate::Constant(true)]);
+    assert_eq!(predicate.depth(), DEPTH);
+    let bytes = predicate.to_bytes();
+    assert!(Predicate::from_bytes(&bytes).is_ok_and(|read| read == predicate));
+    let length = |inner, _| Expression::Length(Box::new(inner));
+    let query = Query {
+        predicate: Some(predicate),
+        order: vec![Order {
+            key: (0..DEPTH).fold(priority(), length),
+            direction: Direction::Ascending,
+            nulls: Nulls::Smallest,
+        }],
+        ..Query::default()
+    };
+    assert!(Query::from_bytes(&query.to_bytes()).is_ok_and(|read| read == query));
+}
+
+#[test]
+fn a_fingerprint_is_of_keys_directions_and_nulls() {
+    let by = |key, direction, nulls| Query {
+        order: vec![Order {
+            key,
+            direction,
+            nulls,
+        }],
+        ..Query::default()
+    };
+    let length = || Expression::Length(Box::new(priority()));
+    let orders = [
+        Query::default(),
+        by(priority(), Direction::Ascending, Nulls::Smallest),
+        by(priority(), Direction::Descending, Nulls::Smallest),
+        by(priority(), Direction::Ascending, Nulls::Largest),
+        by(length(), Direction::Ascending, Nulls::Smallest),
+    ];
+    let mut prints: Vec<u64> = orders.iter().map(Query::order_fingerprint).collect();
+    // FNV-1a of one byte, 0: an empty list.
+    assert_eq!(prints[0], 0xAF63_BD4C_8601_B7DF);
+    prints.sort_unstable();
+    prints.dedup();
+    assert_eq!(prints.len(), orders.len());
+}
+
+#[test]
 fn hostile_bytes_are_refused() {
     let deep = |depth: usize| {
         let mut bytes = vec![ENCODING_VERSION];
@@ -99,7 +152,7 @@ fn hostile_bytes_are_refused() {
         Err(DecodeError::TooLarge)
     );
     // Numbers of more than 64 bits, and in a second form.
-    let number = |bytes: &[u8]| Cursor::from_bytes(&[&[1, 1], bytes, &[0]].concat());
+    let number = |bytes: &[u8]| Cursor::from_bytes(&[&[1, 0, 1], bytes, &[0]].concat());
     assert!(number(&[2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]).is_ok());
     assert!(number(&[2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2]).is_err());
     assert!(number(&[2, 7]).is_err());

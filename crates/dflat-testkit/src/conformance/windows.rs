@@ -87,9 +87,18 @@ pub fn pages_stay_right_under_writes(open: Open) {
 
 pub fn place_of_another_order_is_refused(open: Open) {
     let w = many(open, 3);
-    let place = w.fetch::<Item>().all().unwrap().end().unwrap();
-    let query = w.fetch::<Item>().order_by(Item::RANK.ascending()).after(place);
-    assert_eq!(query.all().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    for of in orders() {
+        let place = ordered(w.fetch(), of.as_ref()).all().unwrap().end().unwrap();
+        let place = dflat::Cursor::from_bytes(&place.to_bytes()).unwrap();
+        for order in orders() {
+            let same = format!("{of:?}") == format!("{order:?}");
+            let page = || ordered(w.fetch(), order.as_ref()).after(place.clone());
+            let count = page().count().map_err(|error| error.kind());
+            let found = page().all().map(|page| page.len()).map_err(|error| error.kind());
+            let expected = if same { Ok(0) } else { Err(ErrorKind::InvalidArgument) };
+            assert_eq!((count, found), (expected, expected), "{of:?} {order:?}");
+        }
+    }
 }
 
 pub fn live_result_of_a_window_stays_exact(open: Open) {

@@ -197,21 +197,22 @@ fn a_limit_ends_the_reading() {
 fn a_page_costs_itself() {
     let costs = Costs::new();
     // In the middle of twenty equal ranks.
-    let place = Cursor {
-        keys: vec![Value::Int(50)],
-        row_id: RowId(1052),
-    };
     for direction in [Direction::Ascending, Direction::Descending] {
-        let page = Query {
+        let mut page = Query {
             order: vec![by(&Item::RANK.eq(0), direction)],
-            after: Some(place.clone()),
             limit: Some(25),
             ..Query::default()
         };
+        page.after = Some(Cursor {
+            order: page.order_fingerprint(),
+            keys: vec![Value::Int(50)],
+            row_id: RowId(1052),
+        });
         assert_eq!(costs.fetch(&page), cost(25, 25, 0));
     }
     let inserted = Query {
         after: Some(Cursor {
+            order: Query::default().order_fingerprint(),
             keys: Vec::new(),
             row_id: RowId(1900),
         }),

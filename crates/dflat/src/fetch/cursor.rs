@@ -24,7 +24,8 @@ impl Cursor {
     }
 
     /// Reads a place from what [`to_bytes`](Self::to_bytes) wrote. Any bytes whatsoever may be
-    /// given; a place that is of another order than the query it is given to is refused there.
+    /// given; a place that is of another order than the query it is given to, even by a field that
+    /// was renamed meanwhile, is refused there.
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the bytes are malformed or of an unknown
