@@ -25,8 +25,8 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use item::{TABLE, Value};
 use space::{Slot, Space};
 pub use transactional::{Holds, TransactionKeys};
-use watch::Told;
 pub use watch::{Event, KeySubscription, Pattern};
+use watch::{Told, Watcher};
 pub use write_behind::FailureCallback;
 use write_behind::{Key, WriteBehind};
 
@@ -309,22 +309,47 @@ impl Dictionary {
         pattern: Pattern,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<KeySubscription> {
-        // Order: registered first, so that a change while the values are read is told after them.
+        // Order: registered first, so that a change after the values are read is told after them.
         let watcher = self.space.watchers.add(pattern.clone(), function);
         let subscription = KeySubscription::new(Arc::clone(&watcher));
         match pattern {
             Pattern::Key(key) => {
-                let value = self.get(&key)?;
+                let value = self.initial(&key, &watcher)?;
                 watcher.tell_initial(&key, value);
             }
             Pattern::Prefix(prefix) => {
-                for (key, value) in self.entries(&prefix)? {
+                let mut entries = self.entries(&prefix)?;
+                // What was read may be older or newer than what is queued.
+                for key in watcher.queued_keys() {
+                    match self.initial(&key, &watcher)? {
+                        Some(value) => entries.insert(key, value),
+                        None => entries.remove(&key),
+                    };
+                }
+                for (key, value) in entries {
                     watcher.tell_initial(&key, Some(value));
                 }
             }
         }
         watcher.tell();
         Ok(subscription)
+    }
+
+    /// The value that a subscriber is told first. Changes before it are not told.
+    fn initial(&self, key: &str, watcher: &Watcher) -> Result<Option<Value>> {
+        loop {
+            let version = self.space.shard(key).version();
+            let read = self.get(key)?;
+            let shard = self.space.shard(key);
+            let value = match shard.get(key) {
+                Some(slot) => slot.value.clone(),
+                None if shard.version() == version => read,
+                None => continue,
+            };
+            // Order: while the shard is locked, what is queued is older than the value.
+            watcher.forget_queued(key);
+            return Ok(value);
+        }
     }
 
     /// Waits until all that was set before, by whichever thread, is as durable as a commit is.

@@ -4,7 +4,7 @@
 //! order, and told after the lock is released: by the thread that set it or, if another is telling
 //! this subscriber something just then, by that one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::item::Value;
 use crate::callback;
@@ -61,8 +61,18 @@ struct State {
     queue: VecDeque<(Event, bool)>,
     /// Whether a thread is telling what the queue holds.
     is_telling: bool,
-    /// What was told last.
-    told: HashMap<Arc<str>, Option<Value>>,
+    /// The values told last; those told to have none are not there.
+    told: HashMap<Arc<str>, Value>,
+}
+
+impl State {
+    /// Notes what is told of a key; what was told before.
+    fn note(&mut self, key: &Arc<str>, value: Option<&Value>) -> Option<Value> {
+        match value {
+            Some(value) => self.told.insert(Arc::clone(key), value.clone()),
+            None => self.told.remove(key),
+        }
+    }
 }
 
 impl Watchers {
@@ -156,9 +166,21 @@ impl Watcher {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The keys whose changes are queued.
+    pub(super) fn queued_keys(&self) -> BTreeSet<Arc<str>> {
+        let state = self.lock();
+        let keys = state.queue.iter().map(|(event, _)| Arc::clone(&event.key));
+        keys.collect()
+    }
+
+    /// Drops the queued changes of a key, whose shard is locked: a later state will be told.
+    pub(super) fn forget_queued(&self, key: &str) {
+        self.lock().queue.retain(|(event, _)| *event.key != *key);
+    }
+
     /// Tells the state when the subscription began.
     pub(super) fn tell_initial(&self, key: &Arc<str>, value: Option<Value>) {
-        self.lock().told.insert(Arc::clone(key), value.clone());
+        self.lock().note(key, value.as_ref());
         self.callback.deliver(Event {
             key: Arc::clone(key),
             value,
@@ -174,12 +196,10 @@ impl Watcher {
                 state.is_telling = false;
                 return;
             };
-            let before = state
-                .told
-                .insert(Arc::clone(&event.key), event.value.clone());
+            let before = state.note(&event.key, event.value.as_ref());
             drop(state);
             // A key of a prefix that was never told has no value, as far as the subscriber knows.
-            if must || before.flatten() != event.value {
+            if must || before != event.value {
                 self.callback.deliver(event);
             }
         }
@@ -207,5 +227,27 @@ impl KeySubscription {
 impl Drop for KeySubscription {
     fn drop(&mut self) {
         self.watcher.callback.cancel(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_gone_are_not_kept_for_a_subscriber() {
+        crate::sync::run(|| {
+            let watchers = Watchers::default();
+            let watcher = watchers.add(Pattern::Prefix("".into()), Box::new(drop));
+            watcher.tell();
+            for n in 0..10 {
+                let key: Arc<str> = n.to_string().into();
+                watchers.queue(&key, Some(&Value::I64(n)), false).tell();
+                if n > 0 {
+                    watchers.queue(&key, None, false).tell();
+                }
+            }
+            assert_eq!(watcher.lock().told.len(), 1);
+        });
     }
 }

@@ -134,6 +134,39 @@ fn a_change_is_not_lost_to_one_that_reads_the_file() {
 }
 
 #[test]
+fn a_subscription_that_begins_meanwhile_does_not_go_back() {
+    explore(|| {
+        let rig = Rig::new();
+        let setter = rig.dictionary.clone();
+        let setter = thread::spawn(move || {
+            for number in 1..=3 {
+                setter.set("k", Some(Value::I64(number))).unwrap();
+            }
+        });
+        let patterns = [Pattern::Key("k".into()), Pattern::Prefix("".into())];
+        let subscribed = patterns.map(|pattern| {
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let list = Arc::clone(&told);
+            let function = move |event: crate::dictionary::Event| {
+                list.lock().unwrap().push(match event.value {
+                    Some(Value::I64(number)) => number,
+                    _ => 0,
+                });
+            };
+            let begun = rig.dictionary.subscribe(pattern, Box::new(function));
+            (begun.unwrap(), told)
+        });
+        join([setter]);
+        for (subscription, told) in subscribed {
+            subscription.cancel();
+            let told = told.lock().unwrap().clone();
+            assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
+            assert_eq!(told.last(), Some(&3));
+        }
+    });
+}
+
+#[test]
 fn subscribers_are_told_in_one_order_that_ends_with_the_value() {
     explore(|| {
         let rig = Rig::new();
