@@ -81,24 +81,35 @@ pub fn view_for(table: &Table, query: &Query) -> View {
 }
 
 /// Checks and plans a query.
-fn planned(snapshot: &mut dyn Snapshot, table: &Table, query: &Query) -> Result<Plan> {
+fn planned(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    control: &Control,
+) -> Result<Plan> {
     check(table, query)?;
     let states = match plan::may_use_index(table, query) {
         true => snapshot.index_states(table)?,
         false => Vec::new(),
     };
     Plan::new(table, query, &states, &mut |access| {
-        scan::size(snapshot, table, access, PROBE_MAX)
+        scan::size(snapshot, table, access, PROBE_MAX, control)
     })
 }
 
 /// How a query reaches its rows, as of now.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a query that can't be run; else as reading the states of the
-/// indexes can fail.
-pub fn explain(snapshot: &mut dyn Snapshot, table: &Table, query: &Query) -> Result<Plan> {
-    planned(snapshot, table, query)
+/// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
+/// [`ErrorKind::DeadlineExceeded`] as `control` says; else as reading the states of the indexes can
+/// fail.
+pub fn explain(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    control: &Control,
+) -> Result<Plan> {
+    planned(snapshot, table, query, control)
 }
 
 /// Fetches the objects of a query.
@@ -114,7 +125,7 @@ pub fn fetch(
     control: &Control,
     origin: Origin,
 ) -> Result<Vec<Object>> {
-    let plan = planned(snapshot, table, query)?;
+    let plan = planned(snapshot, table, query, control)?;
     let mut collector = Collector::new(table, query, plan.sorted, origin);
     if query.limit == Some(0) {
         return collector.finish();

@@ -89,7 +89,9 @@ pub(super) fn size(
     table: &Table,
     access: &KeyAccess,
     max: usize,
+    control: &Control,
 ) -> Result<Option<usize>> {
+    let mut watch = Watch::new(control, table);
     let mut rows = 0;
     for source in access.sources() {
         let plan = ScanPlan {
@@ -97,14 +99,19 @@ pub(super) fn size(
             source,
             payload: false,
         };
+        // Ranges without a row take time, too.
+        watch.check()?;
+        let mut outcome = Ok(());
         snapshot.scan(&plan, &mut |_| {
             rows += 1;
-            if rows > max {
+            outcome = watch.row();
+            if rows > max || outcome.is_err() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         })?;
+        outcome?;
         if rows > max {
             return Ok(None);
         }

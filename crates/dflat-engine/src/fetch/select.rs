@@ -85,7 +85,7 @@ fn visit_unordered(
         after: query.after.clone(),
         ..Query::default()
     };
-    let plan = planned(snapshot, table, &query)?;
+    let plan = planned(snapshot, table, &query, control)?;
     let payload = query.after.is_some() || needs_payload(&plan);
     scan(snapshot, table, (&query, &plan), control, payload, visit)
 }
@@ -108,7 +108,7 @@ pub fn select<T>(
     if query.limit == Some(0) {
         return Ok(Vec::new());
     }
-    let plan = planned(snapshot, table, query)?;
+    let plan = planned(snapshot, table, query, control)?;
     let limit = query.limit.unwrap_or(usize::MAX);
     let mut items = Vec::new();
     if plan.sorted {

@@ -305,3 +305,42 @@ fn what_may_take_several_scans_sees_one_state() {
         [pinned, pinned, pinned, pinned, pinned, latest, latest]
     );
 }
+
+#[test]
+fn conditions_beyond_number_are_left_to_be_checked() {
+    let s = Setting::new(IndexState::Ready);
+    let other = |n| s.compare("n", Comparison::NotEqual, Value::Int(n));
+    let mut query = Query {
+        predicate: Some(Predicate::And((0..2000).map(other).collect())),
+        order: vec![Order {
+            key: s.field("n").into(),
+            direction: Direction::Ascending,
+            nulls: Nulls::Smallest,
+        }],
+        limit: Some(5),
+        ..Query::default()
+    };
+    let plan = |query: &Query| Plan::new(&s.table, query, &s.states, &mut |_| Ok(None)).unwrap();
+    let ordered = plan(&query);
+    assert!(ordered.scan_count() < 1000 && ordered.residual.is_some());
+    // What narrows the most is not left, wherever it stands.
+    let conditions = (0..2000).map(other).chain([s.equal("n", Value::Int(-1))]);
+    query.predicate = Some(Predicate::And(conditions.collect()));
+    assert_eq!(plan(&query).scan_count(), 1);
+}
+
+#[test]
+fn a_union_of_too_many_rows_is_none() {
+    let mut s = Setting::new(IndexState::Ready);
+    s.rows
+        .extend([("the index on n", 9000), ("the index on u", 9000)]);
+    let sides = |count| {
+        let side = |at| match at % 2 {
+            0 => s.compare("n", Comparison::Greater, Value::Int(at)),
+            _ => s.compare("u", Comparison::Greater, Value::text(&at.to_string())),
+        };
+        s.of(Predicate::Or((0..count).map(side).collect()))
+    };
+    assert!(sides(4).starts_with("union of"));
+    assert!(sides(10_000).starts_with("scan of all rows"));
+}

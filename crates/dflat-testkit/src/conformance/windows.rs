@@ -236,6 +236,10 @@ pub fn cancelled_and_late_reads_are_given_up(open: Open) {
     let late = w.fetch::<Item>().timeout(Duration::ZERO).all().unwrap_err();
     assert_eq!(late.kind(), ErrorKind::DeadlineExceeded);
     assert_eq!(w.fetch::<Item>().timeout(Duration::MAX).all().unwrap().len(), 300);
+    let choice = || Item::RANK.gt(1) & Item::NAME.lt("x");
+    assert!(w.fetch::<Item>().filter(choice()).explain().is_ok());
+    let planned = fetch().filter(choice()).explain();
+    assert_eq!(planned.unwrap_err().kind(), ErrorKind::Cancelled, "ranges are counted");
     // A transaction that gave up a read goes on.
     w.perform([Item::TABLE], move |tx| {
         tx.submit(dflat::ChangeRequest::<Item>::creation(item("kept", 1)))?;

@@ -77,7 +77,7 @@ impl<T: Object> Fetch<'_, T> {
         self.check()?;
         let (table, query) = (T::TABLE, &self.query);
         let plan = self.source.read::<T, _>(View::Pinned, |snapshot, _| {
-            fetch::explain(snapshot, &table, query)
+            fetch::explain(snapshot, &table, query, &self.control)
         })?;
         let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
         Ok(Explanation::new(plan, keeps))

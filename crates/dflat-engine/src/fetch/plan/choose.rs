@@ -12,6 +12,13 @@ use crate::storage::{IndexState, Key};
 /// The most entries of a range that are counted to choose a plan.
 pub const PROBE_MAX: usize = 16_384;
 
+/// The most rows of a union, whose row ids are held in memory; a row counts once for each of its
+/// parts that has it.
+const UNION_MAX: usize = 4 * PROBE_MAX;
+
+/// The most disjunctions that are considered.
+const UNIONS_MAX: usize = 8;
+
 /// Rows so few that nothing is gained by looking for fewer.
 const FEW: usize = 64;
 
@@ -31,7 +38,7 @@ pub(super) struct Planner<'a> {
 /// A way to the rows.
 struct Candidate {
     access: AccessPath,
-    /// Positions of the conjuncts that it guarantees.
+    /// Positions of the conjuncts that it guarantees, in order.
     used: Vec<usize>,
     /// The most rows it can have, as far as the schema tells.
     rows_max: Option<usize>,
@@ -73,7 +80,8 @@ impl<'a> Planner<'a> {
         let chosen = self.choose(size)?;
         let sorted = self.is_sorted(&chosen.access);
         let residual = self.parts.iter().enumerate();
-        let residual = residual.filter(|(position, _)| !chosen.used.contains(position));
+        let residual =
+            residual.filter(|(position, _)| chosen.used.binary_search(position).is_err());
         let mut residual: Vec<Predicate> = residual.map(|(_, part)| part.clone()).collect();
         Ok(Plan {
             access: self.behind_place(chosen.access, sorted),
@@ -186,6 +194,7 @@ impl<'a> Planner<'a> {
         if used.is_empty() {
             return None;
         }
+        used.sort_unstable();
         let wide = prefix.is_empty() && set.is_wide();
         let ranges = set.0.into_iter().map(|interval| range(&prefix, interval));
         let mut access = self.access(key, ranges.collect());
@@ -217,7 +226,11 @@ impl<'a> Planner<'a> {
 
     /// Disjunctions whose sides each have a key, save those that one key serves as a whole.
     fn unions(&self, candidates: &[Candidate]) -> Vec<Candidate> {
-        let served = |position: &usize| candidates.iter().any(|c| c.used.contains(position));
+        let served = |position: &usize| {
+            candidates
+                .iter()
+                .any(|c| c.used.binary_search(position).is_ok())
+        };
         let union = |part: &Predicate| {
             let Predicate::Or(sides) = part else {
                 return None;
@@ -244,7 +257,10 @@ impl<'a> Planner<'a> {
         };
         let parts = self.parts.iter().enumerate();
         let parts = parts.filter(|(position, _)| !served(position));
-        parts.filter_map(|(_, part)| union(part)).collect()
+        parts
+            .filter_map(|(_, part)| union(part))
+            .take(UNIONS_MAX)
+            .collect()
     }
 
     /// A key whose order is that of the query, if the query wants a part of it.
@@ -356,9 +372,11 @@ fn smallest(
     if let Some((_, second)) = second
         && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
     {
+        let mut used = [best.used, second.used].concat();
+        used.sort_unstable();
         let both = Candidate {
             access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
-            used: [best.used, second.used].concat(),
+            used,
             rows_max: None,
         };
         return Ok((Some(both), large));
@@ -381,6 +399,9 @@ impl Candidate {
                         return Ok(None);
                     };
                     sum += rows;
+                    if sum > UNION_MAX {
+                        return Ok(None);
+                    }
                 }
                 Ok(Some(sum))
             }
@@ -408,10 +429,9 @@ pub(super) fn range(prefix: &[Value], interval: Interval) -> KeyRange {
     }
 }
 
-/// The values of a field for which all conditions on it hold, and the conditions' positions.
+/// The values of a field for which conditions on it hold, and the conditions' positions, in order.
 fn set_of(parts: &[Predicate], field: &Field) -> Option<(Set, Vec<usize>)> {
-    let mut found: Option<Set> = None;
-    let mut used = Vec::new();
+    let mut sets = Vec::new();
     for (position, part) in parts.iter().enumerate() {
         let Some(set) = Set::of(part, field) else {
             continue;
@@ -420,13 +440,9 @@ fn set_of(parts: &[Predicate], field: &Field) -> Option<(Set, Vec<usize>)> {
         if field.is_tag() && !set.0.iter().all(admits_members_only) {
             continue;
         }
-        found = Some(match found {
-            None => set,
-            Some(before) => before.intersection(&set),
-        });
-        used.push(position);
+        sets.push((position, set));
     }
-    found.map(|set| (set, used))
+    Set::common(sets)
 }
 
 fn admits_members_only(interval: &Interval) -> bool {

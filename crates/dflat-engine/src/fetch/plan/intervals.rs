@@ -100,6 +100,10 @@ pub(super) struct Set(pub(super) Vec<Interval>);
 /// Values that `not in` leaves out beyond which it is no range any more.
 const GAPS_MAX: usize = 8;
 
+/// Intervals that are looked at to find what sets have in common, beyond which further sets are
+/// left to be checked row by row.
+const STEPS_MAX: usize = 65_536;
+
 impl Set {
     fn one(lower: Bound<Value>, upper: Bound<Value>) -> Self {
         let interval = Interval { lower, upper };
@@ -156,6 +160,26 @@ impl Set {
         Self(both)
     }
 
+    /// The values that numbered sets have in common, and the numbers of the sets that this was
+    /// worth it for, in order; `None` if there is no set.
+    pub(super) fn common(mut sets: Vec<(usize, Self)>) -> Option<(Self, Vec<usize>)> {
+        // The smallest first, which leave the least to do for others.
+        sets.sort_by_key(|(_, set)| set.0.len());
+        let mut sets = sets.into_iter();
+        let (first, mut all) = sets.next()?;
+        let (mut used, mut steps) = (vec![first], 0);
+        for (number, set) in sets {
+            if steps > STEPS_MAX {
+                break;
+            }
+            steps += all.0.len() + set.0.len();
+            all = all.intersection(&set);
+            used.push(number);
+        }
+        used.sort_unstable();
+        Some((all, used))
+    }
+
     /// The values of a field for which a condition is true, and no others; `None` if the condition
     /// is not on this field alone, or not on its value.
     pub(super) fn of(condition: &Predicate, field: &Field) -> Option<Self> {
@@ -188,11 +212,12 @@ impl Set {
                 Some(Self(sets?.into_iter().flat_map(|set| set.0).collect()).sorted())
             }
             Predicate::And(parts) => {
-                let mut all = Self(vec![Interval::ALL]);
-                for part in parts {
-                    all = all.intersection(&Self::of(part, field)?);
+                let sets = parts.iter().map(|part| Self::of(part, field)).enumerate();
+                let sets: Option<Vec<_>> = sets.map(|(at, set)| Some((at, set?))).collect();
+                match Self::common(sets?) {
+                    None => Some(Self(vec![Interval::ALL])),
+                    Some((all, used)) => (used.len() == parts.len()).then_some(all),
                 }
-                Some(all)
             }
             Predicate::Not(inner) => Self::negated(inner, field, &is_field),
             _ => None,

@@ -2,7 +2,7 @@
 //!
 //! Never slower than reading all rows by more than this: a plan visits an entry and a row for each
 //! row of the ranges it names, and, where there is a choice, up to [`PROBE_MAX`] entries of each
-//! range it chooses from.
+//! range it chooses from, and a few times as many of each union.
 
 mod choose;
 mod intervals;
