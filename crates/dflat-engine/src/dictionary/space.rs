@@ -43,6 +43,8 @@ pub(super) struct Slot {
     pub(super) queued: bool,
     /// The transactions that use it.
     pub(super) holders: usize,
+    /// Whether it waits for them to be written.
+    pub(super) is_left: bool,
     /// What those of them that are not acknowledged yet have left in the table.
     pub(super) sealed: Vec<Option<Value>>,
     /// Whether it is known to have a row in the file.

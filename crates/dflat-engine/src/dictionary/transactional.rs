@@ -113,12 +113,16 @@ impl Holds {
             {
                 slot.unwritten = 0;
             }
-            let again = slot.unwritten != 0 && !slot.queued;
+            let again = slot.unwritten != 0 && !slot.queued && slot.holders == 0;
             slot.queued |= again;
+            let was_left = slot.holders == 0 && std::mem::take(&mut slot.is_left);
+            if again || was_left {
+                hold.dictionary.writer().take_back(&place, again);
+            }
             drop(shard);
             place.space.notify_released(&place.key);
             if again {
-                hold.dictionary.enqueue([place]);
+                hold.dictionary.enqueue([]);
             }
         }
         told.tell();

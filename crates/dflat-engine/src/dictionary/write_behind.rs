@@ -3,7 +3,10 @@
 //! A change of a key puts the key into a queue, once. A transaction takes all keys that wait, and
 //! writes the value that each has then: so a key's values are written in order, perhaps not all.
 //! There is one such transaction at a time. One that fails puts its keys back; the next change,
-//! `synchronize` and the shutdown try again.
+//! `synchronize` and the shutdown try again. If it fails because of one key, such as one whose row
+//! is damaged, that key is set aside until `synchronize`, and the others are written at once.
+//!
+//! A key that a transaction uses is left to that one: its end clears or queues it.
 
 use super::item;
 use super::space::Space;
@@ -31,7 +34,7 @@ pub(super) struct WriteBehind {
 #[derive(Default)]
 struct State {
     waiting: Vec<Key>,
-    /// Who has put a key there last.
+    /// Who has started a transaction last, until it has ended.
     engine: Option<Engine>,
     /// How many transactions were queued, have taken their keys, and have ended: each step in the
     /// order of the one before.
@@ -41,6 +44,22 @@ struct State {
     failures: u64,
     /// The last that failed.
     failed: Option<(u64, Error)>,
+    /// The last that failed because of one key.
+    refused: Option<(u64, Error)>,
+    /// The keys that can't be written.
+    aside: Vec<Key>,
+    /// The keys that were left to transactions that use them.
+    left: Vec<Key>,
+    /// Who waits until all is written waits for this transaction, too: it writes keys that an
+    /// earlier one should have.
+    again: u64,
+}
+
+impl State {
+    /// The transaction that writes what waits now: one that is queued takes all that waits then.
+    fn next(&self) -> u64 {
+        self.started + u64::from(self.taken == self.started)
+    }
 }
 
 /// A key that waits to be written.
@@ -48,6 +67,19 @@ struct State {
 pub(super) struct Key {
     pub(super) space: Arc<Space>,
     pub(super) key: Arc<str>,
+}
+
+impl Key {
+    fn is(&self, other: &Self) -> bool {
+        self.key == other.key && Arc::ptr_eq(&self.space, &other.space)
+    }
+
+    /// Whether a change up to this one is not written yet.
+    fn waits_since(&self, last: u64) -> bool {
+        let shard = self.space.shard(&self.key);
+        let slot = shard.get(&self.key);
+        slot.is_some_and(|slot| (1..=last).contains(&slot.unwritten))
+    }
 }
 
 impl WriteBehind {
@@ -67,8 +99,22 @@ impl WriteBehind {
         state.waiting.extend(keys);
         if state.started == state.finished {
             self.start(state, engine);
-        } else {
-            state.engine = Some(engine.clone());
+        }
+    }
+
+    /// Notes that a key is left to a transaction that uses it. The key's shard is locked.
+    fn leave(&self, key: &Key) {
+        self.lock().left.push(key.clone());
+    }
+
+    /// Notes that no transaction uses a key any more that was left to one; if it must be written,
+    /// it is marked as queued, and the caller has it written. The key's shard is locked.
+    pub(super) fn take_back(&self, key: &Key, must_write: bool) {
+        let mut state = self.lock();
+        state.left.retain(|left| !left.is(key));
+        if must_write {
+            state.waiting.push(key.clone());
+            state.again = state.next();
         }
     }
 
@@ -78,13 +124,14 @@ impl WriteBehind {
             return;
         }
         state.started += 1;
+        state.engine = Some(engine.clone());
         drop(state);
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (this, taken) = (Arc::clone(self), Arc::clone(&batch));
         let handler = Box::new(move |transaction: &std::rc::Rc<Transaction>| {
             let mut batch = taken.lock().unwrap_or_else(PoisonError::into_inner);
             *batch = this.take();
-            batch.write(transaction)
+            batch.write(transaction, &this)
         });
         let this = Arc::clone(self);
         let completion = Box::new(move |outcome| {
@@ -104,26 +151,40 @@ impl WriteBehind {
     }
 
     /// Notes that a transaction has ended, and starts the next.
-    fn finish(self: &Arc<Self>, batch: Batch, outcome: Result<()>) {
+    fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) {
+        let culprit = batch.culprit.take().filter(|_| outcome.is_err());
         let again = batch.settle(outcome.is_ok());
         let mut state = self.lock();
         // One that did not get as far as to take keys counts all the same.
         state.finished += 1;
         state.taken = state.taken.max(state.finished);
         state.waiting.splice(0..0, again);
-        match outcome {
-            Ok(()) if state.started == state.finished => {
-                if let Some(engine) = state.engine.take() {
-                    self.start(state, &engine);
+        let failed = outcome.err();
+        let goes_on = failed.is_none() || culprit.is_some();
+        if let Some(error) = &failed {
+            state.failures += 1;
+            let failed = Some((state.finished, error.clone()));
+            match culprit {
+                Some(key) => {
+                    state.refused = failed;
+                    state.aside.retain(|aside| !aside.is(&key));
+                    state.aside.push(key);
+                    if !state.waiting.is_empty() {
+                        state.again = state.next();
+                    }
                 }
+                None => state.failed = failed,
             }
-            Ok(()) => {}
-            Err(error) => {
-                state.failures += 1;
-                state.failed = Some((state.finished, error.clone()));
-                drop(state);
-                self.tell(error);
-            }
+        }
+        // Else the one that is queued takes all.
+        let is_last = state.started == state.finished;
+        let engine = is_last.then(|| state.engine.take()).flatten();
+        match &engine {
+            Some(engine) if goes_on => self.start(state, engine),
+            _ => drop(state),
+        }
+        if let Some(error) = failed {
+            self.tell(error);
         }
         self.finished.notify_all();
     }
@@ -154,19 +215,48 @@ impl WriteBehind {
     /// Waits until all that was set before is written.
     pub(super) fn synchronize(self: &Arc<Self>, engine: &Engine) -> Result<()> {
         callback::forbid_blocking("wait for the dictionary to be written")?;
-        let state = self.lock();
-        // One that is queued takes all that waits then.
-        let is_taken_care_of = state.waiting.is_empty() || state.taken < state.started;
-        let target = state.started + u64::from(!is_taken_care_of);
-        self.wait_for(state, target, engine)
+        let last = self.changes.load(Ordering::Relaxed);
+        let mut state = self.lock();
+        let aside = std::mem::take(&mut state.aside);
+        state.waiting.extend(aside);
+        let first = if state.waiting.is_empty() {
+            state.started
+        } else {
+            state.next()
+        };
+        let mut target = first;
+        loop {
+            state = self.wait_for(state, target, engine);
+            let failed = |failed: &Option<(u64, Error)>, since: u64| match failed {
+                Some((number, error)) if *number >= since && since > 0 => {
+                    Err(error.clone().context("cannot write the dictionary"))
+                }
+                _ => Ok(()),
+            };
+            failed(&state.failed, target)?;
+            if state.again > target {
+                target = state.again;
+                continue;
+            }
+            let left = state.left.clone();
+            let is_refused = failed(&state.refused, first);
+            // Order: the lock of a shard is taken before that of the state.
+            drop(state);
+            let Some(key) = left.iter().find(|key| key.waits_since(last)) else {
+                return is_refused;
+            };
+            drop(key.space.unheld_shard(&key.key));
+            state = self.lock();
+        }
     }
 
+    /// Waits for a transaction, which is started if need be.
     fn wait_for<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
         target: u64,
         engine: &Engine,
-    ) -> Result<()> {
+    ) -> MutexGuard<'s, State> {
         while state.finished < target {
             if state.started < target {
                 self.start(state, engine);
@@ -182,12 +272,7 @@ impl WriteBehind {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        match &state.failed {
-            Some((number, error)) if *number >= target && target > 0 => {
-                Err(error.clone().context("cannot write the dictionary"))
-            }
-            _ => Ok(()),
-        }
+        state
     }
 
     /// Has what was set written: the transaction is queued when this returns.
@@ -205,10 +290,12 @@ struct Batch {
     keys: Vec<Key>,
     /// The keys that were written, the numbers of their changes, and whether they have a row now.
     written: Vec<(Key, u64, bool)>,
+    /// The key that can't be written.
+    culprit: Option<Key>,
 }
 
 impl Batch {
-    fn write(&mut self, transaction: &Transaction) -> Result<()> {
+    fn write(&mut self, transaction: &Transaction, queue: &WriteBehind) -> Result<()> {
         // Nothing is read before: no other process can be in the way.
         transaction.write_first()?;
         let mut writer = Writer::new();
@@ -220,17 +307,30 @@ impl Batch {
             };
             slot.queued = false;
             let (value, number, is_stored) = (slot.value.clone(), slot.unwritten, slot.is_stored);
+            if number == 0 {
+                continue;
+            }
             // A transaction that uses the key queues it again at its end, if need be.
-            if number == 0 || slot.holders > 0 {
+            if slot.holders > 0 {
+                if !std::mem::replace(&mut slot.is_left, true) {
+                    queue.leave(&key);
+                }
                 continue;
             }
             drop(shard);
-            self.written.push((key.clone(), number, value.is_some()));
-            match value {
-                // Most likely it is new, which saves a look-up.
-                Some(value) if !is_stored && insert(transaction, &mut writer, &key, &value)? => {}
-                value => put(transaction, &mut writer, &key, value.as_ref())?,
+            if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
+                // What is wrong with one key is no reason not to write the others.
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Corrupt | ErrorKind::InvalidArgument
+                ) {
+                    self.culprit = Some(key);
+                } else {
+                    self.written.push((key, number, is_stored));
+                }
+                return Err(error);
             }
+            self.written.push((key, number, value.is_some()));
         }
         Ok(())
     }
@@ -262,6 +362,21 @@ impl Batch {
         }
         spaces.iter().for_each(|space| space.shrink());
         again
+    }
+}
+
+/// Writes a key, of which it is known whether it has a row.
+fn store(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    key: &Key,
+    value: Option<&item::Value>,
+    is_stored: bool,
+) -> Result<()> {
+    match value {
+        // Most likely it is new, which saves a look-up.
+        Some(value) if !is_stored && insert(transaction, writer, key, value)? => Ok(()),
+        value => put(transaction, writer, key, value),
     }
 }
 

@@ -133,6 +133,20 @@ fn a_change_is_not_lost_to_one_that_reads_the_file() {
     });
 }
 
+/// Also if the key was left to a transaction that failed.
+#[test]
+fn what_was_set_before_is_written_when_it_is_synchronized() {
+    explore(|| {
+        let rig = Rig::new();
+        let performed = rig.perform("k", 10, true);
+        rig.dictionary.set("k", Some(Value::I64(1))).unwrap();
+        rig.dictionary.synchronize().unwrap();
+        assert!(rig.engine.row("k").is_some());
+        join([performed]);
+        assert_eq!(rig.settled("k"), Some(1));
+    });
+}
+
 #[test]
 fn a_subscription_that_begins_meanwhile_does_not_go_back() {
     explore(|| {

@@ -109,6 +109,43 @@ fn what_was_set_and_removed_is_so_after_reopening() {
     assert_eq!(rows(&path).len(), 500);
 }
 
+#[test]
+fn a_key_whose_row_is_damaged_keeps_no_other_from_being_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("test.db");
+    let workspace = Workspace::open(&path).unwrap();
+    workspace.dictionary().set("bad", 1).unwrap();
+    workspace.shutdown().unwrap();
+    let damage = "UPDATE dictitem_v_dflat_internal__ SET p = x'FFFFFF7F'";
+    let sql = Connection::open(&path).unwrap();
+    assert_eq!(sql.execute(damage, ()).unwrap(), 1);
+    drop(sql);
+    let workspace = Workspace::open(&path).unwrap();
+    let d = workspace.dictionary();
+    let (send, told) = mpsc::channel();
+    d.on_failure(move |error| send.send(error.kind()).unwrap());
+    let outside = d.clone();
+    let performed = workspace.perform_changes([Dictionary::TABLE], move |_| {
+        // All three are written together, after this.
+        for key in ["before", "bad", "good"] {
+            outside.set(key, 2)?;
+        }
+        Ok(())
+    });
+    performed.wait().unwrap();
+    for round in 1..=2 {
+        let error = d.synchronize().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(d.failures() >= round);
+        let written: Vec<String> = rows(&path).into_keys().collect();
+        assert_eq!(written, ["bad", "before", "good"]);
+    }
+    assert_eq!(next(&told), ErrorKind::Corrupt);
+    d.set("later", 3).unwrap();
+    assert_eq!(d.synchronize().unwrap_err().kind(), ErrorKind::Corrupt);
+    assert!(rows(&path).contains_key("later"));
+}
+
 /// None of those that a transaction uses can be forgotten.
 #[test]
 fn a_transaction_may_use_more_keys_than_are_kept() {

@@ -29,7 +29,9 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 ///   value to an earlier one.
 /// - A write that fails is not given up: the next change, `synchronize` and the end of the
 ///   workspace try again, it is counted by [`failures`](Self::failures) and told by
-///   [`on_failure`](Self::on_failure).
+///   [`on_failure`](Self::on_failure). If it fails because of one key, such as one whose row in the
+///   file is damaged, the others are written all the same, and that key is tried again when it is
+///   changed, by `synchronize` and by the end of the workspace.
 /// - Inside a transaction that names [`Dictionary::TABLE`],
 ///   [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) changes values
 ///   together with objects.
@@ -218,10 +220,12 @@ impl Dictionary {
         self.inner.remove_all()
     }
 
-    /// Waits until all that was set before, by this thread and others, is as durable as a commit.
+    /// Waits until all that was set before, by this thread and others, is as durable as a commit;
+    /// also for the end of transactions that use such keys.
     ///
     /// # Errors
-    /// - That of a write that failed; it is tried again, so that a second call may succeed.
+    /// - That of a write that failed; it is tried again, so that a second call may succeed. If it
+    ///   failed because of one key, the others are durable.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.synchronize()
