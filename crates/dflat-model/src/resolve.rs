@@ -1,8 +1,8 @@
 //! Whether paths are those of a schema.
 
 use crate::{
-    Element, Expression, Field, FieldKind, Predicate, Query, ROOT_TYPE, Scalar, Shape, Step,
-    TypeDescriptor, TypeId, VectorField, VectorMember,
+    Element, Expression, Field, FieldKind, FieldLayout, Predicate, Query, ROOT_TYPE, Scalar, Shape,
+    Step, TypeDescriptor, TypeId, Value, ValueRef, VectorField, VectorMember,
 };
 
 /// Where a path stands.
@@ -82,7 +82,42 @@ impl<'t> Scope<'t> {
             Some(At::Value(element)) => self.scalar(element).map(FieldKind::Scalar),
             Some(At::Vector(_)) | None => None,
         };
-        kind == Some(field.kind)
+        kind == Some(field.kind) && self.has_default(field)
+    }
+
+    /// Whether the value of an absent field is what the schema says: one of a table has its own,
+    /// and others are zero.
+    fn has_default(self, field: &Field) -> bool {
+        let expected = match field.steps.split_last() {
+            Some((Step::Field(voffset), before)) => {
+                let Some(At::Value(Element::Table(id))) = self.follow(before) else {
+                    return false;
+                };
+                let layout = self.table_field(id, *voffset);
+                layout.map(|layout| layout.default.as_ref())
+            }
+            Some((Step::Offset(_) | Step::Tag, _)) => Some(ValueRef::Int(0)),
+            // A string in a union.
+            Some((Step::Member(_), _)) => Some(ValueRef::Null),
+            // A member of a vector is there.
+            None => return true,
+        };
+        // NaN is NULL to a query.
+        let known = |value: ValueRef<'_>| match value {
+            ValueRef::Float(float) if float.is_nan() => Value::Null,
+            value => value.to_value(),
+        };
+        expected.is_some_and(|expected| {
+            let (expected, found) = (known(expected), known(field.default.as_ref()));
+            expected.as_ref().order(found.as_ref()).is_eq()
+        })
+    }
+
+    fn table_field(self, id: TypeId, voffset: u16) -> Option<&'t FieldLayout> {
+        let TypeDescriptor::Table(layout) = self.ty(id)? else {
+            return None;
+        };
+        layout.fields.iter().find(|field| field.voffset == voffset)
     }
 
     /// The type of a vector's members, if there is such a vector.
@@ -126,14 +161,7 @@ impl<'t> Scope<'t> {
             };
             at = match (element, *step) {
                 (Element::Table(id), Step::Field(voffset)) => {
-                    let TypeDescriptor::Table(layout) = self.ty(id)? else {
-                        return None;
-                    };
-                    let field = layout
-                        .fields
-                        .iter()
-                        .find(|field| field.voffset == voffset)?;
-                    match field.shape {
+                    match self.table_field(id, voffset)?.shape {
                         Shape::Single(element) => At::Value(element),
                         Shape::Vector(element) => At::Vector(element),
                     }

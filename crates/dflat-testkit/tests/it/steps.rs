@@ -328,3 +328,21 @@ fn what_no_key_serves_reads_each_row_once() {
     };
     assert_eq!(costs.fetch(&query), cost(2000, 2000, 0));
 }
+
+#[test]
+fn a_condition_that_was_sent_has_the_defaults_of_the_schema() {
+    let read = |default| {
+        let mut condition = plain(&Item::RANK.eq(3));
+        if let Predicate::Compare { left, .. } = &mut condition
+            && let Expression::Field(field) = left
+        {
+            field.default = default;
+        }
+        dflat::Predicate::<Item>::from_bytes(&condition.to_bytes())
+    };
+    assert!(read(Value::Int(0)).is_ok());
+    for other in [Value::Int(3), Value::Null, Value::text("0")] {
+        let kind = read(other).unwrap_err().kind();
+        assert_eq!(kind, dflat::ErrorKind::InvalidArgument);
+    }
+}
