@@ -1,0 +1,213 @@
+//! What a transaction reads: what is committed, what its group has written, or what it has.
+
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, Query, Table, Value};
+
+use super::super::group::{Footing, Open};
+use super::{Found, Stage, Transaction};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{self, Control};
+use crate::object::{Object, Origin};
+use crate::storage::{Snapshot, StateId, View};
+
+impl Transaction {
+    /// Fetches the objects of a query, the transaction's own changes included.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UndeclaredType`] for a table not declared; else as [`fetch::fetch`].
+    pub fn fetch(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
+        self.read(table, |snapshot, origin| {
+            fetch::fetch(snapshot, table, query, &Control::default(), origin)
+        })
+    }
+
+    /// Fetches the object with a primary key, the transaction's own changes included.
+    ///
+    /// # Errors
+    /// As [`Transaction::fetch`].
+    pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
+        self.read(table, |snapshot, origin| {
+            fetch::get(snapshot, table, key, origin)
+        })
+    }
+
+    /// The latest state of an object; `None` if it was deleted.
+    ///
+    /// # Errors
+    /// As [`Transaction::fetch`].
+    ///
+    /// # Cost
+    /// None, if this transaction has read the object, or if a transaction of the backend is open
+    /// and the engine knows that the object was not changed since it was read; else a look-up by
+    /// row id.
+    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Found>> {
+        let latest = self.look_up(table, object)?;
+        Ok(latest.map(|object| Found {
+            object,
+            transaction: self.id,
+        }))
+    }
+
+    pub(in super::super) fn look_up(
+        &self,
+        table: &Table,
+        object: &Object,
+    ) -> Result<Option<Object>> {
+        self.declared("fetch", table)?;
+        self.usable("fetch", table)?;
+        let origin = object.origin();
+        if origin.engine != self.groups.engine() {
+            // Row ids of another engine mean nothing here; primary keys do.
+            return self.get(table, &fetch::key_of(table, object)?);
+        }
+        let row_id = object.row_id();
+        if let Some(changed) = self.changed(table, row_id)? {
+            return Ok(changed);
+        }
+        if self.is_known(object) || self.is_current(table, object) {
+            return Ok(Some(object.clone()));
+        }
+        self.read(table, |snapshot, origin| {
+            fetch::find(snapshot, table, row_id, origin)
+        })
+    }
+
+    /// Whether this transaction has read the object, and it can't have changed since but by this
+    /// transaction's changes.
+    fn is_known(&self, object: &Object) -> bool {
+        object.origin().transaction == self.id && !self.undone.get()
+    }
+
+    /// Whether an object was looked up in this transaction.
+    pub(in super::super) fn has_found(&self, found: &Found) -> bool {
+        found.transaction == self.id
+    }
+
+    /// Whether what was read may not be what is, because changes were undone.
+    pub(in super::super) fn has_undone(&self) -> bool {
+        self.undone.get()
+    }
+
+    /// Has everything read again that is needed from here on.
+    pub(in super::super) fn distrust_reads(&self) {
+        self.undone.set(true);
+    }
+
+    /// Whether the engine knows that an object is what a look-up would find.
+    fn is_current(&self, table: &Table, object: &Object) -> bool {
+        let mut stage = self.stage.borrow_mut();
+        let open = self.groups.lock();
+        self.follow_group(&mut stage, &open);
+        match *stage {
+            Stage::Fresh | Stage::Committed(_) => false,
+            Stage::Group(generation) => open.is_current(generation, table, object),
+            Stage::Writing => open.is_current(open.generation(), table, object),
+        }
+    }
+
+    /// Has a transaction that has read nothing read from the open group, if that has changed one of
+    /// its tables.
+    fn follow_group(&self, stage: &mut Stage, open: &Open) {
+        if matches!(stage, Stage::Fresh)
+            && let Footing::Group(generation, fate, base) = open.footing(&self.tables)
+        {
+            self.seen.replace(Some(fate));
+            self.stand_on(base);
+            *stage = Stage::Group(generation);
+        }
+    }
+
+    /// Reads a table, the transaction's own changes included. `read` must not call user code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UndeclaredType`] for a table not declared; else as `read`.
+    pub fn read<R>(
+        &self,
+        table: &Table,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
+        self.declared("fetch", table)?;
+        self.usable("fetch", table)?;
+        let telemetry = self.groups.telemetry();
+        telemetry.query(&table.type_name, || self.read_now(read))
+    }
+
+    fn read_now<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
+        // What is not committed is part of no commit yet: such objects are always out of date.
+        let (engine, transaction) = (self.groups.engine(), self.id);
+        let seq = CommitSeq::default();
+        let uncommitted = Origin {
+            engine,
+            seq,
+            transaction,
+        };
+        let mut stage = self.stage.borrow_mut();
+        self.follow_group(&mut stage, &self.groups.lock());
+        match &mut *stage {
+            Stage::Writing => return self.read_written(|snapshot| read(snapshot, uncommitted)),
+            Stage::Group(generation) => {
+                let mut open = self.groups.lock();
+                if let Some(reader) = open.reader(*generation) {
+                    return read(reader, uncommitted).inspect_err(|error| {
+                        if may_lose(error) {
+                            self.groups.restart(&mut open);
+                        }
+                    });
+                }
+                // What it has read is committed now, or this transaction will fail.
+                *stage = Stage::Fresh;
+            }
+            Stage::Fresh | Stage::Committed(_) => {}
+        }
+        if matches!(*stage, Stage::Fresh) {
+            let backend = Arc::clone(self.groups.backend());
+            let mut snapshot = backend.snapshot(View::Pinned)?;
+            self.stand_on(snapshot.pin()?);
+            *stage = Stage::Committed(snapshot);
+        }
+        match &mut *stage {
+            Stage::Committed(snapshot) => read(
+                snapshot.as_mut(),
+                Origin {
+                    engine,
+                    seq: self.seq,
+                    transaction,
+                },
+            ),
+            _ => Err(Error::new(
+                ErrorKind::Backend,
+                "cannot read: no snapshot is open",
+            )),
+        }
+    }
+
+    /// Notes the state of its first read.
+    fn stand_on(&self, state: StateId) {
+        if self.basis.get().is_none() {
+            self.basis.set(Some(state));
+        }
+    }
+
+    /// Reads what this transaction has written. An error that may have lost it loses it for good.
+    fn read_written<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
+        let mut open = self.groups.resume();
+        let outcome = open.pen().and_then(|grip| read(grip.writer));
+        outcome.inspect_err(|error| {
+            if may_lose(error) {
+                self.lose_with(&mut open, error);
+            }
+        })
+    }
+}
+
+/// Whether an error of reading may have ended the backend's transaction.
+fn may_lose(error: &Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Corrupt
+            | ErrorKind::InvalidArgument
+            | ErrorKind::Cancelled
+            | ErrorKind::DeadlineExceeded
+    )
+}
