@@ -3,6 +3,8 @@
 //! What it writes is clean under rustfmt by construction. Where a name is so long that no layout
 //! fits the line, the item gets `#[rustfmt::skip]`, so that rustfmt has no other opinion of it.
 
+use std::iter;
+
 use super::docs;
 use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
 
@@ -20,8 +22,10 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub(crate) fn new() -> Self {
+    /// An empty text that will have about so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
+            out: String::with_capacity(bytes),
             first: true,
             ..Self::default()
         }
@@ -34,20 +38,24 @@ impl Text {
     /// A line at the current indentation.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
         let text = text.as_ref();
-        for line in text.split('\n') {
-            // Lines after the first come from a layout and bring their indentation along.
-            let width = line.len()
-                + if line.starts_with(' ') {
-                    0
-                } else {
-                    self.indent
-                };
-            self.overlong |= width > WIDTH_MAX && !line.starts_with("//");
+        // A text that fits has no line that does not.
+        if self.indent + text.len() > WIDTH_MAX {
+            self.overlong |= text.split('\n').any(|line| self.exceeds(line));
         }
-        self.out.push_str(&" ".repeat(self.indent));
+        self.out.extend(iter::repeat_n(' ', self.indent));
         self.out.push_str(text);
         self.out.push('\n');
         self.first = false;
+    }
+
+    fn exceeds(&self, line: &str) -> bool {
+        // Lines after the first come from a layout and bring their indentation along.
+        let indent = if line.starts_with(' ') {
+            0
+        } else {
+            self.indent
+        };
+        indent + line.len() > WIDTH_MAX && !line.starts_with("//")
     }
 
     /// A line that rustfmt does not see.

@@ -78,7 +78,8 @@ fn last_link(
     };
     let fits = first_line(&behind).len() <= budget;
     let lines = newlines(&behind);
-    if fits && lines >= 4 {
+    // No layout is shorter than one line, and one of five is not worth comparing.
+    if fits && (lines == 0 || lines >= 4) {
         return Some((behind, true));
     }
     Some(match last.layout(below) {
