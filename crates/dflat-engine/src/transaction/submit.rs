@@ -184,11 +184,15 @@ impl Transaction {
                     .map_err(|error| named("prepare", table, error))?;
                 write(stored_as, &mut grip)
             });
-        written.inspect_err(|error| {
-            if loses(error) {
-                self.lose_with(&mut open, error);
-            }
-        })
+        if let Err(error) = &written
+            && loses(error)
+        {
+            self.lose_with(&mut open, error);
+        } else if open.is_outgrown() {
+            drop(open);
+            self.groups().go_alone();
+        }
+        written
     }
 }
 

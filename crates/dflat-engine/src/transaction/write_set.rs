@@ -173,6 +173,11 @@ impl WriteSet {
             .map(|changed| (&changed.table, changed.rows.as_slice()))
     }
 
+    /// How many rows were changed, or inserted and deleted.
+    pub(super) fn len(&self) -> usize {
+        self.tables.iter().map(|changed| changed.rows.len()).sum()
+    }
+
     /// Whether nothing changed in the end.
     pub(super) fn is_empty(&self) -> bool {
         self.tables

@@ -59,7 +59,6 @@ on_each_backend! {
     a_transaction_that_cannot_be_written_again_leaves_nothing_behind
     a_full_disk_while_undoing_a_nested_group_loses_its_transaction
     a_member_is_written_again_without_the_nested_group_that_it_undid
-    a_queue_costs_few_commits_and_a_lone_transaction_one
 }
 
 impl Rig {
@@ -398,23 +397,6 @@ fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
     assert_eq!(kind(member), None);
     assert_eq!(kind(loser), Some(FULL));
     assert_eq!(rig.ids(), ["a", "b"]);
-}
-
-fn a_queue_costs_few_commits_and_a_lone_transaction_one(rig: &Rig) {
-    assert_eq!(kind(rig.insert("alone")), None);
-    assert_eq!(rig.script.commits(), 1);
-    let hold = rig.hold();
-    let handles = (0..200).map(|id| {
-        rig.workspace
-            .perform_changes([Item::TABLE], move |tx| insert(tx, &id.to_string()))
-    });
-    let handles = handles.collect::<Vec<_>>();
-    drop(hold);
-    for handle in handles {
-        assert_eq!(kind(handle), None);
-    }
-    let commits = rig.script.commits() - 1;
-    assert!(commits <= 100, "{commits} commits for 200 transactions");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod fault_power;
 mod fixtures;
 mod foreign;
 mod fuzz_smoke;
+mod group_size;
 mod groups;
 mod history;
 mod hostile;

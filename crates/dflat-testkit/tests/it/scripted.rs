@@ -34,6 +34,8 @@ struct State {
     /// The calls to fail, with how many of their kind come before.
     failures: Vec<(Call, usize)>,
     commits: usize,
+    /// The changes of rows.
+    writes: usize,
     /// The commits of others.
     elsewhere: u64,
     dropped: Option<Sender<()>>,
@@ -64,6 +66,11 @@ impl Script {
         self.lock().commits
     }
 
+    /// The changes of rows, with those that were written again.
+    pub(crate) fn writes(&self) -> usize {
+        self.lock().writes
+    }
+
     /// Tells when the backend is dropped.
     pub(crate) fn on_drop(&self, dropped: Sender<()>) {
         self.lock().dropped = Some(dropped);
@@ -71,6 +78,7 @@ impl Script {
 
     fn meets(&self, call: Call) -> Result<()> {
         let mut state = self.lock();
+        state.writes += usize::from(call == Call::Write);
         let mut fails = false;
         state.failures.retain_mut(|(failing, before)| {
             let (met, now) = (*failing == call, *before == 0);

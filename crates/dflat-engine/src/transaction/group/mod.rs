@@ -7,7 +7,8 @@
 //!
 //! A finished member never waits for user code: when nothing has finished for a few milliseconds, a
 //! thread of the group's own commits what is finished. What a running member has written by then is
-//! undone, and written again, from its write set, when the member goes on.
+//! undone, and written again, from its write set, when the member goes on. A member that turns out
+//! to be large sees to that itself, while it is little that has to be written again.
 //!
 //! If the backend loses the transaction under a member, as SQLite does on a full disk, the finished
 //! members are written again, a commit each, because handlers run only once.
@@ -38,6 +39,14 @@ use watchdog::Watchdog;
 
 /// The most members of a group.
 const MEMBERS_MAX: usize = 256;
+
+/// From how many changed rows on a group takes no more members: a commit of its own costs less than
+/// a hundredth of them by then.
+const ROWS_MAX: usize = 1024;
+
+/// From how many changed rows on a transaction goes on alone: to undo these and write them again
+/// costs less than a commit that all wait for.
+pub(super) const ROWS_TOGETHER: usize = 64;
 
 /// How long a group stays open while others join.
 const AGE_MAX: Duration = Duration::from_millis(5);
@@ -122,6 +131,12 @@ impl Groups {
     pub(super) fn keep_others_out(&self) -> Result<()> {
         self.shared.commit_finished(&mut self.lock());
         self.check_written()
+    }
+
+    /// Commits the finished members for the pen's holder, which goes on alone.
+    pub(super) fn go_alone(&self) {
+        self.shared.commit_finished(&mut self.lock());
+        self.shared.deliveries.hand_over();
     }
 
     /// The open group with a transaction of the backend, for the pen's holder to go on.
@@ -235,7 +250,9 @@ impl Groups {
             .zip(open.first)
             .is_some_and(|(now, first)| now - first >= AGE_MAX);
         let wait = (more || open.waiting > 0) && !old && open.members.len() < MEMBERS_MAX;
-        if open.members.is_empty() || open.pen.is_some() {
+        if open.rows >= ROWS_MAX {
+            self.shared.commit_finished(&mut open);
+        } else if open.members.is_empty() || open.pen.is_some() {
             // Whoever holds the pen settles when it is put down.
             if !open.members.is_empty() {
                 self.shared.watchdog.watch(&self.shared);

@@ -8,8 +8,8 @@ use dflat_model::{RowId, Table};
 use super::super::newest::NewestSchemas;
 use super::super::replay::{overtaken, replay};
 use super::super::write_set::{Mark, WriteSet};
-use super::Completion;
 use super::recent::RecentChanges;
+use super::{Completion, ROWS_TOGETHER};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
 use crate::storage::{StateId, WriteTransaction};
@@ -21,6 +21,8 @@ pub(in super::super) struct Open {
     /// Tables that `writer` has prepared for writing.
     pub(super) prepared: Vec<Table>,
     pub(super) members: Vec<Member>,
+    /// How many rows they have changed.
+    pub(super) rows: usize,
     /// The tables that members have changed.
     dirty: Vec<String>,
     /// The member that writes.
@@ -171,6 +173,7 @@ impl Open {
     /// Takes the group out, to be committed or written again.
     pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, Fate) {
         self.dirty.clear();
+        self.rows = 0;
         self.prepared.clear();
         self.generation += 1;
         (self.first, self.latest) = (None, None);
@@ -184,6 +187,7 @@ impl Open {
                 self.dirty.push(table.name.to_string());
             }
         }
+        self.rows += member.changes.len();
         let now = Instant::now();
         self.first.get_or_insert(now);
         self.latest = Some(now);
@@ -273,6 +277,12 @@ impl Open {
                 pen.lost = Some(error);
             }
         }
+    }
+
+    /// Whether the pen's holder has just become too large to keep finished members waiting.
+    pub(in super::super) fn is_outgrown(&self) -> bool {
+        let rows = self.pen.as_ref().map(|pen| pen.changes.len());
+        rows == Some(ROWS_TOGETHER) && !self.members.is_empty()
     }
 
     /// Undoes what the pen's holder has written in the backend's transaction, if that can be done
