@@ -1,13 +1,14 @@
 //! A file as a place where objects are stored.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use dflat_engine::telemetry::TARGET;
 
+use crate::checkpointer::Checkpointer;
 use crate::commits::Commits;
 use crate::identity::Identity;
 use crate::open;
@@ -30,11 +31,15 @@ pub struct SqliteBackend {
     options: SqliteOptions,
     pool: Pool,
     commits: Arc<Commits>,
+    /// Held by who makes a checkpoint: SQLite does not wait for another. Taken before the place of
+    /// the writer.
+    checkpoints: Mutex<()>,
     /// That of the file, once a connection has opened it.
     identity: OnceLock<Identity>,
     /// There if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
     reclaimer: Arc<Reclaimer>,
+    checkpointer: Arc<Checkpointer>,
     this: Weak<Self>,
 }
 
@@ -57,9 +62,11 @@ impl SqliteBackend {
         Ok(Arc::new_cyclic(|this| Self {
             pool: Pool::new(options.readers_max, options.busy_timeout),
             commits: Arc::default(),
+            checkpoints: Mutex::default(),
             identity: OnceLock::new(),
             path: path.into(),
             reclaimer: Arc::new(Reclaimer::new(options.reclaim)),
+            checkpointer: Arc::new(Checkpointer::new(options.log_bytes_max)),
             options,
             monitor,
             this: Weak::clone(this),
@@ -187,7 +194,11 @@ impl SqliteBackend {
     /// Gives back the place of the writer, and the connection if it can be used again.
     pub(crate) fn return_writer(&self, mut session: Option<Session>) {
         let space = session.as_mut().and_then(Session::take_space);
+        let log = session.as_mut().and_then(Session::take_log_extent);
         self.pool.return_writer(session);
+        if let Some(log) = log {
+            self.checkpointer.note_commit(&self.this, log);
+        }
         self.reclaimer.note_write(&self.this, space);
     }
 
@@ -198,6 +209,27 @@ impl SqliteBackend {
 
     pub(crate) fn reclaimer(&self) -> &Reclaimer {
         &self.reclaimer
+    }
+
+    /// Waits until nobody else makes a checkpoint.
+    pub(crate) fn lock_checkpoints(&self) -> MutexGuard<'_, ()> {
+        self.checkpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Notes that a snapshot has ended, which may have pinned the log.
+    pub(crate) fn note_snapshot_end(&self) {
+        self.checkpointer.note_snapshot_end(&self.this);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn checkpointer(&self) -> &Arc<Checkpointer> {
+        &self.checkpointer
     }
 }
 
@@ -214,8 +246,13 @@ impl Backend for SqliteBackend {
         open::log_bytes(&self.path)
     }
 
+    fn is_log_pinned(&self) -> bool {
+        self.checkpointer.is_pinned()
+    }
+
     fn close(&self, options: CloseOptions) -> Result<()> {
         self.reclaimer.close();
+        self.checkpointer.close();
         if !self.pool.drain() {
             return Ok(());
         }

@@ -4,6 +4,7 @@
 //! the file's header. Each write transaction compares the count at its start with the one after
 //! this backend's commit before: if they differ, somebody else has committed, and the count says
 //! which commit was the latest. A state that was read earlier is overtaken if its count is smaller.
+//! Checkpoints, whoever makes them, are not counted, and neither do they change what is stored.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,6 +110,8 @@ struct Known {
     era: u32,
     /// The count in the header when this backend first opened the file to write.
     opened_at: Option<u32>,
+    /// Somebody else may have committed, and nobody was told yet.
+    others_wrote: bool,
 }
 
 /// Where a write transaction stands.
@@ -118,6 +121,7 @@ pub(crate) struct Standing {
     elsewhere: u32,
     era: u32,
     opened_at: u32,
+    follows_own: bool,
 }
 
 impl Commits {
@@ -133,7 +137,9 @@ impl Commits {
     /// Notes the start of a write transaction, during which nobody else commits.
     pub(crate) fn note_begin(&self, count: Count) -> Standing {
         let mut known = self.lock();
-        if known.last != Some(count) {
+        let follows_own = known.last == Some(count);
+        if !follows_own {
+            known.others_wrote = true;
             if known.last.is_some_and(|last| !count.follows(last)) {
                 known.era = (known.era + 1) & State::ERA_MAX;
             }
@@ -145,7 +151,21 @@ impl Commits {
             elsewhere: known.elsewhere,
             era: known.era,
             opened_at: known.opened_at.unwrap_or(0),
+            follows_own,
         }
+    }
+
+    /// Notes the start of a write transaction that does not know where it stands.
+    pub(crate) fn note_doubt(&self) {
+        let mut known = self.lock();
+        known.others_wrote = true;
+        known.last = None;
+    }
+
+    /// Whether somebody else may have committed since this was last asked, upkeep of the file or
+    /// not in between; at first, too.
+    pub(crate) fn take_others_wrote(&self) -> bool {
+        std::mem::take(&mut self.lock().others_wrote)
     }
 
     /// Notes the commit of a write transaction that wrote something.
@@ -163,6 +183,11 @@ impl Commits {
 }
 
 impl Standing {
+    /// Whether nobody else has committed since this backend's transaction before.
+    pub(crate) fn follows_own(self) -> bool {
+        self.follows_own
+    }
+
     /// Names the state on which the transaction stands.
     pub(crate) fn state(self) -> StateId {
         State::at(self.count, self.era).id()

@@ -13,6 +13,7 @@
 //!   `vfs`, through which a connection reaches the file if its I/O is counted.
 
 mod backend;
+mod checkpointer;
 mod commits;
 mod ddl;
 mod ffi;

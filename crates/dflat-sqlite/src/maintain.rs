@@ -25,8 +25,7 @@ impl SqliteBackend {
                 return Ok(Step::NeedsCompact);
             }
             if pages > 0 {
-                let sql = format!("PRAGMA incremental_vacuum({pages})");
-                session.connection.execute(&sql)?;
+                give_back(session, pages)?;
             }
             Ok(Step::Done(free_pages(session)?))
         })
@@ -50,7 +49,7 @@ impl SqliteBackend {
                 return Ok(Step::NeedsCompact);
             }
             forget_samples(session)?;
-            open::vacuum(&mut session.connection)?;
+            session.commit_alone(open::vacuum)?;
             empty_log(session)
         })
         .map(drop)
@@ -64,10 +63,10 @@ impl SqliteBackend {
     pub fn compact(&self) -> Result<()> {
         self.maintain("compact", |session| {
             forget_samples(session)?;
-            session
-                .connection
-                .execute("PRAGMA auto_vacuum = INCREMENTAL")?;
-            open::vacuum(&mut session.connection)?;
+            session.commit_alone(|connection| {
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            })?;
+            session.commit_alone(open::vacuum)?;
             empty_log(session)
         })?;
         self.reclaimer().set_able();
@@ -85,17 +84,6 @@ impl SqliteBackend {
         step.map_err(|fault| fault.error(format!("cannot reclaim in {}", self.path().display())))
     }
 
-    /// Takes the log into the file, which gets shorter then, with a connection of its own: it waits
-    /// for the device, and nobody else is to wait for that.
-    pub(crate) fn take_log_in(&self) -> Result<()> {
-        let what = || format!("cannot reclaim in {}", self.path().display());
-        let mut session = self.open_writer()?;
-        let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "passive");
-        let _in = span.enter();
-        let taken = session.connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
-        taken.map_err(|fault| fault.error(what()))
-    }
-
     /// Does work on the file, as the one who writes; none if there is no file.
     fn maintain(
         &self,
@@ -106,6 +94,7 @@ impl SqliteBackend {
         if !open::exists(self.path())? {
             return Ok(0);
         }
+        let _alone = self.lock_checkpoints();
         let mut session = self.take_writer()?;
         match work(&mut session) {
             Ok(step) => {
@@ -136,12 +125,16 @@ fn step(session: &mut Session, pages: u32) -> Result<Rest, Fault> {
     if integer(&mut session.connection, "PRAGMA auto_vacuum")? != INCREMENTAL {
         return Ok(Rest::Unable);
     }
-    let sql = format!("PRAGMA incremental_vacuum({pages})");
-    // Like any write of ours, so that it is not taken for one of somebody else.
-    session.begin_write()?;
-    session.connection.execute(&sql)?;
-    session.end_write()?;
+    give_back(session, pages)?;
     session.look_at_space().map(Rest::Space)
+}
+
+/// Gives pages back: like any write of ours, so that it is not taken for one of somebody else.
+fn give_back(session: &mut Session, pages: u32) -> Result<(), Fault> {
+    session.begin_write()?;
+    let sql = format!("PRAGMA incremental_vacuum({pages})");
+    session.connection.execute(&sql)?;
+    session.end_write()
 }
 
 /// How far work on the file came.
@@ -179,6 +172,7 @@ fn free_pages(session: &mut Session) -> Result<u64, Fault> {
 
 /// Deletes the samples of values that `ANALYZE` has taken.
 fn forget_samples(session: &mut Session) -> Result<(), Fault> {
+    session.begin_write()?;
     for table in ["sqlite_stat3", "sqlite_stat4"] {
         if session.exists(Control::FindTable, table)? {
             session
@@ -186,7 +180,7 @@ fn forget_samples(session: &mut Session) -> Result<(), Fault> {
                 .execute(&format!("DELETE FROM {table}"))?;
         }
     }
-    Ok(())
+    session.end_write()
 }
 
 /// Takes the log into the file and cuts it to nothing.

@@ -12,7 +12,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::commits::{Commits, Header, count_at_open};
 use crate::ffi::{Access, Connection, Fault, Switch};
-use crate::options::{Durability, LOG_BYTES_MAX, SqliteOptions};
+use crate::options::{Durability, SqliteOptions};
 use crate::session::{Control, Session};
 use crate::vfs::{self, Monitor};
 
@@ -223,7 +223,10 @@ fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Res
     }
     set_write_ahead_log(connection, options.busy_timeout)?;
     connection.execute("PRAGMA secure_delete = FAST")?;
-    connection.execute(&format!("PRAGMA journal_size_limit = {LOG_BYTES_MAX}"))
+    // Checkpoints are the checkpointer's.
+    connection.execute("PRAGMA wal_autocheckpoint = 0")?;
+    let limit = options.log_bytes_max;
+    connection.execute(&format!("PRAGMA journal_size_limit = {limit}"))
 }
 
 fn set_durability(connection: &mut Connection, durability: Durability) -> Result<(), Fault> {
@@ -319,7 +322,8 @@ mod tests {
             assert_eq!(get("synchronous"), synchronous);
             assert_eq!(get("auto_vacuum"), 2, "incremental");
             assert_eq!(get("secure_delete"), 2, "fast");
-            assert_eq!(get("journal_size_limit"), i64::from(LOG_BYTES_MAX));
+            assert_eq!(get("journal_size_limit"), 16 << 20);
+            assert_eq!(get("wal_autocheckpoint"), 0, "checkpoints are ours");
             assert_eq!(get("temp_store"), 2, "memory");
             assert_eq!([get("trusted_schema"), get("foreign_keys")], [0, 0]);
             let sql = "SELECT journal_mode = 'wal' FROM pragma_journal_mode";

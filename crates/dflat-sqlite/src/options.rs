@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// What a log is cut down to when it starts again.
-pub(crate) const LOG_BYTES_MAX: u32 = 16 << 20;
-
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
@@ -15,6 +12,10 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// The largest number of snapshots at a time, at least 1. Defaults to 64.
     pub readers_max: usize,
+    /// How long the log may get before a writer waits for a checkpoint, in bytes; at least 64 KiB.
+    /// Defaults to 16 MiB. A quarter of it is taken into the file at a time, in the background.
+    /// While somebody reads an older state the log is longer if it must.
+    pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,
     /// Whether the file's I/O is counted, for
@@ -28,6 +29,7 @@ impl Default for SqliteOptions {
             durability: Durability::Normal,
             busy_timeout: Duration::from_secs(30),
             readers_max: 64,
+            log_bytes_max: 16 << 20,
             reclaim: Reclaim::default(),
             io_stats: false,
         }

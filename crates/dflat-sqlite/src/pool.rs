@@ -24,6 +24,10 @@ struct State {
     readers_out_count: usize,
     writer: Option<Session>,
     writer_out: bool,
+    /// Those who want the writer's place before all who write.
+    upkeep_waiting: usize,
+    /// Those who want no reader to keep its state.
+    against_keeping: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,8 @@ impl Pool {
                 readers_out_count: 0,
                 writer: None,
                 writer_out: false,
+                upkeep_waiting: 0,
+                against_keeping: 0,
             }),
             reader_returned: Condvar::new(),
             writer_returned: Condvar::new(),
@@ -95,7 +101,7 @@ impl Pool {
         let mut state = self.lock();
         loop {
             state.check_open()?;
-            if !state.writer_out {
+            if !state.writer_out && state.upkeep_waiting == 0 {
                 state.writer_out = true;
                 return Ok(state.writer.take());
             }
@@ -103,11 +109,43 @@ impl Pool {
         }
     }
 
+    /// As [`Self::take_writer`], before all others who wait.
+    pub(crate) fn take_writer_first(&self) -> Result<Option<Session>> {
+        let mut state = self.lock();
+        state.upkeep_waiting += 1;
+        while state.writer_out && state.phase == Phase::Open {
+            state = wait(self.writer_returned.wait(state));
+        }
+        state.upkeep_waiting -= 1;
+        let open = state.check_open();
+        if open.is_err() {
+            drop(state);
+            self.writer_returned.notify_all();
+            return open.map(|()| None);
+        }
+        state.writer_out = true;
+        Ok(state.writer.take())
+    }
+
+    /// Ends the transactions of readers at rest, and lets no reader keep one, until
+    /// [`Self::let_readers_keep`]: they would pin the log.
+    pub(crate) fn end_kept_readers(&self) {
+        let mut state = self.lock();
+        state.against_keeping += 1;
+        // One that can't end is not to be used again.
+        state.readers.retain_mut(Session::end);
+    }
+
+    /// Lets readers keep their state between reads, as far as this was in the way.
+    pub(crate) fn let_readers_keep(&self) {
+        self.lock().against_keeping -= 1;
+    }
+
     /// As [`Self::take_writer`]; `None` at once if another writes.
     pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
         let mut state = self.lock();
         state.check_open()?;
-        if state.writer_out {
+        if state.writer_out || state.upkeep_waiting > 0 {
             return Ok(None);
         }
         state.writer_out = true;
@@ -118,8 +156,13 @@ impl Pool {
         let mut state = self.lock();
         state.writer_out = false;
         state.writer = session;
+        let upkeep_waits = state.upkeep_waiting > 0;
         drop(state);
-        self.writer_returned.notify_one();
+        if upkeep_waits {
+            self.writer_returned.notify_all();
+        } else {
+            self.writer_returned.notify_one();
+        }
         self.phase_changed.notify_all();
     }
 

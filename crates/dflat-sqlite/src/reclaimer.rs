@@ -124,7 +124,7 @@ impl Reclaimer {
             match backend.reclaim_step(pages)? {
                 Rest::Space(space) if !self.reclaim.is_done(space) => {}
                 Rest::Space(_) => {
-                    backend.take_log_in()?;
+                    backend.checkpoint(u64::MAX)?;
                     return Ok(true);
                 }
                 Rest::Unable => {

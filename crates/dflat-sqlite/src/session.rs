@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::telemetry::TARGET;
 use dflat_model::{Table, TableDescriptor, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
 use crate::ddl::{Names, create_index, create_main, drop_table, is_other_index};
-use crate::ffi::{Connection, Fault, Param, StatementId};
+use crate::ffi::{Connection, Fault, LogExtent, Param, StatementId};
 use crate::statement_text::Operation;
 use crate::vfs::{Monitor, Space, TableUsage};
 
@@ -28,14 +27,10 @@ pub(crate) struct Session {
     pub(crate) path: Arc<Path>,
     tables: Vec<TableEntry>,
     controls: [Option<StatementId>; Control::COUNT],
-    /// What [`Connection::data_version`] was after the last write transaction.
-    seen_version: Option<u32>,
-    /// Somebody else has written, and no transaction knows it yet.
-    others_wrote: bool,
     /// The file has a log, for as long as this connection is open.
     has_log: bool,
-    /// What was taken of the log when that was looked at last.
-    log_taken: Option<u32>,
+    /// How long the log was after the last commit, if that was not asked for yet.
+    log_extent: Option<LogExtent>,
     /// There if this connection writes for a backend.
     commits: Option<Arc<Commits>>,
     /// Where the write transaction stands that is open.
@@ -143,10 +138,8 @@ impl Session {
             path,
             tables: Vec::new(),
             controls: [None; Control::COUNT],
-            seen_version: None,
-            others_wrote: true,
             has_log: false,
-            log_taken: None,
+            log_extent: None,
             commits: None,
             standing: None,
             monitor,
@@ -242,35 +235,57 @@ impl Session {
     /// Starts a write transaction: from here to its end nobody else writes.
     pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
         self.control(Control::BeginImmediate)?;
-        let version = self.connection.data_version();
-        if version.is_none() || version != self.seen_version {
-            // Someone else committed, who may have dropped tables.
-            self.others_wrote = true;
-            self.forget_created();
-        }
+        self.standing = None;
         if let Some(commits) = self.commits.clone() {
-            self.standing = self.count().map(|count| commits.note_begin(count));
+            self.standing = match self.count() {
+                Some(count) => Some(commits.note_begin(count)),
+                None => {
+                    commits.note_doubt();
+                    None
+                }
+            };
             self.connection.take_pages_written();
+        }
+        if !self.standing.is_some_and(Standing::follows_own) {
+            // Someone else committed, who may have dropped tables.
+            self.forget_created();
         }
         Ok(())
     }
 
-    /// Whether somebody else has written since this was last asked, upkeep of the file or not in
-    /// between.
-    pub(crate) fn take_others_wrote(&mut self) -> bool {
-        std::mem::take(&mut self.others_wrote)
+    /// Runs what commits by itself, so that it is not taken for a commit of somebody else.
+    pub(crate) fn commit_alone(
+        &mut self,
+        run: impl FnOnce(&mut Connection) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.begin_write()?;
+        let standing = self.standing;
+        self.end_write()?;
+        self.connection.take_pages_written();
+        run(&mut self.connection)?;
+        if let (Some(commits), Some(standing)) = (&self.commits, standing)
+            && self.connection.take_pages_written() > 0
+        {
+            commits.note_commit(standing);
+        }
+        Ok(())
     }
 
-    /// Tells if SQLite has taken the log into the file by itself, as it does after some commits.
-    fn tell_checkpoint(&mut self) {
-        if !self.has_log || !tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
-            return;
-        }
-        let pages = self.connection.log_taken();
-        if let Some(pages) = pages.filter(|pages| *pages > 0 && Some(*pages) != self.log_taken) {
-            tracing::debug!(target: TARGET, pages, "checkpoint");
-        }
-        self.log_taken = pages;
+    /// Reads, and notes whether the file has a log.
+    pub(crate) fn look_for_log(&mut self) -> Result<(), Fault> {
+        self.control(Control::Touch)?;
+        self.count();
+        Ok(())
+    }
+
+    /// How long the log is, if there was one when this connection last read.
+    pub(crate) fn log_extent(&self) -> Option<LogExtent> {
+        self.has_log.then(|| self.connection.log_extent())?
+    }
+
+    /// How long the log was after the last commit, if that was not asked for yet.
+    pub(crate) fn take_log_extent(&mut self) -> Option<LogExtent> {
+        self.log_extent.take()
     }
 
     /// Notes what is committed with this connection, and by others.
@@ -344,15 +359,14 @@ impl Session {
     /// The same, without a look at the space.
     pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
         let committed = self.control(Control::Commit);
-        self.tell_checkpoint();
         if committed.is_err() {
             self.rollback_write();
         } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())
             && self.connection.take_pages_written() > 0
         {
             commits.note_commit(standing);
+            self.log_extent = self.log_extent();
         }
-        self.seen_version = self.connection.data_version();
         committed
     }
 

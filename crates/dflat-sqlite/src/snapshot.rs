@@ -128,5 +128,8 @@ impl Drop for SqliteSnapshot {
         let session = self.session.take().filter(|_| !self.faulty);
         let session = session.and_then(|mut session| session.end().then_some(session));
         self.backend.return_reader(session);
+        if self.state == State::Pinned {
+            self.backend.note_snapshot_end();
+        }
     }
 }

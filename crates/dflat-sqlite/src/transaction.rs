@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
+    Backend, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
     WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
@@ -46,7 +46,9 @@ impl SqliteTransaction {
         };
         let session = transaction.session()?;
         match session.begin_write() {
-            Ok(()) => transaction.follows_own = !session.take_others_wrote(),
+            Ok(()) => {
+                transaction.follows_own = !transaction.backend.commits().take_others_wrote();
+            }
             Err(fault) => {
                 let usable = fault.is_busy();
                 let path = session.path.display();
@@ -272,7 +274,8 @@ impl WriteTransaction for SqliteTransaction {
         }
         let session = self.session.take();
         if let Some(monitor) = self.backend.monitor() {
-            monitor.note_commit(self.changes_count, self.bytes);
+            let log_is_pinned = self.backend.is_log_pinned();
+            monitor.note_commit(self.changes_count, self.bytes, log_is_pinned);
         }
         self.backend.return_writer(session);
         Ok(())
@@ -297,7 +300,7 @@ fn schema_fault(fault: Fault, table: &Table) -> Error {
 mod tests {
     use std::borrow::Cow;
 
-    use dflat_engine::storage::{Backend, Source, View};
+    use dflat_engine::storage::{Source, View};
     use dflat_model::{Field, FieldKind, Scalar, TableDescriptor, Value, ValueRef};
 
     use super::*;

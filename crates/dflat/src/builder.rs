@@ -80,6 +80,18 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// How long the write-ahead log may get, in bytes, before a transaction waits for it to be
+    /// taken into the file; at least 64 KiB. Defaults to 16 MiB. A quarter of it is taken at a
+    /// time, in the background. What a transaction writes, and what somebody reads of an older state, is
+    /// kept all the same: then the log is longer, and [`Stats`](crate::Stats) say so.
+    pub fn log_bytes_max(mut self, bytes: u64) -> Self {
+        self.options.sqlite.log_bytes_max = bytes;
+        self.chosen.push(("log_bytes_max", |a, b| {
+            a.sqlite.log_bytes_max == b.sqlite.log_bytes_max
+        }));
+        self
+    }
+
     /// When unused space is given back to the file system. Defaults to
     /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
     /// are unused and nobody has written for a second.

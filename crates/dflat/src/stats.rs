@@ -28,6 +28,10 @@ pub struct Stats {
     pub deliveries: u64,
     /// The bytes of the write-ahead log beside the file, as of now. 0 in memory.
     pub log_bytes: u64,
+    /// Whether the log is longer than [`log_bytes_max`](crate::WorkspaceBuilder::log_bytes_max),
+    /// because somebody, here or in another process, read an older state when it was last tried to
+    /// cut it back. That is told to `tracing`, too, as a warning.
+    pub log_is_pinned: bool,
     /// How long the oldest [`Snapshot`](crate::Snapshot) has been held that this workspace gave
     /// out. While one is held the log can't be cut back.
     pub oldest_snapshot: Option<Duration>,
@@ -37,9 +41,9 @@ impl Workspace {
     /// What has been done so far, as counted since the file was opened in this process.
     ///
     /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
-    /// `transaction`, `commit` and `checkpoint`, the event `checkpoint` when SQLite has made one by
-    /// itself, all at the level of debugging; and the warnings `commit failed`, `slow query` and
-    /// `slow subscriber`.
+    /// `transaction`, `commit` and `checkpoint`, the event `checkpoint made`, all at the level of
+    /// debugging; and the warnings `commit failed`, `log pinned`, `slow query` and `slow
+    /// subscriber`.
     ///
     /// # Examples
     /// ```
@@ -79,6 +83,7 @@ impl Workspace {
             largest_group: counts.largest_group,
             deliveries: counts.deliveries,
             log_bytes: engine.log_bytes(),
+            log_is_pinned: engine.is_log_pinned(),
             oldest_snapshot: engine.oldest_snapshot(),
         }
     }

@@ -125,6 +125,12 @@ impl Engine {
         self.inner.reader.backend.log_bytes()
     }
 
+    /// Whether somebody who reads keeps the backend's log from being cut back.
+    #[must_use]
+    pub fn is_log_pinned(&self) -> bool {
+        self.inner.reader.backend.is_log_pinned()
+    }
+
     /// Waits until the work queued so far is done: transactions, registrations, and all that is
     /// delivered because of them.
     ///

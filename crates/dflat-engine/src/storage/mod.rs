@@ -50,6 +50,11 @@ pub trait Backend: Send + Sync + 'static {
         0
     }
 
+    /// Whether somebody who reads an older state keeps that log from being cut back.
+    fn is_log_pinned(&self) -> bool {
+        false
+    }
+
     /// Waits until all snapshots and transactions have ended, then releases every resource.
     ///
     /// # Errors

@@ -45,6 +45,30 @@ pub(crate) enum Switch {
     StablePlans,
 }
 
+/// How long a write-ahead log is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogExtent {
+    /// The pages in it.
+    pub(crate) pages: u32,
+    /// How many of these are in the file.
+    pub(crate) taken: u32,
+    /// The bytes of a page.
+    pub(crate) page_bytes: u32,
+}
+
+impl LogExtent {
+    /// The bytes of so many pages in the log.
+    pub(crate) fn bytes_of(self, pages: u32) -> u64 {
+        const HEAD_BYTES: u32 = 24;
+        u64::from(pages) * u64::from(self.page_bytes + HEAD_BYTES)
+    }
+
+    /// The bytes of the log.
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes_of(self.pages)
+    }
+}
+
 /// Names a statement of the connection that prepared it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementId(usize);
@@ -153,22 +177,6 @@ impl Connection {
         unsafe { sqlite::sqlite3_changes64(self.raw.as_ptr()) }
     }
 
-    /// A number that changes when anyone, this connection included, commits; as fresh as the
-    /// connection's last transaction.
-    pub(crate) fn data_version(&self) -> Option<u32> {
-        let mut version: u32 = 0;
-        // SAFETY: The connection is open, the name is a C string, and the operation writes a `u32`.
-        let code = unsafe {
-            sqlite::sqlite3_file_control(
-                self.raw.as_ptr(),
-                c"main".as_ptr(),
-                sqlite::SQLITE_FCNTL_DATA_VERSION,
-                (&raw mut version).cast::<c_void>(),
-            )
-        };
-        (code == sqlite::SQLITE_OK).then_some(version)
-    }
-
     /// Reads the file's first bytes past all locks and logs; `None` if it is shorter.
     ///
     /// SQLite's own file handle is used, because closing another one would drop the locks that
@@ -192,18 +200,30 @@ impl Connection {
     /// if it can't be read. There must be a log, which this connection has read.
     pub(crate) fn log_count(&self) -> Option<u32> {
         const COUNT_OFFSET: usize = 8;
-        self.log_index(COUNT_OFFSET)
+        self.log_index([COUNT_OFFSET]).map(|[count]| count)
     }
 
-    /// How many pages of the log the latest checkpoint has taken into the file. As above.
-    pub(crate) fn log_taken(&self) -> Option<u32> {
+    /// How long the log is, and how much of it is in the file. As above.
+    pub(crate) fn log_extent(&self) -> Option<LogExtent> {
+        /// The byte order of checksums and such, then the size of a page in two bytes.
+        const PAGE_BYTES_OFFSET: usize = 12;
+        const PAGES_OFFSET: usize = 16;
         const TAKEN_OFFSET: usize = 96;
-        self.log_index(TAKEN_OFFSET)
+        let offsets = [PAGE_BYTES_OFFSET, PAGES_OFFSET, TAKEN_OFFSET];
+        let [word, pages, taken] = self.log_index(offsets)?;
+        let [_, _, low, high] = word.to_ne_bytes();
+        let size = u32::from(u16::from_ne_bytes([low, high]));
+        Some(LogExtent {
+            pages,
+            taken,
+            // 65,536 is written as 1.
+            page_bytes: (size & 0xFE00) + ((size & 1) << 16),
+        })
     }
 
-    /// A number in the header of the log's index, at a place that SQLite's description of the
-    /// format names.
-    fn log_index(&self, offset: usize) -> Option<u32> {
+    /// Numbers in the header of the log's index, at places that SQLite's description of the format
+    /// names.
+    fn log_index<const N: usize>(&self, offsets: [usize; N]) -> Option<[u32; N]> {
         /// The size of the first region of the index.
         const REGION_BYTES: c_int = 32 << 10;
         let (file, methods) = self.file().ok()?;
@@ -216,12 +236,14 @@ impl Connection {
         if !is_mapped || region.is_null() {
             return None;
         }
-        // SAFETY: The region has `REGION_BYTES` bytes, of which `offset` is one of the first and a
-        // multiple of four. It begins at a page, and stays mapped as long
-        // as the connection has its log open. Other threads and processes write the number, whole,
-        // while this reads it, which is what an atomic is for.
-        let number = unsafe { AtomicU32::from_ptr(region.byte_add(offset).cast::<u32>()) };
-        Some(number.load(Ordering::Acquire))
+        Some(offsets.map(|offset| {
+            // SAFETY: The region has `REGION_BYTES` bytes, of which `offset` is one of the first
+            // and a multiple of four. It begins at a page, and stays mapped as long as the
+            // connection has its log open. Other threads and processes write the number, whole,
+            // while this reads it, which is what an atomic is for.
+            let number = unsafe { AtomicU32::from_ptr(region.byte_add(offset).cast::<u32>()) };
+            number.load(Ordering::Acquire)
+        }))
     }
 
     /// The pages written since this was last asked.

@@ -10,6 +10,6 @@ mod connection;
 mod fault;
 mod statement;
 
-pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
+pub(crate) use connection::{Access, Connection, LogExtent, StatementId, Switch, is_keyword};
 pub(crate) use fault::Fault;
 pub(crate) use statement::Param;

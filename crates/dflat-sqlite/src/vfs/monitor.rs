@@ -15,7 +15,6 @@ use super::inject::{Action, Armed};
 use super::recording::Event;
 use super::report::{FileReport, IoReport, Space};
 use super::usage::TableUsage;
-use crate::options::LOG_BYTES_MAX;
 
 /// Watches the files of one database, for as long as a backend or a test holds it.
 pub(crate) struct Monitor {
@@ -27,7 +26,7 @@ pub(crate) struct Monitor {
     logical_bytes: AtomicU64,
     /// Where the last write to the log ended.
     log_bytes: AtomicU64,
-    /// The commits since the log is longer than it should be.
+    /// The commits since somebody keeps the log from starting again.
     late_commits: AtomicU64,
     /// The farthest byte of the main file that was read or written.
     main_bytes: AtomicU64,
@@ -105,11 +104,11 @@ impl Monitor {
     }
 
     /// Notes a transaction that was committed.
-    pub(crate) fn note_commit(&self, changes: u64, bytes: u64) {
+    pub(crate) fn note_commit(&self, changes: u64, bytes: u64, log_is_pinned: bool) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.logical_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if self.log_bytes.load(Ordering::Relaxed) > u64::from(LOG_BYTES_MAX) {
+        if log_is_pinned {
             self.late_commits.fetch_add(1, Ordering::Relaxed);
         }
     }

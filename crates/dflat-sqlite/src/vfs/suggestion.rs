@@ -81,7 +81,7 @@ fn small_transactions(report: &IoReport) -> Option<String> {
 }
 
 fn pinned_log(report: &IoReport) -> Option<String> {
-    // One large transaction makes the log long too; the next commit starts it anew then.
+    // A reader that ends soon does no harm.
     const COMMITS_MIN: u64 = 4;
     (report.late_commits >= COMMITS_MIN).then(|| {
         format!(

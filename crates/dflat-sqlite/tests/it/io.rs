@@ -259,6 +259,9 @@ fn a_snapshot_that_is_held_brings_a_suggestion() {
         }
         // One that is large by itself, and some that are not.
         insert(&backend, 1000, 1, 40_000);
+        while held && !backend.is_log_pinned() {
+            std::thread::yield_now();
+        }
         assert_eq!(saying(&backend.io_report().unwrap(), "log is"), 0);
         insert(&backend, 100, 5, 1);
         let report = backend.io_report().unwrap();

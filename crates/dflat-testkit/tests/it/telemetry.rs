@@ -121,12 +121,24 @@ fn every_span_and_event_is_told() {
         subscription.cancel();
         workspace.purge().unwrap();
         assert!(told(&[&"DEBUG checkpoint", &"truncate"]));
-        // SQLite takes the log in after a thousand pages.
-        for n in 0..3 {
+        // A snapshot keeps the log from being cut back.
+        let snapshot = workspace.snapshot().unwrap();
+        assert_eq!(snapshot.fetch::<Item>().all().unwrap().len(), 1);
+        for n in 0..6 {
             create(format!("{n}{}", "x".repeat(5 << 20)));
         }
-        assert!(told(&[&"DEBUG event", &"checkpoint", &"pages="]));
-        assert!(workspace.stats().log_bytes > 5 << 20);
+        // The thread that finds out ends with the workspace, at the latest.
+        workspace.settle().unwrap();
+        while !workspace.stats().log_is_pinned {
+            std::thread::yield_now();
+        }
+        assert!(told(&[&"WARN event", &"log pinned", &"bytes="]));
+        assert!(workspace.stats().log_bytes > 16 << 20);
+        drop(snapshot);
+        while workspace.stats().log_is_pinned {
+            std::thread::yield_now();
+        }
+        assert!(told(&[&"DEBUG event", &"checkpoint made", &"pages="]));
     });
 }
 

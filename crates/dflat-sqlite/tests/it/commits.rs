@@ -1,0 +1,121 @@
+//! Whose commits are whose.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::storage::{Backend, CloseOptions, RowWrite, View};
+use dflat_model::{Table, ValueRef};
+use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
+
+use crate::raw::Raw;
+use crate::sample::{INT, begin, snapshot, table_of};
+
+fn open(path: &Path) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        reclaim: Reclaim::Never,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+fn plain() -> Table {
+    table_of("plain", &[INT], &[])
+}
+
+/// Commits a row; whether the transaction followed one of this backend.
+fn commit(backend: &Arc<SqliteBackend>, key: i64) -> bool {
+    let mut tx = begin(backend);
+    let follows = tx.follows_own();
+    tx.create(&plain()).unwrap();
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(key)]),
+        payload: &[7; 3000],
+        entries: &[],
+    };
+    tx.insert(&plain(), &row).unwrap();
+    tx.commit().unwrap();
+    follows
+}
+
+#[test]
+fn upkeep_and_checkpoints_are_no_commits_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open(&path);
+    assert!(!commit(&backend, 0), "of what was before nothing is known");
+    let mut key = 0;
+    let mut check = |what: &str, work: &dyn Fn()| {
+        key += 1;
+        let mut before = snapshot(&backend, View::Pinned);
+        let state = before.pin().unwrap();
+        drop(before);
+        work();
+        let tx = begin(&backend);
+        assert!(!tx.is_overtaken(state), "{what}");
+        tx.rollback();
+        assert!(commit(&backend, key), "{what}");
+    };
+    check("nothing", &|| {});
+    check("a checkpoint of another connection", &|| {
+        Raw::open(&path).execute("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_eq!(backend.log_bytes(), 0);
+    });
+    check("space given back", &|| {
+        let mut tx = begin(&backend);
+        tx.delete(&plain(), dflat_model::RowId(1)).unwrap();
+        tx.commit().unwrap();
+        backend.reclaim(10).unwrap();
+    });
+    check("a purge", &|| backend.purge().unwrap());
+    check("compacting", &|| backend.compact().unwrap());
+    check("a transaction that failed", &|| {
+        let mut tx = begin(&backend);
+        let missing = table_of("missing", &[INT], &[]);
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(1)]),
+            payload: &[],
+            entries: &[],
+        };
+        assert!(tx.insert(&missing, &row).is_err());
+        assert!(tx.commit().is_err());
+    });
+    check("what another rolled back", &|| {
+        let mut other = Raw::open(&path);
+        for sql in ["BEGIN", "DELETE FROM plain", "ROLLBACK"] {
+            other.execute(sql);
+        }
+    });
+    backend.close(CloseOptions::default()).unwrap();
+}
+
+#[test]
+fn a_commit_of_another_is_noticed_whatever_else_happens() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open(&path);
+    commit(&backend, 0);
+    let write = "UPDATE plain SET p = x'00'";
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let upkeep: [&dyn Fn(); 4] = [
+        &|| {},
+        &|| assert!(backend.reclaim(1).is_ok()),
+        &|| backend.purge().unwrap(),
+        &|| backend.compact().unwrap(),
+    ];
+    for (position, upkeep) in upkeep.into_iter().enumerate() {
+        for after in [false, true] {
+            assert!(commit(&backend, 1 + 2 * position as i64 + i64::from(after)));
+            let mut other = Raw::open(&path);
+            if after {
+                upkeep();
+                other.execute(write);
+            } else {
+                other.execute(write);
+                upkeep();
+            }
+            other.execute(checkpoint);
+            let tx = begin(&backend);
+            assert!(!tx.follows_own(), "{position} {after}");
+        }
+    }
+}
