@@ -194,8 +194,7 @@ impl Drop for Run<'_> {
 
 /// The columns of the row that a statement stands on.
 ///
-/// Invariant: no method converts a value in place, so that pointers hold until the row is left:
-/// each asks for the type first.
+/// Invariant: no method converts a value in place, so that pointers hold until the row is left.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'r> {
     statement: NonNull<sqlite::sqlite3_stmt>,
@@ -204,25 +203,28 @@ pub(crate) struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// The integer of a column; 0 if it holds none.
+    /// The integer of a column; 0 if it is NULL, and the nearest if it holds something else.
+    #[inline]
     pub(crate) fn integer(self, column: c_int) -> i64 {
-        if self.column_type(column) != sqlite::SQLITE_INTEGER {
-            return 0;
-        }
-        // SAFETY: The statement stands on a row, and the value is an integer: nothing is converted.
+        // SAFETY: The statement stands on a row; a column that it lacks is NULL. A value of another
+        // type is converted on its way out and stays what it is.
         unsafe { sqlite::sqlite3_column_int64(self.statement.as_ptr(), column) }
     }
 
     /// The bytes of a column, where SQLite has them; `None` if it holds no blob.
+    #[inline]
     pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, Fault> {
-        if self.column_type(column) != sqlite::SQLITE_BLOB {
-            return Ok(None);
-        }
-        // SAFETY: The statement stands on a row, and the value is a blob. Its length is asked for
-        // after its address, as SQLite requires.
+        // SAFETY: The statement stands on a row; a column that it lacks is NULL. The value may be
+        // asked for what it is because the connection is without a mutex and used by the caller
+        // alone: no other thread can change it meanwhile. As it is a blob, nothing is converted.
+        // Its length is asked for after its address, as SQLite requires.
         let (data, length) = unsafe {
-            let data = sqlite::sqlite3_column_blob(self.statement.as_ptr(), column);
-            let length = sqlite::sqlite3_column_bytes(self.statement.as_ptr(), column);
+            let value = sqlite::sqlite3_column_value(self.statement.as_ptr(), column);
+            if sqlite::sqlite3_value_type(value) != sqlite::SQLITE_BLOB {
+                return Ok(None);
+            }
+            let data = sqlite::sqlite3_value_blob(value);
+            let length = sqlite::sqlite3_value_bytes(value);
             (data.cast::<u8>(), usize::try_from(length).unwrap_or(0))
         };
         if !data.is_null() && length > 0 {
@@ -230,17 +232,17 @@ impl<'r> Columns<'r> {
             // invariant of the type says; `'r` ends before that.
             return Ok(Some(unsafe { slice::from_raw_parts(data, length) }));
         }
-        // An empty value has no address; neither has one for which memory ran out.
+        self.empty_blob()
+    }
+
+    /// An empty value has no address; neither has one for which memory ran out.
+    #[cold]
+    fn empty_blob(self) -> Result<Option<&'r [u8]>, Fault> {
         // SAFETY: The connection is open and used by the caller alone.
         let code = unsafe { sqlite::sqlite3_extended_errcode(self.db.as_ptr()) };
         if code == sqlite::SQLITE_NOMEM {
             return Err(Fault::capture(self.db, code));
         }
         Ok(Some(&[]))
-    }
-
-    fn column_type(self, column: c_int) -> c_int {
-        // SAFETY: The statement stands on a row; a column that it lacks is NULL.
-        unsafe { sqlite::sqlite3_column_type(self.statement.as_ptr(), column) }
     }
 }
