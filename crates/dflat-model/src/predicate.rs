@@ -191,6 +191,7 @@ impl Comparison {
     }
 
     /// Whether the operator holds for two values that compare so.
+    #[inline]
     #[must_use]
     pub fn accepts(self, ordering: Ordering) -> bool {
         match self {

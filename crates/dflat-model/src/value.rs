@@ -33,6 +33,7 @@ impl Value {
     }
 
     /// The value, borrowed.
+    #[inline]
     #[must_use]
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
@@ -68,12 +69,14 @@ pub enum ValueRef<'a> {
 
 impl<'a> ValueRef<'a> {
     /// The value of an unsigned integer.
+    #[inline]
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
         i64::try_from(value).map_or(Self::UInt(value), Self::Int)
     }
 
     /// The value of a floating-point number: NULL for NaN.
+    #[inline]
     #[must_use]
     pub const fn from_f64(value: f64) -> Self {
         if value.is_nan() {
@@ -96,12 +99,14 @@ impl<'a> ValueRef<'a> {
     }
 
     /// Whether there is no value.
+    #[inline]
     #[must_use]
     pub const fn is_null(self) -> bool {
         matches!(self, Self::Null)
     }
 
     /// Compares as an operator does: `None`, which is UNKNOWN, if either side is NULL.
+    #[inline]
     #[must_use]
     pub fn compare(self, other: ValueRef<'_>) -> Option<Ordering> {
         if self.is_null() || other.is_null() {
@@ -112,6 +117,7 @@ impl<'a> ValueRef<'a> {
     }
 
     /// Compares as an ordering does: total, with NULL below everything.
+    #[inline]
     #[must_use]
     pub fn order(self, other: ValueRef<'_>) -> Ordering {
         match (self, other) {

@@ -19,6 +19,18 @@ const APART: [(&str, &str); 2] = [
     ("laws", "dflat-testkit"),
 ];
 
+/// What counts instructions: generated code beside Google's, conditions beside the same by hand.
+const INSTRUCTIONS: [(&str, &str); 2] = [
+    (
+        "instructions",
+        "cargo bench -p dflat-codegen --bench codec -- --quick",
+    ),
+    (
+        "instructions of conditions",
+        "cargo bench -p dflat-engine --bench predicates -- --quick",
+    ),
+];
+
 /// The steps for the workspace at `root`, on this machine.
 ///
 /// # Errors
@@ -67,7 +79,7 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     steps.extend(if_present(&packages, "dflat-bench", || {
         "cargo run --quiet -p dflat-bench -- --quick".to_owned()
     }));
-    steps.push(instructions());
+    steps.extend(INSTRUCTIONS.map(|(name, line)| instructions(name, line)));
     steps.push(Step {
         name: "archives",
         work: Work::Task("package", package::run),
@@ -108,15 +120,13 @@ fn if_present(
     present.then(|| program(name, Invocation::new(&line())))
 }
 
-/// Compares the instructions of generated code with those of Google's.
-fn instructions() -> Step {
-    let line = "cargo bench -p dflat-codegen --bench codec -- --quick";
+/// Counts instructions, and compares them with those of what is as good as it gets.
+fn instructions(name: &'static str, line: &str) -> Step {
     let work = if succeeds("valgrind", &["--version"]) {
         Work::Program(Invocation::new(line))
     } else {
         Work::Skip("valgrind is not installed".to_owned())
     };
-    let name = "instructions";
     Step { name, work }
 }
 

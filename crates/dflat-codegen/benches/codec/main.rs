@@ -5,9 +5,8 @@
 //! cargo bench -p dflat-codegen -- --quick the same with fewer rounds
 //! ```
 //!
-//! Both encode one value, and verify its payload and read every field once. The program runs itself
-//! under `valgrind --tool=callgrind` with some rounds of work and with twice as many: the
-//! difference is what the rounds cost, and the same on every machine. It fails if ours takes more.
+//! Both encode one value, and verify its payload and read every field once. It fails if ours takes
+//! more.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,14 +15,13 @@
     reason = "a benchmark prints, and stops at the first failure"
 )]
 
+mod callgrind;
 mod official;
 mod ours;
 
-use std::hint::black_box;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-/// Rounds of some work.
-type Work = fn(u64);
+use callgrind::{Work, does_work, instructions};
 
 /// What is counted, on either side.
 const WORKS: [(&str, [Work; 2]); 2] = [
@@ -33,30 +31,12 @@ const WORKS: [(&str, [Work; 2]); 2] = [
 
 const SIDES: [&str; 2] = ["ours", "official"];
 
-/// Instructions of a run of this program that does some rounds of work.
-fn instructions(work: &str, side: &str, rounds: u64) -> u64 {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--work", work, side, &rounds.to_string()])
-        .output();
-    let output = output.expect("valgrind counts the instructions: install it");
-    let report = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{report}");
-    let mut lines = report.lines();
-    let count = lines.find_map(|line| line.split_once("Collected : "));
-    count.unwrap().1.trim().parse().unwrap()
-}
-
 fn compare(rounds: u64) -> ExitCode {
     let [ours, official] = SIDES;
     println!("{:<18}{ours:>10}{official:>10}{:>8}", "", "ratio");
     let mut within = true;
     for (work, _) in WORKS {
-        let [ours, official] = SIDES.map(|side| {
-            let twice = instructions(work, side, 2 * rounds);
-            (twice - instructions(work, side, rounds)) / rounds
-        });
+        let [ours, official] = SIDES.map(|side| instructions(work, side, rounds));
         let ratio = ours as f64 / official as f64;
         println!("{work:<18}{ours:>10}{official:>10}{ratio:>8.2}");
         within &= ours <= official;
@@ -72,10 +52,12 @@ fn compare(rounds: u64) -> ExitCode {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let [_, "--work", work, side, rounds] = words[..] {
-        let (_, sides) = WORKS.iter().find(|(name, _)| *name == work).unwrap();
-        let side = SIDES.iter().position(|name| *name == side).unwrap();
-        sides[side](black_box(rounds.parse().unwrap()));
+    let find = |work: &str, side: &str| {
+        let (_, sides) = WORKS.iter().find(|(name, _)| *name == work)?;
+        let side = SIDES.iter().position(|name| *name == side)?;
+        Some(sides[side])
+    };
+    if does_work(&words, find) {
         return ExitCode::SUCCESS;
     }
     // Each reads what the other wrote as the same values.

@@ -9,7 +9,7 @@ use super::plan::{AccessPath, KeyAccess};
 use super::{Control, Plan, corrupt};
 use crate::error::Result;
 use crate::object::Malformed;
-use crate::query::{evaluate, is_after};
+use crate::query::{Condition, is_after};
 use crate::storage::{Row, ScanPlan, Snapshot, Source};
 
 /// What to do with a row that qualifies.
@@ -32,11 +32,18 @@ pub(super) fn scan(
         payload,
     };
     run.watch.check()?;
+    let condition = plan.residual.as_ref().map(Condition::new);
     let mut visit = |row: Row<'_>| {
-        if qualifies(query, plan, row)? {
-            visit(row)
-        } else {
-            Ok(ControlFlow::Continue(()))
+        if let Some(condition) = &condition
+            && condition.holds(row.payload)? != Some(true)
+        {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match &query.after {
+            Some(cursor) if !is_after(&query.order, cursor, (row.row_id, row.payload))? => {
+                Ok(ControlFlow::Continue(()))
+            }
+            _ => visit(row),
         }
     };
     match &plan.access {
@@ -129,7 +136,11 @@ struct Run<'r> {
 
 impl Run<'_> {
     /// Scans one source: whether the visitor has enough.
-    fn source(&mut self, source: Source<'_>, visit: &mut Visit<'_>) -> Result<bool> {
+    fn source(
+        &mut self,
+        source: Source<'_>,
+        mut visit: impl FnMut(Row<'_>) -> Result<ControlFlow<()>, Malformed>,
+    ) -> Result<bool> {
         let Self {
             snapshot,
             table,
@@ -174,17 +185,5 @@ impl Run<'_> {
         }
         self.payload = payload;
         Ok(row_ids)
-    }
-}
-
-fn qualifies(query: &Query, plan: &Plan, row: Row<'_>) -> Result<bool, Malformed> {
-    if let Some(residual) = &plan.residual
-        && evaluate(residual, row.payload)? != Some(true)
-    {
-        return Ok(false);
-    }
-    match &query.after {
-        None => Ok(true),
-        Some(cursor) => is_after(&query.order, cursor, (row.row_id, row.payload)),
     }
 }

@@ -22,6 +22,13 @@ enum Place<'a> {
 #[derive(Clone, Copy)]
 pub struct Scope<'a>(Place<'a>);
 
+impl<'a> From<TableView<'a>> for Scope<'a> {
+    /// Paths that start from a table.
+    fn from(table: TableView<'a>) -> Self {
+        Self(Place::Table(table))
+    }
+}
+
 impl<'a> Scope<'a> {
     /// The root table of a payload.
     ///
@@ -226,8 +233,9 @@ fn default(field: &Field) -> ValueRef<'_> {
     }
 }
 
+/// The number at the start of `bytes`; `None` if they are too few.
 #[inline]
-fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'static>> {
+pub(crate) fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'static>> {
     Some(match scalar {
         Scalar::Bool => bool::read(bytes)?.to_value_ref(),
         Scalar::I8 => i8::read(bytes)?.to_value_ref(),
@@ -240,5 +248,22 @@ fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'static>> {
         Scalar::U64 => u64::read(bytes)?.to_value_ref(),
         Scalar::F32 => f32::read(bytes)?.to_value_ref(),
         Scalar::F64 => f64::read(bytes)?.to_value_ref(),
+    })
+}
+
+/// The same as an integer; none of a float.
+#[inline]
+pub(crate) fn whole_value(scalar: Scalar, bytes: &[u8]) -> Option<i128> {
+    Some(match scalar {
+        Scalar::Bool => bool::read(bytes)?.into(),
+        Scalar::I8 => i8::read(bytes)?.into(),
+        Scalar::U8 => u8::read(bytes)?.into(),
+        Scalar::I16 => i16::read(bytes)?.into(),
+        Scalar::U16 => u16::read(bytes)?.into(),
+        Scalar::I32 => i32::read(bytes)?.into(),
+        Scalar::U32 => u32::read(bytes)?.into(),
+        Scalar::I64 => i64::read(bytes)?.into(),
+        Scalar::U64 => u64::read(bytes)?.into(),
+        Scalar::F32 | Scalar::F64 => return None,
     })
 }

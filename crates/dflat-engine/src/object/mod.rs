@@ -21,6 +21,7 @@ mod writer;
 
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, same_value};
+pub(crate) use field_value::{scalar_value, whole_value};
 pub use handle::{Object, ObjectBatch, Origin};
 pub use known::Knowledge;
 pub use merge::{Unmergeable, merge};

@@ -9,18 +9,14 @@ use super::text;
 use crate::object::{Malformed, Scope, visits_max};
 
 /// True, false, or UNKNOWN.
-type Truth = Result<Option<bool>, Malformed>;
+pub type Truth = Result<Option<bool>, Malformed>;
 
 /// Whether a payload, verified or not, meets a predicate: `None` is UNKNOWN.
 ///
 /// # Errors
 /// If a value that decides cannot be read.
 pub fn evaluate(predicate: &Predicate, payload: &[u8]) -> Truth {
-    let visits = Visits {
-        payload,
-        left: Cell::new(None),
-    };
-    holds(predicate, Scope::root(payload)?, &visits)
+    holds(predicate, Scope::root(payload)?, &Visits::new(payload))
 }
 
 /// The value of an expression in a payload, verified or not.
@@ -40,13 +36,18 @@ pub fn compute<'a>(
 
 /// The members of vectors inside vectors that may still be visited: a payload whose parts are
 /// shared must not cost more than one that says the same without.
-struct Visits<'a> {
+pub(super) struct Visits<'a> {
     payload: &'a [u8],
     /// `None` outside such vectors.
     left: Cell<Option<usize>>,
 }
 
-impl Visits<'_> {
+impl<'a> Visits<'a> {
+    pub(super) const fn new(payload: &'a [u8]) -> Self {
+        let left = Cell::new(None);
+        Self { payload, left }
+    }
+
     fn spend(&self) -> Result<(), Malformed> {
         if let Some(left) = self.left.get() {
             let less = left.checked_sub(1).ok_or(Malformed)?;
@@ -56,7 +57,7 @@ impl Visits<'_> {
     }
 }
 
-fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>) -> Truth {
+pub(super) fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>) -> Truth {
     match predicate {
         Predicate::Constant(value) => Ok(Some(*value)),
         Predicate::Compare {
@@ -79,17 +80,18 @@ fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>) -> Truth 
             _ => None,
         }),
         Predicate::Any { vector, condition } => any(vector, condition, scope, visits),
-        Predicate::And(parts) => fold(parts, scope, visits, false),
-        Predicate::Or(parts) => fold(parts, scope, visits, true),
+        Predicate::And(parts) => fold(parts, false, |part| holds(part, scope, visits)),
+        Predicate::Or(parts) => fold(parts, true, |part| holds(part, scope, visits)),
         Predicate::Not(inner) => Ok(holds(inner, scope, visits)?.map(|value| !value)),
     }
 }
 
 /// Evaluates parts until one has the deciding value; UNKNOWN if none has and one is UNKNOWN.
-fn fold(parts: &[Predicate], scope: Scope<'_>, visits: &Visits<'_>, deciding: bool) -> Truth {
+#[inline]
+pub(super) fn fold<T>(parts: &[T], deciding: bool, holds: impl Fn(&T) -> Truth) -> Truth {
     let mut result = Some(!deciding);
     for part in parts {
-        match holds(part, scope, visits)? {
+        match holds(part)? {
             Some(value) if value == deciding => return Ok(Some(deciding)),
             Some(_) => {}
             None => result = None,
@@ -156,7 +158,10 @@ fn is_in(value: ValueRef<'_>, values: &[Value]) -> Option<bool> {
 }
 
 #[inline]
-fn value<'a>(expression: &'a Expression, scope: Scope<'a>) -> Result<ValueRef<'a>, Malformed> {
+pub(super) fn value<'a>(
+    expression: &'a Expression,
+    scope: Scope<'a>,
+) -> Result<ValueRef<'a>, Malformed> {
     match expression {
         Expression::Field(field) => scope.value(field),
         Expression::Literal(value) => Ok(value.as_ref()),

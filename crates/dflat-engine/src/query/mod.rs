@@ -2,9 +2,11 @@
 //! sorting and live queries share, so that they always agree.
 
 mod arithmetic;
+mod condition;
 mod evaluate;
 mod order;
 mod text;
 
-pub use evaluate::{compute, evaluate};
+pub use condition::Condition;
+pub use evaluate::{Truth, compute, evaluate};
 pub use order::{compare_keys, compare_rows, is_after};

@@ -6,6 +6,7 @@
 )]
 
 mod codec;
+mod conditions;
 mod field_values;
 mod hostile;
 mod objects;

@@ -1,0 +1,329 @@
+//! A predicate made ready for many rows.
+//!
+//! What most conditions are, comparisons of values that stand in tables with given ones, is decided
+//! without looking at the path again. Anything else is evaluated as
+//! [`evaluate`](super::evaluate()) does, and the answer is the same for all.
+
+use std::cmp::Ordering;
+
+use dflat_model::{
+    Comparison, Expression, Field, FieldKind, Predicate, Scalar, Step, Value, ValueRef,
+};
+
+use super::evaluate::{Truth, Visits, fold, holds, value};
+use crate::object::{Malformed, Scope, TableView, scalar_value, whole_value};
+
+/// A predicate made ready for many rows.
+#[derive(Debug)]
+pub struct Condition<'p>(Node<'p>);
+
+#[derive(Debug)]
+enum Node<'p> {
+    Range(Range),
+    Compare(FieldCompare<'p>),
+    In(Members<'p>),
+    And(Vec<Self>),
+    Or(Vec<Self>),
+    Not(Box<Self>),
+    Other(&'p Predicate),
+}
+
+/// Where a value stands that belongs to a table.
+#[derive(Debug, PartialEq, Eq)]
+struct Path {
+    /// From the root table to that table.
+    way: Vec<Hop>,
+    voffset: u16,
+}
+
+/// A step from a table to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hop {
+    /// To a nested one.
+    Table(u16),
+    /// To the one that a union holds if it has this type code.
+    Member(u16, u8),
+}
+
+/// Whether an integer of a table lies in a range, or outside.
+#[derive(Debug)]
+struct Range {
+    path: Path,
+    scalar: Scalar,
+    /// The ends, which belong to it: any 64-bit integer, signed or not, and what is next to it.
+    min: i128,
+    max: i128,
+    inside: bool,
+    /// The answer if the value is absent.
+    absent: Option<bool>,
+}
+
+/// A comparison of a value of a table with a given one.
+#[derive(Debug)]
+struct FieldCompare<'p> {
+    path: Path,
+    kind: FieldKind,
+    operator: Comparison,
+    literal: ValueRef<'p>,
+    /// The answer if the value is absent.
+    absent: Option<bool>,
+}
+
+/// Whether a value is one of several.
+#[derive(Debug)]
+struct Members<'p> {
+    operand: &'p Expression,
+    /// In the total order, without NULL.
+    values: Vec<ValueRef<'p>>,
+    /// The answer for a value that is none of them.
+    otherwise: Option<bool>,
+}
+
+impl<'p> Condition<'p> {
+    /// Prepares a predicate.
+    #[must_use]
+    pub fn new(predicate: &'p Predicate) -> Self {
+        Self(Node::new(predicate))
+    }
+
+    /// Whether a payload, verified or not, meets the predicate: `None` is UNKNOWN.
+    ///
+    /// # Errors
+    /// If a value that decides cannot be read.
+    #[inline]
+    pub fn holds(&self, payload: &[u8]) -> Truth {
+        self.0.holds(TableView::root(payload)?)
+    }
+}
+
+impl<'p> Node<'p> {
+    fn new(predicate: &'p Predicate) -> Self {
+        match predicate {
+            Predicate::Compare {
+                left: Expression::Field(field),
+                operator,
+                right: Expression::Literal(literal),
+            } => compare(field, *operator, literal).unwrap_or(Self::Other(predicate)),
+            Predicate::In { operand, values } => Self::In(Members::new(operand, values)),
+            Predicate::And(parts) => {
+                let mut nodes: Vec<Self> = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let node = Self::new(part);
+                    let narrowed = match (nodes.last_mut(), &node) {
+                        (Some(Self::Range(before)), Self::Range(range)) => before.narrow(range),
+                        _ => false,
+                    };
+                    if !narrowed {
+                        nodes.push(node);
+                    }
+                }
+                match <[Self; 1]>::try_from(nodes) {
+                    Ok([only]) => only,
+                    Err(nodes) => Self::And(nodes),
+                }
+            }
+            Predicate::Or(parts) => Self::Or(parts.iter().map(Self::new).collect()),
+            Predicate::Not(inner) => Self::Not(Box::new(Self::new(inner))),
+            other => Self::Other(other),
+        }
+    }
+
+    #[inline]
+    fn holds(&self, root: TableView<'_>) -> Truth {
+        match self {
+            Self::Range(range) => range.holds(root),
+            composed => composed.holds_composed(root),
+        }
+    }
+
+    fn holds_composed(&self, root: TableView<'_>) -> Truth {
+        match self {
+            Self::Range(range) => range.holds(root),
+            Self::Compare(compare) => compare.holds(root),
+            Self::In(members) => members.holds(root),
+            Self::And(parts) => fold(parts, false, |part| part.holds(root)),
+            Self::Or(parts) => fold(parts, true, |part| part.holds(root)),
+            Self::Not(inner) => Ok(inner.holds(root)?.map(|truth| !truth)),
+            Self::Other(predicate) => {
+                let visits = Visits::new(root.buffer());
+                holds(predicate, Scope::from(root), &visits)
+            }
+        }
+    }
+}
+
+/// The comparison of a value of a table; `None` if it stands elsewhere.
+fn compare<'p>(field: &Field, operator: Comparison, literal: &'p Value) -> Option<Node<'p>> {
+    let path = Path::new(&field.steps)?;
+    let literal = literal.as_ref();
+    let default = match field.default.as_ref() {
+        ValueRef::Float(value) => ValueRef::from_f64(value),
+        default => default,
+    };
+    let absent = default.compare(literal).map(|o| operator.accepts(o));
+    if let (FieldKind::Scalar(scalar), Some(number)) = (field.kind, whole(literal))
+        && !scalar.is_float()
+    {
+        let (min, max) = match operator {
+            Comparison::Equal | Comparison::NotEqual => (number, number),
+            Comparison::Less => (i128::MIN, number - 1),
+            Comparison::LessOrEqual => (i128::MIN, number),
+            Comparison::Greater => (number + 1, i128::MAX),
+            Comparison::GreaterOrEqual => (number, i128::MAX),
+        };
+        return Some(Node::Range(Range {
+            path,
+            scalar,
+            min,
+            max,
+            inside: operator != Comparison::NotEqual,
+            absent,
+        }));
+    }
+    Some(Node::Compare(FieldCompare {
+        path,
+        kind: field.kind,
+        operator,
+        literal,
+        absent,
+    }))
+}
+
+fn whole(value: ValueRef<'_>) -> Option<i128> {
+    match value {
+        ValueRef::Int(value) => Some(value.into()),
+        ValueRef::UInt(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+impl Path {
+    /// The path of these steps, if they lead through tables only.
+    fn new(steps: &[Step]) -> Option<Self> {
+        let (last, mut before) = steps.split_last()?;
+        let Step::Field(voffset) = *last else {
+            return None;
+        };
+        let mut way = Vec::new();
+        while let [Step::Field(container), rest @ ..] = before {
+            before = rest;
+            way.push(match before {
+                [Step::Member(code), rest @ ..] if *container >= 2 => {
+                    before = rest;
+                    Hop::Member(*container, *code)
+                }
+                _ => Hop::Table(*container),
+            });
+        }
+        before.is_empty().then_some(Self { way, voffset })
+    }
+
+    /// Answers by the table that the value belongs to: UNKNOWN if one on the way is absent.
+    #[inline]
+    fn decide<'a>(&self, root: TableView<'a>, holds: impl Fn(TableView<'a>) -> Truth) -> Truth {
+        if self.way.is_empty() {
+            return holds(root);
+        }
+        self.walk(root)?.map_or(Ok(None), holds)
+    }
+
+    fn walk<'a>(&self, mut table: TableView<'a>) -> Result<Option<TableView<'a>>, Malformed> {
+        for hop in &self.way {
+            let next = match *hop {
+                Hop::Table(voffset) => table.table(voffset)?,
+                Hop::Member(voffset, code) => match table.union(voffset)? {
+                    Some(union) if union.code == code => Some(union.table()?),
+                    _ => None,
+                },
+            };
+            match next {
+                None => return Ok(None),
+                Some(next) => table = next,
+            }
+        }
+        Ok(Some(table))
+    }
+}
+
+impl Range {
+    /// Becomes the part that it has in common with another range of the same value; whether that
+    /// could be done.
+    fn narrow(&mut self, other: &Self) -> bool {
+        let same = self.path == other.path && self.scalar == other.scalar;
+        if !(same && self.inside && other.inside) {
+            return false;
+        }
+        self.min = self.min.max(other.min);
+        self.max = self.max.min(other.max);
+        self.absent = match (self.absent, other.absent) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), other) => other,
+            (None, _) => None,
+        };
+        true
+    }
+
+    #[inline]
+    fn holds(&self, root: TableView<'_>) -> Truth {
+        self.path.decide(root, |table| self.holds_in(table))
+    }
+
+    #[inline]
+    fn holds_in(&self, table: TableView<'_>) -> Truth {
+        let Some(bytes) = table.structure_from(self.path.voffset, 0)? else {
+            return Ok(self.absent);
+        };
+        let value = whole_value(self.scalar, bytes).ok_or(Malformed)?;
+        Ok(Some(
+            (self.min <= value && value <= self.max) == self.inside,
+        ))
+    }
+}
+
+impl FieldCompare<'_> {
+    fn holds(&self, root: TableView<'_>) -> Truth {
+        self.path.decide(root, |table| self.holds_in(table))
+    }
+
+    #[inline]
+    fn holds_in(&self, table: TableView<'_>) -> Truth {
+        let value = match self.kind {
+            FieldKind::Text => table.text(self.path.voffset)?.map(ValueRef::Text),
+            FieldKind::Scalar(scalar) => match table.structure_from(self.path.voffset, 0)? {
+                None => None,
+                Some(bytes) => Some(scalar_value(scalar, bytes).ok_or(Malformed)?),
+            },
+        };
+        let Some(value) = value else {
+            return Ok(self.absent);
+        };
+        let ordering = value.compare(self.literal);
+        Ok(ordering.map(|ordering| self.operator.accepts(ordering)))
+    }
+}
+
+impl<'p> Members<'p> {
+    fn new(operand: &'p Expression, values: &'p [Value]) -> Self {
+        let mut known: Vec<ValueRef<'p>> = values.iter().map(Value::as_ref).collect();
+        known.retain(|value| !value.is_null());
+        known.sort_unstable_by(|a, b| a.order(*b));
+        let otherwise = (known.len() == values.len()).then_some(false);
+        Self {
+            operand,
+            values: known,
+            otherwise,
+        }
+    }
+
+    fn holds(&self, root: TableView<'_>) -> Truth {
+        let operand = value(self.operand, Scope::from(root))?;
+        if operand.is_null() {
+            return Ok(None);
+        }
+        let place = |known: &ValueRef<'_>| -> Ordering { known.order(operand) };
+        match self.values.binary_search_by(place) {
+            Ok(_) => Ok(Some(true)),
+            Err(_) => Ok(self.otherwise),
+        }
+    }
+}
