@@ -5,6 +5,24 @@
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
 pub(crate) use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Starts a thread of a name.
+pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread.spawn(run).map(drop)
+}
+
+/// Waits while a condition holds, but no longer than this.
+pub(crate) fn wait_for_while<'g, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'g, T>,
+    longest: Duration,
+    condition: impl FnMut(&mut T) -> bool,
+) -> MutexGuard<'g, T> {
+    let waited = condvar.wait_timeout_while(guard, longest, condition);
+    waited.unwrap_or_else(PoisonError::into_inner).0
+}
 
 /// Runs a unit test of a file that the model checker compiles, too.
 #[cfg(test)]

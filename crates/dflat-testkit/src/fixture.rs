@@ -147,6 +147,18 @@ pub fn next<M>(channel: &Receiver<M>) -> M {
         .expect("a message was expected and none came")
 }
 
+/// Waits, with an end, for what nobody tells.
+pub fn until(mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(
+            start.elapsed() < PATIENCE / 3,
+            "what was expected never held"
+        );
+        thread::yield_now();
+    }
+}
+
 /// The messages that a channel has now.
 #[must_use]
 pub fn drained<M>(channel: &Receiver<M>) -> Vec<M> {

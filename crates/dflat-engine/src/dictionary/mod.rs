@@ -5,6 +5,7 @@
 //! go through the engine like anyone's objects. A change is made in memory, under the lock of the
 //! key's shard, and put into the queue of `write_behind`.
 
+mod batch;
 mod item;
 mod space;
 mod transactional;

@@ -8,8 +8,9 @@
 //! commit, and before the transaction's completion, the value in memory becomes the new one and
 //! subscribers are told.
 
+use super::batch::put;
 use super::item::{self, TABLE, Value};
-use super::write_behind::{Key, put};
+use super::write_behind::Key;
 use super::{Dictionary, lock, value_of};
 use crate::error::Result;
 use crate::object::Writer;

@@ -3,20 +3,28 @@
 //! A change of a key puts the key into a queue, once. A transaction takes all keys that wait, and
 //! writes the value that each has then: so a key's values are written in order, perhaps not all.
 //! There is one such transaction at a time. One that fails puts its keys back; the next change,
-//! `synchronize` and the shutdown try again. If it fails because of one key, such as one whose row
-//! is damaged, that key is set aside until `synchronize`, and the others are written at once.
+//! `synchronize` and the shutdown try again, and after a while a thread does. If it fails because
+//! of one key, such as one whose row is damaged, that key is set aside until `synchronize`, and the
+//! others are written at once.
 //!
 //! A key that a transaction uses is left to that one: its end clears or queues it.
 
+use std::time::Duration;
+
+use super::batch::Batch;
 use super::item;
 use super::space::Space;
 use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Writer;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use crate::transaction::{Change, Transaction};
+use crate::sync::{self, Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use crate::transaction::Transaction;
+
+/// How long after a failure a thread tries again, at first; twice as long after each further one.
+const RETRY_FIRST: Duration = Duration::from_millis(250);
+/// The longest that it waits.
+const RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// Who is told of writes that failed.
 pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
@@ -28,6 +36,8 @@ pub(super) struct WriteBehind {
     changes: AtomicU64,
     state: Mutex<State>,
     finished: Condvar,
+    /// Signalled when there is nothing left to wait for before trying again.
+    hurried: Condvar,
     on_failure: Mutex<Option<FailureCallback>>,
 }
 
@@ -42,6 +52,12 @@ struct State {
     taken: u64,
     finished: u64,
     failures: u64,
+    /// How many have failed since one succeeded, but for one key.
+    fruitless: u32,
+    /// A thread waits to try again.
+    is_retrying: bool,
+    /// How often somebody was in a hurry.
+    hurries: u64,
     /// The last that failed.
     failed: Option<(u64, Error)>,
     /// The last that failed because of one key.
@@ -103,7 +119,7 @@ impl WriteBehind {
     }
 
     /// Notes that a key is left to a transaction that uses it. The key's shard is locked.
-    fn leave(&self, key: &Key) {
+    pub(super) fn leave(&self, key: &Key) {
         self.lock().left.push(key.clone());
     }
 
@@ -144,10 +160,7 @@ impl WriteBehind {
     fn take(&self) -> Batch {
         let mut state = self.lock();
         state.taken += 1;
-        Batch {
-            keys: std::mem::take(&mut state.waiting),
-            ..Batch::default()
-        }
+        Batch::of(std::mem::take(&mut state.waiting))
     }
 
     /// Notes that a transaction has ended, and starts the next.
@@ -161,6 +174,7 @@ impl WriteBehind {
         state.waiting.splice(0..0, again);
         let failed = outcome.err();
         let goes_on = failed.is_none() || culprit.is_some();
+        state.fruitless = if goes_on { 0 } else { state.fruitless + 1 };
         if let Some(error) = &failed {
             state.failures += 1;
             let failed = Some((state.finished, error.clone()));
@@ -181,12 +195,38 @@ impl WriteBehind {
         let engine = is_last.then(|| state.engine.take()).flatten();
         match &engine {
             Some(engine) if goes_on => self.start(state, engine),
+            Some(engine) if failed.as_ref().is_some_and(may_succeed_later) => {
+                self.retry_later(state, engine);
+            }
             _ => drop(state),
         }
         if let Some(error) = failed {
             self.tell(error);
         }
         self.finished.notify_all();
+    }
+
+    /// Has a thread try again after a while, unless one does.
+    fn retry_later(self: &Arc<Self>, mut state: MutexGuard<'_, State>, engine: &Engine) {
+        if std::mem::replace(&mut state.is_retrying, true) {
+            return;
+        }
+        let doublings = state.fruitless.saturating_sub(1).min(16);
+        let delay = RETRY_FIRST.saturating_mul(1 << doublings).min(RETRY_MAX);
+        let seen = state.hurries;
+        drop(state);
+        let (this, engine) = (Arc::clone(self), engine.clone());
+        let retry = move || {
+            let waits = |state: &mut State| state.hurries == seen && !state.waiting.is_empty();
+            let mut state = sync::wait_for_while(&this.hurried, this.lock(), delay, waits);
+            state.is_retrying = false;
+            if state.started == state.finished {
+                this.start(state, &engine);
+            }
+        };
+        if sync::spawn("dflat-retry", retry).is_err() {
+            self.lock().is_retrying = false;
+        }
     }
 
     fn tell(&self, error: Error) {
@@ -277,145 +317,16 @@ impl WriteBehind {
 
     /// Has what was set written: the transaction is queued when this returns.
     pub(super) fn hurry(self: &Arc<Self>, engine: &Engine) {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.hurries += 1;
+        self.hurried.notify_all();
         if state.taken == state.started {
             self.start(state, engine);
         }
     }
 }
 
-/// What a transaction writes.
-#[derive(Default)]
-struct Batch {
-    keys: Vec<Key>,
-    /// The keys that were written, the numbers of their changes, and whether they have a row now.
-    written: Vec<(Key, u64, bool)>,
-    /// The key that can't be written.
-    culprit: Option<Key>,
-}
-
-impl Batch {
-    fn write(&mut self, transaction: &Transaction, queue: &WriteBehind) -> Result<()> {
-        // Nothing is read before: no other process can be in the way.
-        transaction.write_first()?;
-        let mut writer = Writer::new();
-        self.keys.reverse();
-        while let Some(key) = self.keys.pop() {
-            let mut shard = key.space.shard(&key.key);
-            let Some(slot) = shard.get_mut(&key.key) else {
-                continue;
-            };
-            slot.queued = false;
-            let (value, number, is_stored) = (slot.value.clone(), slot.unwritten, slot.is_stored);
-            if number == 0 {
-                continue;
-            }
-            // A transaction that uses the key queues it again at its end, if need be.
-            if slot.holders > 0 {
-                if !std::mem::replace(&mut slot.is_left, true) {
-                    queue.leave(&key);
-                }
-                continue;
-            }
-            drop(shard);
-            if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
-                // What is wrong with one key is no reason not to write the others.
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Corrupt | ErrorKind::InvalidArgument
-                ) {
-                    self.culprit = Some(key);
-                } else {
-                    self.written.push((key, number, is_stored));
-                }
-                return Err(error);
-            }
-            self.written.push((key, number, value.is_some()));
-        }
-        Ok(())
-    }
-
-    /// Notes what became of the keys; those to be written again.
-    fn settle(self, is_written: bool) -> Vec<Key> {
-        // Those that it did not come to.
-        let mut again = self.keys;
-        again.reverse();
-        let mut spaces: Vec<Arc<Space>> = Vec::new();
-        for (key, number, is_stored) in self.written {
-            if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
-                spaces.push(Arc::clone(&key.space));
-            }
-            let mut shard = key.space.shard(&key.key);
-            let Some(slot) = shard.get_mut(&key.key) else {
-                continue;
-            };
-            if !is_written && slot.unwritten != 0 && !slot.queued {
-                slot.queued = true;
-                drop(shard);
-                again.push(key);
-            } else if is_written {
-                slot.is_stored = is_stored;
-                if slot.unwritten == number {
-                    slot.unwritten = 0;
-                }
-            }
-        }
-        spaces.iter().for_each(|space| space.shrink());
-        again
-    }
-}
-
-/// Writes a key, of which it is known whether it has a row.
-fn store(
-    transaction: &Transaction,
-    writer: &mut Writer,
-    key: &Key,
-    value: Option<&item::Value>,
-    is_stored: bool,
-) -> Result<()> {
-    match value {
-        // Most likely it is new, which saves a look-up.
-        Some(value) if !is_stored && insert(transaction, writer, key, value)? => Ok(()),
-        value => put(transaction, writer, key, value),
-    }
-}
-
-/// Writes a key in a transaction.
-pub(super) fn put(
-    transaction: &Transaction,
-    writer: &mut Writer,
-    Key { space, key }: &Key,
-    value: Option<&item::Value>,
-) -> Result<()> {
-    match value {
-        Some(value) => {
-            let payload = item::encode(writer, key, &space.name, value)?;
-            transaction.submit(&item::TABLE, &Change::Upsert { payload })?;
-        }
-        None => {
-            let found = transaction.get(&item::TABLE, &item::key_of(key, &space.name))?;
-            if let Some(object) = found
-                && let Some(base) = transaction.latest(&item::TABLE, &object)?
-            {
-                transaction.submit(&item::TABLE, &Change::Delete { base: &base })?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Writes a key that may be new; whether it was.
-fn insert(
-    transaction: &Transaction,
-    writer: &mut Writer,
-    Key { space, key }: &Key,
-    value: &item::Value,
-) -> Result<bool> {
-    let payload = item::encode(writer, key, &space.name, value)?;
-    match transaction.submit(&item::TABLE, &Change::Create { payload }) {
-        Ok(_) => Ok(true),
-        // Nothing was changed, and the transaction goes on.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
-    }
+/// Whether a failure is not for good.
+fn may_succeed_later(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::ShutDown | ErrorKind::ReadOnly)
 }

@@ -26,6 +26,21 @@ mod sync {
     pub(crate) use shuttle::thread::{self, JoinHandle};
     pub(crate) use std::sync::PoisonError;
 
+    pub(crate) fn spawn(_: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        drop(thread::spawn(run));
+        Ok(())
+    }
+
+    /// Any time may pass at any moment.
+    pub(crate) fn wait_for_while<'g, T>(
+        _: &Condvar,
+        guard: MutexGuard<'g, T>,
+        _: std::time::Duration,
+        _: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'g, T> {
+        guard
+    }
+
     /// Runs a unit test of a file of the engine, which needs no order of threads but the model's.
     pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
         shuttle::check_random(test, 1);

@@ -92,7 +92,9 @@ impl Fault {
         const NO_ACCESS: [c_int; 3] = [1, 13, 30];
         const NO_SPACE: c_int = 28;
         match self.primary() {
-            sqlite::SQLITE_FULL | sqlite::SQLITE_TOOBIG => ErrorKind::StorageFull,
+            sqlite::SQLITE_FULL => ErrorKind::StorageFull,
+            // No space would make it fit.
+            sqlite::SQLITE_TOOBIG => ErrorKind::InvalidArgument,
             sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED => ErrorKind::Busy,
             sqlite::SQLITE_NOTADB => ErrorKind::NotADatabase,
             sqlite::SQLITE_CORRUPT => ErrorKind::Corrupt,
@@ -122,6 +124,7 @@ impl Fault {
     fn error_of_kind(self, kind: ErrorKind, operation: impl fmt::Display) -> Error {
         let why = match kind {
             ErrorKind::StorageFull => ": no space is left, or a size limit is reached",
+            ErrorKind::InvalidArgument => ": a value is larger than SQLite can store",
             ErrorKind::Busy => ": the file is locked",
             ErrorKind::NotADatabase => ": the file is not a database",
             ErrorKind::Corrupt => ": the file is damaged",
@@ -143,3 +146,22 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::ffi::{Access, Connection};
+
+    #[test]
+    fn a_value_that_never_fits_is_no_matter_of_space() {
+        let memory = Path::new(":memory:");
+        let mut connection = Connection::open(memory, Access::ReadWrite, None).unwrap();
+        let fault = connection
+            .execute("SELECT zeroblob(2147483647)")
+            .unwrap_err();
+        let error = fault.error("cannot insert into post");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+}

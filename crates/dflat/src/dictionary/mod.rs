@@ -28,7 +28,8 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 ///   that, and so does the end of the workspace. Of one key the file never goes back from a later
 ///   value to an earlier one.
 /// - A write that fails is not given up: the next change, `synchronize` and the end of the
-///   workspace try again, it is counted by [`failures`](Self::failures) and told by
+///   workspace try again, and without them the dictionary does, after a quarter of a second at
+///   first and half a minute at last. It is counted by [`failures`](Self::failures) and told by
 ///   [`on_failure`](Self::on_failure). If it fails because of one key, such as one whose row in the
 ///   file is damaged, the others are written all the same, and that key is tried again when it is
 ///   changed, by `synchronize` and by the end of the workspace.

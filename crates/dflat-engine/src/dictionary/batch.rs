@@ -1,0 +1,152 @@
+//! What one transaction writes of the dictionary.
+
+use super::item;
+use super::space::Space;
+use super::write_behind::{Key, WriteBehind};
+use crate::error::{ErrorKind, Result};
+use crate::object::Writer;
+use crate::sync::Arc;
+use crate::transaction::{Change, Transaction};
+
+/// What a transaction writes.
+#[derive(Default)]
+pub(super) struct Batch {
+    keys: Vec<Key>,
+    /// The keys that were written, the numbers of their changes, and whether they have a row now.
+    written: Vec<(Key, u64, bool)>,
+    /// The key that can't be written.
+    pub(super) culprit: Option<Key>,
+}
+
+impl Batch {
+    pub(super) fn of(keys: Vec<Key>) -> Self {
+        Self {
+            keys,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn write(&mut self, transaction: &Transaction, queue: &WriteBehind) -> Result<()> {
+        // Nothing is read before: no other process can be in the way.
+        transaction.write_first()?;
+        let mut writer = Writer::new();
+        self.keys.reverse();
+        while let Some(key) = self.keys.pop() {
+            let mut shard = key.space.shard(&key.key);
+            let Some(slot) = shard.get_mut(&key.key) else {
+                continue;
+            };
+            slot.queued = false;
+            let (value, number, is_stored) = (slot.value.clone(), slot.unwritten, slot.is_stored);
+            if number == 0 {
+                continue;
+            }
+            // A transaction that uses the key queues it again at its end, if need be.
+            if slot.holders > 0 {
+                if !std::mem::replace(&mut slot.is_left, true) {
+                    queue.leave(&key);
+                }
+                continue;
+            }
+            drop(shard);
+            if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
+                // What is wrong with one key is no reason not to write the others.
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Corrupt | ErrorKind::InvalidArgument
+                ) {
+                    self.culprit = Some(key);
+                } else {
+                    self.written.push((key, number, is_stored));
+                }
+                return Err(error);
+            }
+            self.written.push((key, number, value.is_some()));
+        }
+        Ok(())
+    }
+
+    /// Notes what became of the keys; those to be written again.
+    pub(super) fn settle(self, is_written: bool) -> Vec<Key> {
+        // Those that it did not come to.
+        let mut again = self.keys;
+        again.reverse();
+        let mut spaces: Vec<Arc<Space>> = Vec::new();
+        for (key, number, is_stored) in self.written {
+            if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
+                spaces.push(Arc::clone(&key.space));
+            }
+            let mut shard = key.space.shard(&key.key);
+            let Some(slot) = shard.get_mut(&key.key) else {
+                continue;
+            };
+            if !is_written && slot.unwritten != 0 && !slot.queued {
+                slot.queued = true;
+                drop(shard);
+                again.push(key);
+            } else if is_written {
+                slot.is_stored = is_stored;
+                if slot.unwritten == number {
+                    slot.unwritten = 0;
+                }
+            }
+        }
+        spaces.iter().for_each(|space| space.shrink());
+        again
+    }
+}
+
+/// Writes a key, of which it is known whether it has a row.
+fn store(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    key: &Key,
+    value: Option<&item::Value>,
+    is_stored: bool,
+) -> Result<()> {
+    match value {
+        // Most likely it is new, which saves a look-up.
+        Some(value) if !is_stored && insert(transaction, writer, key, value)? => Ok(()),
+        value => put(transaction, writer, key, value),
+    }
+}
+
+/// Writes a key in a transaction.
+pub(super) fn put(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    Key { space, key }: &Key,
+    value: Option<&item::Value>,
+) -> Result<()> {
+    match value {
+        Some(value) => {
+            let payload = item::encode(writer, key, &space.name, value)?;
+            transaction.submit(&item::TABLE, &Change::Upsert { payload })?;
+        }
+        None => {
+            let found = transaction.get(&item::TABLE, &item::key_of(key, &space.name))?;
+            if let Some(object) = found
+                && let Some(base) = transaction.latest(&item::TABLE, &object)?
+            {
+                transaction.submit(&item::TABLE, &Change::Delete { base: &base })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a key that may be new; whether it was.
+fn insert(
+    transaction: &Transaction,
+    writer: &mut Writer,
+    Key { space, key }: &Key,
+    value: &item::Value,
+) -> Result<bool> {
+    let payload = item::encode(writer, key, &space.name, value)?;
+    match transaction.submit(&item::TABLE, &Change::Create { payload }) {
+        Ok(_) => Ok(true),
+        // Nothing was changed, and the transaction goes on.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
