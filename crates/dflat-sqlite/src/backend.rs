@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use dflat_engine::storage::{Backend, CloseOptions, Snapshot, View, WriteTransaction};
+use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use dflat_engine::telemetry::TARGET;
@@ -239,7 +239,16 @@ impl Backend for SqliteBackend {
     }
 
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
-        Ok(Box::new(SqliteTransaction::new(self)?))
+        let durability = self.options.durability;
+        self.begin_with(durability)
+    }
+
+    fn begin_with(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+        Ok(Box::new(SqliteTransaction::new(self, durability)?))
+    }
+
+    fn durability(&self) -> Durability {
+        self.options.durability
     }
 
     fn log_bytes(&self) -> u64 {

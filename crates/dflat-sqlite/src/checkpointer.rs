@@ -22,8 +22,12 @@ use crate::ffi::{Fault, LogExtent};
 use crate::open::integer;
 use crate::session::Session;
 
-/// How long a writer waits at most for those who read from a log that is too long.
+/// How long a writer waits at most for those who read from a log that is too long; so many times as
+/// long as the log is so many times as long as it may be.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The most times.
+const TIMES_MAX: u64 = 20;
 
 /// How long nothing is tried after a checkpoint in whose way somebody was.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -220,7 +224,9 @@ impl SqliteBackend {
         }
         let connection = self.pool().take_writer_first()?;
         self.pool().end_kept_readers();
-        session.connection.set_busy_timeout(PATIENCE);
+        let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
+        let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
+        session.connection.set_busy_timeout(patience);
         let restarted = checkpoint(&mut session, "restart");
         self.pool().let_readers_keep();
         self.pool().return_writer(connection);

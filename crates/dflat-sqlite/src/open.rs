@@ -12,7 +12,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::commits::{Commits, Header, count_at_open};
 use crate::ffi::{Access, Connection, Fault, Switch};
-use crate::options::{Durability, SqliteOptions};
+use crate::options::SqliteOptions;
 use crate::session::{Control, Session};
 use crate::vfs::{self, Monitor};
 
@@ -121,6 +121,8 @@ pub(crate) fn open_writer(
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
     commits.note_open(count_at_open(before.count, header(&connection).count));
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
+    let durable = session.set_durability(options.durability);
+    durable.map_err(|fault| fault.error(what()))?;
     session.watch(commits);
     Ok(session)
 }
@@ -143,7 +145,7 @@ pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) ->
 fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<bool, Fault> {
     let mut connection = open(path, Access::ReadWrite, options)?;
     configure(&mut connection, options.busy_timeout)?;
-    set_durability(&mut connection, options.durability)?;
+    connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
     if close.vacuum {
         const INCREMENTAL: i64 = 2;
         if integer(&mut connection, "PRAGMA auto_vacuum")? == INCREMENTAL {
@@ -216,7 +218,8 @@ fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), 
 
 fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Result<(), Fault> {
     configure(connection, options.busy_timeout)?;
-    set_durability(connection, options.durability)?;
+    // A checkpoint must not lose what a transaction was told to be durable, whatever others are.
+    connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
     // Order: the log is what writes the first page, after which this can't be chosen any more.
     if integer(connection, "PRAGMA page_count")? == 0 {
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")?;
@@ -225,19 +228,8 @@ fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Res
     connection.execute("PRAGMA secure_delete = FAST")?;
     // Checkpoints are the checkpointer's.
     connection.execute("PRAGMA wal_autocheckpoint = 0")?;
-    let limit = options.log_bytes_max;
+    let limit = i64::try_from(options.log_bytes_max).unwrap_or(i64::MAX);
     connection.execute(&format!("PRAGMA journal_size_limit = {limit}"))
-}
-
-fn set_durability(connection: &mut Connection, durability: Durability) -> Result<(), Fault> {
-    match durability {
-        Durability::Normal => connection.execute("PRAGMA synchronous = NORMAL"),
-        Durability::Full => {
-            connection.execute("PRAGMA synchronous = FULL")?;
-            connection.execute("PRAGMA fullfsync = ON")?;
-            connection.execute("PRAGMA checkpoint_fullfsync = ON")
-        }
-    }
 }
 
 /// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves
@@ -302,6 +294,7 @@ mod tests {
 
     use super::*;
     use crate::backend::SqliteBackend;
+    use crate::options::Durability;
 
     /// Figure C1: by default, as the one who writes finds it.
     #[test]
@@ -331,7 +324,7 @@ mod tests {
             let full = i64::from(durability == Durability::Full);
             let mut get = |sql: &str| integer(&mut session.connection, sql).unwrap();
             assert_eq!(get("PRAGMA fullfsync"), full);
-            assert_eq!(get("PRAGMA checkpoint_fullfsync"), full);
+            assert_eq!(get("PRAGMA checkpoint_fullfsync"), 1);
             backend.return_writer(Some(session));
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use dflat_engine::storage::Durability;
+
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
@@ -34,17 +36,6 @@ impl Default for SqliteOptions {
             io_stats: false,
         }
     }
-}
-
-/// What a commit survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The end of the process. After a loss of power the last commits may be gone, never half of
-    /// one.
-    #[default]
-    Normal,
-    /// A loss of power: each commit waits for the device.
-    Full,
 }
 
 /// When the pages of a file that nothing uses any more are given back to the file system.

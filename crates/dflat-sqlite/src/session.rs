@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
+use dflat_engine::storage::Durability;
 use dflat_model::{Table, TableDescriptor, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
@@ -27,6 +28,8 @@ pub(crate) struct Session {
     pub(crate) path: Arc<Path>,
     tables: Vec<TableEntry>,
     controls: [Option<StatementId>; Control::COUNT],
+    /// What its commits survive, if that was said.
+    durability: Option<Durability>,
     /// The file has a log, for as long as this connection is open.
     has_log: bool,
     /// How long the log was after the last commit, if that was not asked for yet.
@@ -138,6 +141,7 @@ impl Session {
             path,
             tables: Vec::new(),
             controls: [None; Control::COUNT],
+            durability: None,
             has_log: false,
             log_extent: None,
             commits: None,
@@ -230,6 +234,24 @@ impl Session {
         let id = self.connection.prepare(control.sql())?;
         self.controls[position] = Some(id);
         Ok(id)
+    }
+
+    /// Says what the commits to come survive; between transactions.
+    pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), Fault> {
+        if self.durability == Some(durability) {
+            return Ok(());
+        }
+        self.durability = None;
+        let (synchronous, full) = match durability {
+            Durability::Normal => ("NORMAL", "OFF"),
+            Durability::Full => ("FULL", "ON"),
+        };
+        self.connection
+            .execute(&format!("PRAGMA synchronous = {synchronous}"))?;
+        self.connection
+            .execute(&format!("PRAGMA fullfsync = {full}"))?;
+        self.durability = Some(durability);
+        Ok(())
     }
 
     /// Starts a write transaction: from here to its end nobody else writes.

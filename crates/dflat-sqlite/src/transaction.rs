@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Backend, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
-    WriteTransaction,
+    Backend, Durability, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
+    WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -34,7 +34,7 @@ pub(crate) struct SqliteTransaction {
 
 impl SqliteTransaction {
     /// Waits for the writer before, then for the file's lock.
-    pub(crate) fn new(backend: Arc<SqliteBackend>) -> Result<Self> {
+    pub(crate) fn new(backend: Arc<SqliteBackend>, durability: Durability) -> Result<Self> {
         let session = backend.take_writer()?;
         let mut transaction = Self {
             backend,
@@ -45,7 +45,10 @@ impl SqliteTransaction {
             bytes: 0,
         };
         let session = transaction.session()?;
-        match session.begin_write() {
+        let begun = session
+            .set_durability(durability)
+            .and_then(|()| session.begin_write());
+        match begun {
             Ok(()) => {
                 transaction.follows_own = !transaction.backend.commits().take_others_wrote();
             }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use dflat_engine::transaction::Concurrency;
-pub use dflat_sqlite::{Durability, Reclaim};
+pub use dflat_sqlite::Reclaim;
 
 use crate::engines::{self, Choice, Options};
-use crate::{Result, Workspace};
+use crate::{Durability, Result, Workspace};
 
 /// Options of a workspace on a file; [`Workspace::builder`] makes one with the defaults.
 #[derive(Clone, Debug)]
@@ -20,7 +20,9 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// When a commit survives a loss of power. Defaults to [`Durability::Normal`].
+    /// What a commit survives, unless its transaction says otherwise, see
+    /// [`TransactionContext::set_durability`](crate::TransactionContext::set_durability). Defaults
+    /// to [`Durability::Normal`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.options.sqlite.durability = durability;
         self.chosen.push(("durability", |a, b| {
@@ -82,8 +84,8 @@ impl WorkspaceBuilder {
 
     /// How long the write-ahead log may get, in bytes, before a transaction waits for it to be
     /// taken into the file; at least 64 KiB. Defaults to 16 MiB. A quarter of it is taken at a
-    /// time, in the background. What a transaction writes, and what somebody reads of an older state, is
-    /// kept all the same: then the log is longer, and [`Stats`](crate::Stats) say so.
+    /// time, in the background. What a transaction writes, and what somebody reads of an older
+    /// state, is kept all the same: then the log is longer, and [`Stats`](crate::Stats) say so.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.options.sqlite.log_bytes_max = bytes;
         self.chosen.push(("log_bytes_max", |a, b| {

@@ -75,9 +75,10 @@ mod workspace;
 mod write_by_query;
 
 #[cfg(feature = "sqlite")]
-pub use builder::{Concurrency, Durability, Reclaim, WorkspaceBuilder};
+pub use builder::{Concurrency, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 pub use dflat_engine::fetch::Cancellation;
+pub use dflat_engine::storage::Durability;
 pub use dflat_engine::{Error, ErrorKind, Result};
 /// A condition with natural operators: `query!(Type: condition)`.
 ///

@@ -11,7 +11,7 @@ use dflat_engine::transaction::{Found, Outcome, Transaction};
 use dflat_model::RowId;
 
 use crate::source::Source;
-use crate::{ChangeRequest, Fetch, Object, Result, TransactionDictionary};
+use crate::{ChangeRequest, Durability, Fetch, Object, Result, TransactionDictionary};
 
 /// A transaction, inside its handler: what changes and reads go through.
 ///
@@ -99,6 +99,39 @@ impl TransactionContext {
             ..
         } = &*self.inner;
         TransactionDictionary::new(dictionary.clone(), transaction, holds)
+    }
+
+    /// Says what the commit of this transaction is to survive, instead of what the workspace was
+    /// opened with: a payment may be kept from a loss of power while all else is faster. Before or
+    /// after changes; the last call counts. Transactions that share a commit share the strongest of
+    /// what they ask for. In memory it has no effect.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{Durability, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let paid = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.set_durability(Durability::Full);
+    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
+    /// });
+    /// paid.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// [`Full`](Durability::Full) waits for the device once a commit. Asking for it after the first
+    /// change writes the changes made so far once more.
+    pub fn set_durability(&self, durability: Durability) {
+        self.inner.transaction.set_durability(durability);
     }
 
     /// Carries out a change. What it did is visible to this transaction at once, and to everyone

@@ -45,6 +45,21 @@ pub trait Backend: Send + Sync + 'static {
     /// As opening or creating a file or waiting for a lock can fail.
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>>;
 
+    /// As [`begin`](Self::begin), with a commit that survives what is asked for, where there is
+    /// something to survive.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    fn begin_with(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+        let _ = durability;
+        self.begin()
+    }
+
+    /// What a commit survives, if nothing else is asked for.
+    fn durability(&self) -> Durability {
+        Durability::Normal
+    }
+
     /// The bytes of a log beside the storage that is not part of it yet; 0 if there is none.
     fn log_bytes(&self) -> u64 {
         0
@@ -60,6 +75,18 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// As the work that `options` asks for can fail; the backend is closed all the same.
     fn close(&self, options: CloseOptions) -> Result<()>;
+}
+
+/// What a commit survives. The later survives more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The end of the process. After a loss of power the last commits may be gone, never half of
+    /// one, and none without those after it.
+    #[default]
+    Normal,
+    /// A loss of power: each commit waits for the device, on Apple's systems until that has emptied
+    /// its cache.
+    Full,
 }
 
 /// What a snapshot sees.

@@ -16,6 +16,8 @@ pub struct Device {
     // Order: the plan ends before the directory goes.
     plan: FaultPlan,
     durability: Durability,
+    /// The log is taken into the file when it is longer, in the background.
+    log_bytes_max: u64,
     acknowledged: AtomicU64,
     /// The calls that met a fault, since healed.
     met: AtomicU64,
@@ -34,10 +36,22 @@ impl Device {
         Self {
             plan,
             durability,
+            // The calls are to be the same each time.
+            log_bytes_max: u64::MAX,
             acknowledged: AtomicU64::new(0),
             met: AtomicU64::new(0),
             until_healed: OnceLock::new(),
             directory,
+        }
+    }
+
+    /// A device whose log is bounded by checkpoints in the background, which are not at the same
+    /// calls each time.
+    #[must_use]
+    pub fn with_checkpoints(durability: Durability, log_bytes_max: u64) -> Self {
+        Self {
+            log_bytes_max,
+            ..Self::new(durability)
         }
     }
 
@@ -55,7 +69,7 @@ impl Device {
         Workspace::builder(self.path())
             .durability(self.durability)
             .busy_timeout(Duration::from_millis(100))
-            // The calls are to be the same each time.
+            .log_bytes_max(self.log_bytes_max)
             .reclaim(Reclaim::Never)
             .io_stats(true)
             .open()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use dflat::{ErrorKind, Object, Result, TransactionContext, Workspace};
+use dflat::{Durability, ErrorKind, Object, Result, TransactionContext, Workspace};
 
 use dflat_sqlite::inject::FaultPlan;
 
@@ -28,6 +28,8 @@ pub struct Ledger {
     states: BTreeMap<u64, Contents>,
     /// Whether some transactions are too large for SQLite's cache, which writes before the commit.
     pub large: bool,
+    /// Each transaction of so many asks for full durability; 0 for none.
+    pub full_every: u64,
     /// The kinds of the errors of transactions that failed.
     pub errors: Vec<ErrorKind>,
 }
@@ -60,7 +62,8 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
         let steps = plan(number, &contents, ledger.large);
         let after = applied(&contents, &steps);
         ledger.states.insert(number, after.clone());
-        match perform(&workspace, number, steps)? {
+        let is_full = ledger.full_every > 0 && number.is_multiple_of(ledger.full_every);
+        match perform(&workspace, number, steps, is_full)? {
             Ok(()) => {
                 device.acknowledge(number);
                 contents = after;
@@ -106,11 +109,16 @@ fn perform(
     workspace: &Workspace,
     number: u64,
     steps: Vec<Step>,
+    is_full: bool,
 ) -> std::result::Result<Result<()>, String> {
     let (done, completed) = mpsc::channel();
     let types = [Item::TABLE, Other::TABLE];
     let handle = workspace.perform_changes(types, move |tx| {
-        for step in &steps {
+        for (position, step) in steps.iter().enumerate() {
+            // Before the first change or after it.
+            if is_full && position == usize::from(number.is_multiple_of(2)) {
+                tx.set_durability(Durability::Full);
+            }
             // Every other handler disregards that a change failed, which must not matter.
             match submit(tx, step)? {
                 Err(error) if number.is_multiple_of(2) => return Err(error),
@@ -338,7 +346,7 @@ pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64
     let next = STEPS + 1;
     let steps = plan(next, contents, false);
     let after = applied(contents, &steps);
-    perform(&workspace, next, steps)?.map_err(|error| format!("cannot write: {error}"))?;
+    perform(&workspace, next, steps, false)?.map_err(|error| format!("cannot write: {error}"))?;
     match read(&workspace, &after) {
         None => return Err("reading fails after a write".to_owned()),
         Some(found) => found.map_err(|lost| format!("after a write, {lost}"))?,

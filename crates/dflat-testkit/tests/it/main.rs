@@ -9,6 +9,7 @@
 mod defects;
 mod dictionary;
 mod documented;
+mod durability;
 mod elsewhere;
 mod evolution;
 mod fault_calls;

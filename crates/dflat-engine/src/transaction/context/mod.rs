@@ -14,7 +14,7 @@ use super::group::{Completion, Fate, Footing, Groups, Open};
 use super::replay::is_overtaken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
-use crate::storage::{Backend, Snapshot, StateId};
+use crate::storage::{Backend, Durability, Snapshot, StateId};
 use crate::telemetry::TARGET;
 
 /// A change to one object, encoded.
@@ -84,6 +84,8 @@ pub struct Transaction {
     tables: Arc<[Table]>,
     seq: CommitSeq,
     stage: RefCell<Stage>,
+    /// What its commit is to survive.
+    durability: Cell<Durability>,
     /// The state of its first read, or on which that stands.
     basis: Cell<Option<StateId>>,
     /// What becomes of the uncommitted work that it may have seen.
@@ -125,7 +127,9 @@ impl Transaction {
     pub fn new(groups: Groups, tables: Vec<Table>) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let seq = groups.committed();
+        let durability = Cell::new(groups.backend().durability());
         Self {
+            durability,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             groups,
             tables: tables.into(),
@@ -167,7 +171,8 @@ impl Transaction {
         }
         // Order: the reader is given back first, so that waiting for the pen holds nothing.
         *stage = Stage::Fresh;
-        self.groups.take_pen(&self.tables, self.basis.get());
+        let (basis, durability) = (self.basis.get(), self.durability.get());
+        self.groups.take_pen(&self.tables, basis, durability);
         if let Footing::Group(_, fate, _) = self.groups.lock().footing(&self.tables) {
             self.seen.replace(Some(fate));
         }
@@ -180,6 +185,15 @@ impl Transaction {
 
     pub(super) fn groups(&self) -> &Groups {
         &self.groups
+    }
+
+    /// Says what the commit is to survive, instead of what the backend's do. A group survives what
+    /// the most demanding of its members asks for.
+    pub fn set_durability(&self, durability: Durability) {
+        self.durability.set(durability);
+        if self.is_writing() {
+            self.groups.set_durability(durability);
+        }
     }
 
     /// Undoes everything, before and after: true the first time.

@@ -10,7 +10,7 @@ use super::deliveries::{Acknowledgement, Deliveries};
 use super::open::{Member, Open, check_basis};
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
-use crate::storage::{Backend, WriteTransaction};
+use crate::storage::{Backend, Durability, WriteTransaction};
 use crate::telemetry::{TARGET, Telemetry};
 
 /// What the threads of an engine share of its groups.
@@ -124,6 +124,17 @@ impl Shared {
         }
     }
 
+    /// Ends what would survive less than a transaction asks for: members are committed, and what
+    /// the pen's holder has written is written again when it goes on.
+    pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
+        if open.is_weaker(asked) {
+            self.commit_finished(open);
+        }
+        if open.is_weaker(asked) {
+            self.restart(open);
+        }
+    }
+
     /// Ends the backend's transaction under the transaction that writes.
     fn park(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
         let fate = open.fate();
@@ -187,7 +198,7 @@ impl Shared {
         if member.changes.is_empty() {
             return Ok(());
         }
-        let mut writer = Arc::clone(&self.backend).begin()?;
+        let mut writer = Arc::clone(&self.backend).begin_with(member.durability)?;
         self.look_for_others(open, writer.as_ref());
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;

@@ -27,7 +27,7 @@ use dflat_model::{CommitSeq, Table};
 
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
-use crate::storage::{Backend, StateId};
+use crate::storage::{Backend, Durability, StateId};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;
@@ -106,19 +106,34 @@ impl Groups {
 
     /// Takes the pen for a transaction over these tables: what is written from here on is this
     /// transaction's, until it puts the pen down.
-    pub(super) fn take_pen(&self, tables: &Arc<[Table]>, basis: Option<StateId>) {
+    pub(super) fn take_pen(
+        &self,
+        tables: &Arc<[Table]>,
+        basis: Option<StateId>,
+        durability: Durability,
+    ) {
         let mut open = self.lock();
         open.waiting += 1;
         let taken = |open: &mut Open| open.pen.is_some();
         let waited = self.shared.pen_down.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
-        let mut pen = Pen::new(tables, basis);
+        self.shared.strengthen(&mut open, durability);
+        let mut pen = Pen::new(tables, basis, durability);
         if let Some(writer) = &open.writer {
             pen.lost = pen.stand_on(writer.as_ref()).err();
         }
         (pen.prepared, pen.parked) = (open.prepared.len(), open.writer.is_none());
         open.pen = Some(pen);
+    }
+
+    /// Changes what the commit of the pen's holder is to survive.
+    pub(super) fn set_durability(&self, durability: Durability) {
+        let mut open = self.lock();
+        if let Some(pen) = &mut open.pen {
+            pen.durability = durability;
+        }
+        self.shared.strengthen(&mut open, durability);
     }
 
     /// Makes sure that what the pen's holder has written, if anything, can be committed.
@@ -145,8 +160,9 @@ impl Groups {
         if open.is_parked() {
             // Without the lock: waiting for another process must not keep this one from its
             // finished work. Nobody else starts a transaction meanwhile.
+            let durability = open.asked();
             drop(open);
-            let begun = Arc::clone(&self.shared.backend).begin();
+            let begun = Arc::clone(&self.shared.backend).begin_with(durability);
             open = self.lock();
             if let Ok(writer) = &begun {
                 self.shared.look_for_others(&mut open, writer.as_ref());
@@ -196,6 +212,7 @@ impl Groups {
                     tables: pen.tables,
                     changes: pen.changes,
                     basis: pen.basis,
+                    durability: pen.durability,
                     failed: None,
                     completion,
                 });
@@ -229,6 +246,7 @@ impl Groups {
                 tables: Arc::clone(tables),
                 changes: WriteSet::default(),
                 basis: None,
+                durability: Durability::Normal,
                 failed: outcome.err(),
                 completion,
             });

@@ -12,12 +12,14 @@ use super::recent::RecentChanges;
 use super::{Completion, ROWS_TOGETHER};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
-use crate::storage::{StateId, WriteTransaction};
+use crate::storage::{Durability, StateId, WriteTransaction};
 
 /// The open group.
 #[derive(Default)]
 pub(in super::super) struct Open {
     pub(super) writer: Option<Box<dyn WriteTransaction>>,
+    /// What the commit of `writer` will survive.
+    pub(super) durability: Durability,
     /// Tables that `writer` has prepared for writing.
     pub(super) prepared: Vec<Table>,
     pub(super) members: Vec<Member>,
@@ -96,6 +98,7 @@ pub(super) struct Member {
     pub(super) changes: WriteSet,
     /// The state on which all that it has read stands, with what this engine has committed since.
     pub(super) basis: Option<StateId>,
+    pub(super) durability: Durability,
     /// Its own error, told when what it may have seen is committed.
     pub(super) failed: Option<Error>,
     pub(super) completion: Completion,
@@ -107,6 +110,7 @@ pub(super) struct Pen {
     pub(super) changes: WriteSet,
     /// As that of a [`Member`]; `None` until it has read or written.
     pub(super) basis: Option<StateId>,
+    pub(super) durability: Durability,
     /// How many tables were prepared before it.
     pub(super) prepared: usize,
     /// What it wrote was undone, and is to be written again before it goes on. No transaction of
@@ -118,11 +122,16 @@ pub(super) struct Pen {
 
 impl Pen {
     /// A member that has written nothing.
-    pub(super) fn new(tables: &Arc<[Table]>, basis: Option<StateId>) -> Self {
+    pub(super) fn new(
+        tables: &Arc<[Table]>,
+        basis: Option<StateId>,
+        durability: Durability,
+    ) -> Self {
         Self {
             tables: Arc::clone(tables),
             changes: WriteSet::default(),
             basis,
+            durability,
             prepared: 0,
             parked: false,
             lost: None,
@@ -251,6 +260,18 @@ impl Open {
             .map(|writer| writer.as_mut() as _)
     }
 
+    /// What the commit of the pen's holder is to survive.
+    pub(super) fn asked(&self) -> Durability {
+        self.pen
+            .as_ref()
+            .map_or(self.durability, |pen| pen.durability)
+    }
+
+    /// Whether what is open would survive less than a transaction asks for.
+    pub(super) fn is_weaker(&self, asked: Durability) -> bool {
+        self.writer.is_some() && self.durability < asked
+    }
+
     /// Whether what the pen's holder wrote has to be written again before it goes on.
     pub(super) fn is_parked(&self) -> bool {
         let pen = self.pen.as_ref();
@@ -270,6 +291,7 @@ impl Open {
         match written {
             Ok(writer) => {
                 self.writer = Some(writer);
+                self.durability = pen.durability;
                 self.generation += 1;
             }
             Err(error) => {

@@ -1,0 +1,131 @@
+//! What a commit waits for, by workspace and by transaction.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use dflat::{Durability, ErrorKind, TransactionContext, Workspace};
+use dflat_sqlite::{FileKind, Operation};
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+fn open(durability: Durability) -> (tempfile::TempDir, Workspace) {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::builder(directory.path().join("a.db"))
+        .durability(durability)
+        .io_stats(true)
+        .open()
+        .unwrap();
+    (directory, workspace)
+}
+
+/// Writes an object; another one each time.
+fn put(tx: &TransactionContext, id: i32) -> dflat::Result<()> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let note = Some(format!("note {number}"));
+    let data = OtherData { id, note };
+    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
+}
+
+/// How often `work` waited for the device to have the log.
+fn syncs(workspace: &Workspace, work: impl FnOnce()) -> u64 {
+    let count = || {
+        let report = workspace.io_report().unwrap();
+        report.count_of(FileKind::Log, Operation::Flush)
+    };
+    let before = count();
+    work();
+    count() - before
+}
+
+fn commit(workspace: &Workspace, id: i32, durability: Option<Durability>, late: bool) {
+    let done = workspace.perform_changes([Other::TABLE], move |tx| {
+        let ask = || durability.into_iter().for_each(|d| tx.set_durability(d));
+        if !late {
+            ask();
+        }
+        put(tx, id)?;
+        if late {
+            ask();
+        }
+        put(tx, id + 1000)
+    });
+    done.wait().unwrap();
+}
+
+#[test]
+fn a_transaction_waits_for_the_device_if_it_or_its_workspace_says_so() {
+    use Durability::{Full, Normal};
+    for (workspace_is, asked, late, expected) in [
+        (Normal, None, false, 0),
+        (Normal, Some(Normal), true, 0),
+        (Normal, Some(Full), false, 1),
+        (Normal, Some(Full), true, 1),
+        (Full, None, false, 1),
+        (Full, Some(Full), true, 1),
+        (Full, Some(Normal), false, 0),
+        // It has begun with what the workspace asks for.
+        (Full, Some(Normal), true, 1),
+    ] {
+        let (_directory, workspace) = open(workspace_is);
+        // The first write of a log is another matter.
+        commit(&workspace, 0, None, false);
+        commit(&workspace, 1, None, false);
+        for id in 2..5 {
+            let found = syncs(&workspace, || commit(&workspace, id, asked, late));
+            assert_eq!(found, expected, "{workspace_is:?} {asked:?} {late}");
+        }
+        let count = workspace.fetch::<Other>().count().unwrap();
+        assert_eq!(count, 10, "what was written twice is there once");
+    }
+}
+
+/// Members of a group that are not full are committed with the full one or before it.
+#[test]
+fn a_full_member_makes_its_group_full() {
+    let (_directory, workspace) = open(Durability::Normal);
+    commit(&workspace, 0, None, false);
+    commit(&workspace, 1, None, false);
+    for full_at in 0..4 {
+        let found = syncs(&workspace, || {
+            // Queued behind one another, so that they share commits.
+            let (go, wait) = std::sync::mpsc::channel::<()>();
+            let first = workspace.perform_changes([Other::TABLE], move |_| {
+                let _ = wait.recv();
+                Ok(())
+            });
+            let rest: Vec<_> = (0..4)
+                .map(|n| {
+                    workspace.perform_changes([Other::TABLE], move |tx| {
+                        put(tx, 10 + n)?;
+                        if n == full_at {
+                            tx.set_durability(Durability::Full);
+                        }
+                        put(tx, 20 + n)
+                    })
+                })
+                .collect();
+            drop(go);
+            first.wait().unwrap();
+            rest.into_iter().for_each(|handle| handle.wait().unwrap());
+        });
+        assert_eq!(found, 1, "{full_at}");
+        assert_eq!(workspace.fetch::<Other>().count().unwrap(), 12);
+    }
+}
+
+/// What a transaction has written is written again when it asks for more, and is undone with it.
+#[test]
+fn a_transaction_that_asked_and_failed_leaves_nothing() {
+    let (_directory, workspace) = open(Durability::Normal);
+    commit(&workspace, 0, None, false);
+    let failed = workspace.perform_changes([Other::TABLE], |tx| {
+        put(tx, 5)?;
+        tx.set_durability(Durability::Full);
+        assert!(tx.get::<Other>(5)?.is_some(), "its own writes are seen");
+        put(tx, 6)?;
+        assert!(tx.get::<Other>(5)?.is_some() && tx.get::<Other>(6)?.is_some());
+        tx.abort();
+        Ok(())
+    });
+    assert_eq!(failed.wait().unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(workspace.fetch::<Other>().count().unwrap(), 2);
+}
