@@ -1,10 +1,10 @@
 //! Takes the write-ahead log into the file in the background, so that it stays short.
 //!
 //! A commit that leaves enough of the log to be taken starts a thread, which makes a checkpoint
-//! with a connection of its own, and ends: nobody waits for the device. That alone does not bound the
-//! log, which starts again only when it is all taken and nobody reads from it, and so never while
-//! readers overlap. So when it is longer than it may be, the thread takes the place of the writer,
-//! before all who wait for it, and waits a moment for those who read.
+//! with a connection of its own, and ends: nobody waits for the device. That alone does not bound
+//! the log, which starts again only when it is all taken and nobody reads from it, and so never
+//! while readers overlap. So when it is longer than it may be, the thread takes the place of the
+//! writer, before all who wait for it, and waits a moment for those who read.
 //!
 //! Whoever still reads an older state then pins the log. That is told, and tried again when a
 //! snapshot ends, or when the log has grown by another part.
