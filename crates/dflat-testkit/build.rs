@@ -9,6 +9,8 @@ fn main() {
         "../../schemas/evolution/note_v1.fbs",
         "../../schemas/evolution/note_v2.fbs",
         "../../schemas/evolution/note_v3.fbs",
+        "../../schemas/evolution/shelf_v1.fbs",
+        "../../schemas/evolution/shelf_v2.fbs",
     ] {
         dflat_build::compile([schema]);
     }

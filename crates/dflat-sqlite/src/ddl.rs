@@ -80,14 +80,18 @@ pub(crate) fn create_main(table: &TableDescriptor) -> String {
     )
 }
 
-/// The definitions of an index table and of the index on it.
-pub(crate) fn create_index(table: &TableDescriptor, position: usize) -> Option<[String; 2]> {
+/// The definitions of an index table and of the index on it, which SQLite keeps `unique` or not.
+pub(crate) fn create_index(
+    table: &TableDescriptor,
+    position: usize,
+    unique: bool,
+) -> Option<[String; 2]> {
     let index = table.indexes.get(position)?;
     let names = PlainIndexNames::new(table, &index.field.storage_key());
     let index_table = quoted_if_needed(&names.table);
     let column = quoted_if_needed(&names.column);
     let column_type = index.field.column_type().sql_name();
-    let unique = if index.unique { "UNIQUE " } else { "" };
+    let unique = if unique { "UNIQUE " } else { "" };
     Some([
         format!(
             "CREATE TABLE IF NOT EXISTS {index_table} (rowid INTEGER PRIMARY KEY, {column} {column_type})"
@@ -116,6 +120,27 @@ pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> 
     );
     let mut known = table.indexes.iter().map(|index| index.field.storage_key());
     sql.starts_with(&definition) && known.all(|known| known != key)
+}
+
+/// Whether SQLite keeps an index of this definition unique.
+pub(crate) fn is_unique(definition: &[u8]) -> bool {
+    const UNIQUE: &[u8] = b"CREATE UNIQUE ";
+    definition
+        .get(..UNIQUE.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(UNIQUE))
+}
+
+/// The statement that removes an index table's entries behind the last row of its table.
+pub(crate) fn cut_index(names: &Names, index: &IndexNames) -> String {
+    format!(
+        "DELETE FROM {} WHERE rowid > coalesce((SELECT max(rowid) FROM {}), 0)",
+        index.table, names.main
+    )
+}
+
+/// The statement that removes an index.
+pub(crate) fn drop_index(index: &IndexNames) -> String {
+    format!("DROP INDEX IF EXISTS {}", index.index)
 }
 
 /// The statement that removes a table.

@@ -18,6 +18,7 @@ mod commits;
 mod ddl;
 mod ffi;
 mod identity;
+mod index_tables;
 mod key_range;
 mod maintain;
 mod open;

@@ -24,6 +24,10 @@ struct State {
     readers_out_count: usize,
     writer: Option<Session>,
     writer_out: bool,
+    /// How many have asked to write, and how many of them have had their turn: first come, first
+    /// served, so that work in many steps lets others in between.
+    asked: u64,
+    served: u64,
     /// Those who want the writer's place before all who write.
     upkeep_waiting: usize,
     /// Those who want no reader to keep its state.
@@ -46,6 +50,8 @@ impl Pool {
                 readers_out_count: 0,
                 writer: None,
                 writer_out: false,
+                asked: 0,
+                served: 0,
                 upkeep_waiting: 0,
                 against_keeping: 0,
             }),
@@ -99,9 +105,12 @@ impl Pool {
     /// place is given back by [`Self::return_writer`].
     pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
         let mut state = self.lock();
+        let turn = state.asked;
+        state.asked += 1;
         loop {
             state.check_open()?;
-            if !state.writer_out && state.upkeep_waiting == 0 {
+            if !state.writer_out && state.upkeep_waiting == 0 && state.served == turn {
+                state.served += 1;
                 state.writer_out = true;
                 return Ok(state.writer.take());
             }
@@ -145,7 +154,7 @@ impl Pool {
     pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
         let mut state = self.lock();
         state.check_open()?;
-        if state.writer_out || state.upkeep_waiting > 0 {
+        if state.writer_out || state.upkeep_waiting > 0 || state.served != state.asked {
             return Ok(None);
         }
         state.writer_out = true;
@@ -156,12 +165,11 @@ impl Pool {
         let mut state = self.lock();
         state.writer_out = false;
         state.writer = session;
-        let upkeep_waits = state.upkeep_waiting > 0;
+        let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
         drop(state);
-        if upkeep_waits {
+        if awaited {
+            // Whose turn it is, they know themselves.
             self.writer_returned.notify_all();
-        } else {
-            self.writer_returned.notify_one();
         }
         self.phase_changed.notify_all();
     }

@@ -183,17 +183,18 @@ impl Session {
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
-        let mut equal = false;
+        let (mut equal, mut reach) = (false, RowId(0));
         let operation = Operation::IndexState(position);
         let outcome = self.statement(entry, operation).and_then(|id| {
             self.connection.query(id, [], |columns| {
                 equal = columns.integer(0) != 0;
+                reach = RowId(columns.integer(1));
                 Ok(ControlFlow::Continue(()))
             })
         });
         match outcome {
             Ok(()) if equal => Ok(IndexState::Ready),
-            Ok(()) => Ok(IndexState::Incomplete),
+            Ok(()) => Ok(IndexState::Incomplete(reach)),
             Err(fault) if fault.may_be_missing_name() => {
                 if !self.exists(Control::FindTable, &table.name).map_err(fail)? {
                     // An index of no rows has an entry for each.

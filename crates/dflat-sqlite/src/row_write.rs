@@ -62,6 +62,26 @@ impl Session {
         outcome
     }
 
+    /// Refuses values that are to be unique and that another row has, where SQLite does not.
+    pub(crate) fn refuse_duplicates(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        for IndexEntry { index, value } in index_entries {
+            if self.is_lenient(entry, *index) && !value.is_null() {
+                let key = Key::Index(*index);
+                let other = self.other_has(entry, *index, *value, row_id);
+                if other.map_err(|fault| refused(fault, table, "index", key))? {
+                    return Err(WriteError::Conflict(Conflict { key }));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn put_entries(
         &mut self,
         table: &Table,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::Durability;
-use dflat_model::{Table, TableDescriptor, ValueRef};
+use dflat_model::{Table, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
-use crate::ddl::{Names, create_index, create_main, drop_table, is_other_index};
+use crate::ddl::Names;
 use crate::ffi::{Connection, Fault, LogExtent, Param, StatementId};
 use crate::statement_text::Operation;
 use crate::vfs::{Monitor, Space, TableUsage};
@@ -26,7 +26,7 @@ const LOOK_EVERY: u64 = 64;
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) path: Arc<Path>,
-    tables: Vec<TableEntry>,
+    pub(crate) tables: Vec<TableEntry>,
     controls: [Option<StatementId>; Control::COUNT],
     /// What its commits survive, if that was said.
     durability: Option<Durability>,
@@ -48,20 +48,22 @@ pub(crate) struct Session {
 }
 
 /// What is held for a table.
-struct TableEntry {
+pub(crate) struct TableEntry {
     // Invariant: kept alive, so that no other descriptor can have the same address.
-    table: Table,
-    names: Names,
+    pub(crate) table: Table,
+    pub(crate) names: Names,
     statements: Vec<(Operation, StatementId)>,
     /// Whether all tables are known to exist.
-    created: bool,
+    pub(crate) created: bool,
+    /// The positions of unique indexes that SQLite does not keep unique, if they were created.
+    pub(crate) lenient: Vec<usize>,
     /// Where the uses of its indexes are counted.
     usage: Option<Arc<TableUsage>>,
 }
 
 /// The position of a table in a session, until the next call of [`Session::enter`].
 #[derive(Clone, Copy)]
-pub(crate) struct Entry(usize);
+pub(crate) struct Entry(pub(crate) usize);
 
 /// A statement that is not about one table.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +85,7 @@ pub(crate) enum Control {
     Touch,
     /// Whether a table or view has a name.
     FindTable,
-    /// Whether an index has a name.
+    /// The definition of the index of a name.
     FindIndex,
     /// How many pages nothing uses.
     FreePages,
@@ -124,7 +126,8 @@ impl Control {
                  WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
             }
             Self::FindIndex => {
-                "SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'index'"
+                "SELECT CAST(sql AS BLOB) FROM sqlite_schema \
+                 WHERE name = ? COLLATE NOCASE AND type = 'index'"
             }
         }
     }
@@ -170,6 +173,7 @@ impl Session {
             names: Names::new(table),
             statements: Vec::new(),
             created: false,
+            lenient: Vec::new(),
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
         });
         self.tables.len() - 1
@@ -226,7 +230,7 @@ impl Session {
         Ok(found)
     }
 
-    fn control_statement(&mut self, control: Control) -> Result<StatementId, Fault> {
+    pub(crate) fn control_statement(&mut self, control: Control) -> Result<StatementId, Fault> {
         let position = control as usize;
         if let Some(id) = self.controls[position] {
             return Ok(id);
@@ -411,49 +415,6 @@ impl Session {
         }
     }
 
-    /// Creates what is missing of the table and its index tables.
-    pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
-        let Entry(position) = self.enter(table);
-        if self.tables[position].created {
-            return Ok(());
-        }
-        self.connection.execute(&create_main(table))?;
-        for index in 0..table.indexes.len() {
-            self.create_index(table, index)?;
-        }
-        self.drop_other_indexes(table)?;
-        // What another descriptor of the table knows to exist may be gone.
-        for entry in &mut self.tables {
-            entry.created &= entry.table.name != table.name;
-        }
-        self.tables[position].created = true;
-        Ok(())
-    }
-
-    /// Drops the index tables of indexes that the descriptor does not have: an update would leave
-    /// the old value in them.
-    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
-        let prefix = format!("{}__", table.name);
-        let statement = self.control_statement(Control::FindTables)?;
-        let pattern = Param::Value(ValueRef::Text(&prefix));
-        let mut found = Vec::new();
-        self.connection
-            .query(statement, [pattern, pattern], |row| {
-                let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
-                found.extend(text(0)?.zip(text(1)?));
-                Ok(ControlFlow::Continue(()))
-            })?;
-        for (name, sql) in found {
-            let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
-                continue;
-            };
-            if is_other_index(table, &name, &sql) {
-                self.connection.execute(&drop_table(&name))?;
-            }
-        }
-        Ok(())
-    }
-
     /// The stored schema of a table.
     pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, Fault> {
         if !self.exists(Control::FindTable, "dflat__schema")? {
@@ -475,23 +436,5 @@ impl Session {
         let statement = self.control_statement(Control::PutSchema)?;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.run(statement, [name, Param::Blob(schema)])
-    }
-
-    fn create_index(&mut self, table: &TableDescriptor, position: usize) -> Result<(), Fault> {
-        let Some([index_table, index]) = create_index(table, position) else {
-            return Ok(());
-        };
-        self.connection.execute(&index_table)?;
-        match self.connection.execute(&index) {
-            Err(fault) if fault.is_duplicate() => {
-                // Someone dropped the index, and equal values came in. An index table holds nothing
-                // that can't be derived: empty, it is filled again, and the values are met then.
-                let names = Names::new(table);
-                let sql = format!("DELETE FROM {}", names.indexes[position].table);
-                self.connection.execute(&sql)?;
-                self.connection.execute(&index)
-            }
-            outcome => outcome,
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::iter;
 
 use dflat_model::Direction;
 
-use crate::ddl::Names;
+use crate::ddl::{IndexNames, Names};
 use crate::key_range::{KeyShape, Lower, Upper};
 
 /// A statement on a table: what a cached statement is found by.
@@ -32,6 +32,8 @@ pub(crate) enum Operation {
     Delete,
     /// Adds or replaces an index entry.
     PutEntry(usize),
+    /// Whether another row has a value.
+    FindOther(usize),
     /// Deletes an index entry.
     DeleteEntry(usize),
 }
@@ -58,6 +60,7 @@ impl Operation {
                 // An index of that name that is missing makes the statement fail to prepare.
                 format!(
                     "SELECT (SELECT max(rowid) FROM {main}) IS (SELECT max(rowid) FROM {table}), \
+                     coalesce((SELECT max(rowid) FROM {table}), 0), \
                      EXISTS (SELECT 1 FROM {table} INDEXED BY {index})",
                     table = index.table,
                     index = index.index,
@@ -92,6 +95,11 @@ impl Operation {
                     table = index.table,
                     column = index.column,
                 )
+            }
+            Self::FindOther(position) => {
+                let index = names.indexes.get(position)?;
+                let IndexNames { table, column, .. } = index;
+                format!("SELECT 1 FROM {table} WHERE {column} = ? AND rowid <> ? LIMIT 1")
             }
             Self::DeleteEntry(position) => {
                 let index = names.indexes.get(position)?;

@@ -187,6 +187,7 @@ impl WriteTransaction for SqliteTransaction {
                     .run(entry, Operation::Insert, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
                 let row_id = RowId(session.connection.last_insert_row_id());
+                session.refuse_duplicates(table, entry, row_id, row.entries)?;
                 session.put_entries(table, entry, row_id, row.entries)?;
                 Ok(row_id)
             })
@@ -218,6 +219,7 @@ impl WriteTransaction for SqliteTransaction {
                     let message = format!("cannot update {}: there is no row {row_id}", table.name);
                     return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
+                session.refuse_duplicates(table, entry, row_id, row.entries)?;
                 session.put_entries(table, entry, row_id, row.entries)
             })
         })?;
@@ -231,6 +233,13 @@ impl WriteTransaction for SqliteTransaction {
             self.note(&[]);
         }
         Ok(deleted)
+    }
+
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
+        self.write(|session| {
+            let admitted = session.admit_duplicates(table, index);
+            admitted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
     }
 
     fn put_index_entry(

@@ -38,6 +38,17 @@ pub mod note {
     }
 }
 
+/// A type before and after it got indexes, one table for both.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod shelf {
+    pub mod v1 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v1.rs"));
+    }
+    pub mod v2 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v2.rs"));
+    }
+}
+
 /// The types of `schemas/conformance`.
 #[allow(clippy::use_self, reason = "generated")]
 pub mod schema {

@@ -60,6 +60,7 @@ mod dictionary;
 mod engines;
 mod fetch;
 mod fetched_result;
+mod indexes;
 mod object;
 mod observe;
 mod payload;
@@ -115,7 +116,7 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 /// # }
 /// ```
 pub use dflat_macros::query;
-pub use dflat_model::{RowId, Table};
+pub use dflat_model::{RowId, Table, Value};
 #[cfg(feature = "sqlite")]
 pub use dflat_sqlite::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
@@ -129,6 +130,7 @@ pub use dictionary::{
 };
 pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection};
 pub use fetched_result::FetchedResult;
+pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use object::Object;
 pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};
 pub use payload::Payload;

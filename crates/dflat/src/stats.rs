@@ -41,9 +41,10 @@ impl Workspace {
     /// What has been done so far, as counted since the file was opened in this process.
     ///
     /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
-    /// `transaction`, `commit` and `checkpoint`, the event `checkpoint made`, all at the level of
-    /// debugging; and the warnings `commit failed`, `log pinned`, `slow query` and `slow
-    /// subscriber`.
+    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index), the events
+    /// `backfill started`, `backfill finished` and `checkpoint made`, all at the level of
+    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `slow query`
+    /// and `slow subscriber`, and one for each value that a unique index finds twice.
     ///
     /// # Examples
     /// ```

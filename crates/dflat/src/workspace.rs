@@ -320,8 +320,8 @@ impl Workspace {
         Deliveries::new(observable, self.engine())
     }
 
-    /// Waits until the work queued so far is done: transactions and subscriptions, and the
-    /// callbacks and completions that follow from them.
+    /// Waits until the work queued so far is done: transactions and subscriptions, the callbacks
+    /// and completions that follow from them, and the building of indexes.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;

@@ -1,5 +1,6 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
+mod indexes;
 mod perform;
 mod read;
 mod share;
@@ -14,8 +15,8 @@ use crate::observe::Registry;
 use crate::storage::Backend;
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
-pub use crate::transaction::Completion;
 use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
+pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, Ready};
 
 pub use perform::{Handler, RetryingHandler};
 pub use read::EngineSnapshot;
@@ -131,8 +132,8 @@ impl Engine {
         self.inner.reader.backend.is_log_pinned()
     }
 
-    /// Waits until the work queued so far is done: transactions, registrations, and all that is
-    /// delivered because of them.
+    /// Waits until the work queued so far is done: transactions, registrations, all that is
+    /// delivered because of them, and the building of indexes.
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
@@ -140,7 +141,9 @@ impl Engine {
     pub fn settle(&self) -> Result<()> {
         callback::forbid_blocking("settle")?;
         self.refuse_if_closed(format_args!("settle"))?;
-        self.drain()
+        self.drain()?;
+        self.inner.groups.indexer().wait();
+        Ok(())
     }
 
     /// Waits until the work queued so far is done.

@@ -15,7 +15,8 @@
 //! 7. A transaction that is dropped without `commit` is rolled back.
 //! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
 //! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL
-//!    included.
+//!    included; one that is [`IndexState::Incomplete`] has one for each row up to an id, and none
+//!    beyond.
 //! 10. A write transaction can tell whether somebody else, such as another process, has committed
 //!     since a state that a pinned snapshot saw.
 //! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
@@ -205,10 +206,19 @@ pub trait WriteTransaction: Snapshot {
     /// As writing the file can fail.
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool>;
 
+    /// Lets a unique index keep the values that it has more than once. From then on
+    /// [`insert`](Self::insert) and [`update`](Self::update) look whether a value exists, and the
+    /// methods that put back what there was do not.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()>;
+
     /// Adds or replaces the index entry of a row that exists: how an index is filled.
     ///
     /// # Errors
-    /// A conflict if a unique value exists; else as writing the file can fail.
+    /// A conflict if a unique value exists, unless duplicates are admitted; else as writing the
+    /// file can fail.
     fn put_index_entry(
         &mut self,
         table: &Table,
@@ -220,7 +230,8 @@ pub trait WriteTransaction: Snapshot {
     /// be undone is written again. Row ids that `insert` gives later are larger.
     ///
     /// # Errors
-    /// A conflict if the row, its key or a unique value exists; else as writing the file can fail.
+    /// A conflict if the row, its key or a unique value exists, unless duplicates are admitted;
+    /// else as writing the file can fail.
     fn restore(
         &mut self,
         table: &Table,
@@ -328,8 +339,8 @@ pub struct IndexEntry<'a> {
 pub enum IndexState {
     /// It has an entry for each row.
     Ready,
-    /// It lacks entries.
-    Incomplete,
+    /// It has an entry for each row up to this row id, and none beyond.
+    Incomplete(RowId),
     /// It does not exist, while its table does.
     Missing,
 }

@@ -4,8 +4,10 @@
 //! works with. What a commit changed leaves as a [`ChangeSet`](crate::change_set::ChangeSet); who
 //! is told is none of this room's business.
 
+mod backfill;
 mod context;
 mod group;
+mod indexer;
 mod nested;
 mod newest;
 mod replay;
@@ -16,4 +18,5 @@ mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
 pub use group::{Acknowledgement, Completion, Deliver, Groups};
+pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};

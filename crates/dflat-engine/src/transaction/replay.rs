@@ -4,7 +4,7 @@ use std::fmt;
 
 use dflat_model::{RowId, Table};
 
-use super::row::{KeyParts, index_entries, prepare};
+use super::row::{KeyParts, Prepared, Reach, index_entries, prepare};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,17 +19,17 @@ use crate::storage::{RowWrite, WriteError, WriteTransaction};
 /// can fail.
 pub(super) fn replay(
     writer: &mut dyn WriteTransaction,
-    prepared: &mut Vec<Table>,
+    prepared: &mut Vec<Prepared>,
     changes: &WriteSet,
 ) -> Result<()> {
     for (table, rows) in changes.rows() {
-        prepare(writer, prepared, table)?;
+        let reach = prepare(writer, prepared, table)?;
         // Order: all deletions first, so that keys that moved between objects are free.
         for (row_id, change) in rows {
             delete(writer, table, *row_id, change)?;
         }
         for (row_id, change) in rows {
-            insert(writer, table, *row_id, change)?;
+            insert(writer, (table, &reach), *row_id, change)?;
         }
     }
     Ok(())
@@ -53,7 +53,7 @@ fn delete(
 
 fn insert(
     writer: &mut dyn WriteTransaction,
-    table: &Table,
+    (table, reach): (&Table, &Reach),
     row_id: RowId,
     change: &RowChange,
 ) -> Result<()> {
@@ -61,7 +61,8 @@ fn insert(
         return Ok(());
     };
     let key = KeyParts::read(table, after.payload())?;
-    let entries = index_entries(table, after.payload())?;
+    let mut entries = index_entries(table, after.payload())?;
+    reach.leave(&mut entries, Some(row_id));
     let key = Some(key.as_slice());
     let row = RowWrite {
         key,

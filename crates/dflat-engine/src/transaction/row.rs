@@ -1,13 +1,12 @@
 //! What the backend stores of an object: its key, its index entries, and the storage they need.
 
-use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use dflat_model::{Field, Table, ValueRef};
+use dflat_model::{Field, RowId, Table, ValueRef};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
 use crate::object::{field_value, same_value};
-use crate::storage::{IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction};
+use crate::storage::{IndexEntry, IndexState, WriteTransaction};
 
 /// Parts of a key that need no allocation.
 const KEY_PARTS: usize = 4;
@@ -84,7 +83,7 @@ pub(super) fn index_entries<'a>(
 ///
 /// # Compatibility
 /// Dflat for Swift stores NULL for an empty union, whose type code is 0.
-fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
+pub(super) fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
     match value {
         ValueRef::Int(0) if field.is_tag() => ValueRef::Null,
         value => value,
@@ -103,76 +102,66 @@ fn unreadable(table: &Table, field: &Field) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-/// Makes a table's storage what its descriptor says: creates what is missing, fills its indexes, so
-/// that each write maintains all, and removes those that it would not maintain; once for each
-/// transaction of the backend.
-pub(super) fn prepare(
-    writer: &mut dyn WriteTransaction,
-    prepared: &mut Vec<Table>,
-    table: &Table,
-) -> Result<()> {
-    if prepared.iter().any(|ready| ready.is_same(table)) {
-        return Ok(());
-    }
-    // Another descriptor of the same table has other indexes.
-    prepared.retain(|other| other.name != table.name);
-    // Order: noted first, so that a failure that leaves half of it is undone with the storage.
-    prepared.push(table.clone());
-    writer.create(table)?;
-    let states = writer.index_states(table)?;
-    for (position, state) in states.iter().enumerate() {
-        if *state != IndexState::Ready {
-            fill_index(writer, table, position)?;
-        }
-    }
-    Ok(())
+/// A table that is ready to be written to in the backend's transaction.
+pub(super) struct Prepared {
+    table: Table,
+    reach: Reach,
 }
 
-fn fill_index(writer: &mut dyn WriteTransaction, table: &Table, position: usize) -> Result<()> {
-    let Some(index) = table.indexes.get(position) else {
-        return Ok(());
-    };
-    // Values are read first and written afterwards: a scan must not meet its own writes.
-    let mut values = Vec::new();
-    let mut failure = None;
-    writer.scan(
-        &ScanPlan {
-            table,
-            source: Source::Rows,
-            payload: true,
-        },
-        &mut |row| {
-            match field_value(row.payload, &index.field) {
-                Ok(value) => values.push((row.row_id, stored(&index.field, value).to_value())),
-                Err(_) => failure = Some(fetch::corrupt(table, row.row_id)),
-            }
-            if failure.is_some() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        },
-    )?;
-    if let Some(error) = failure {
-        return Err(error);
+/// How far a table's indexes are built: `None` if all are ready, else the largest row id that each
+/// has an entry for. What is behind that is left to the one who builds them.
+#[derive(Clone, Default)]
+pub(super) struct Reach(Option<Arc<[RowId]>>);
+
+impl Reach {
+    fn of(states: &[IndexState]) -> Self {
+        if states.iter().all(|state| *state == IndexState::Ready) {
+            return Self(None);
+        }
+        let reaches = states.iter().map(|state| match state {
+            IndexState::Ready => RowId(i64::MAX),
+            IndexState::Incomplete(reach) => *reach,
+            IndexState::Missing => RowId(0),
+        });
+        Self(Some(reaches.collect()))
     }
-    for (row_id, value) in &values {
-        let entry = IndexEntry {
-            index: position,
-            value: value.as_ref(),
-        };
-        writer
-            .put_index_entry(table, *row_id, &entry)
-            .map_err(|error| match error {
-                WriteError::Failed(error) => error,
-                WriteError::Conflict(_) => {
-                    let message = format!(
-                        "cannot build the unique index on {} of {}: {value} occurs more than once",
-                        index.field, table.type_name
-                    );
-                    Error::new(ErrorKind::Backend, message)
-                }
-            })?;
+
+    /// Whether all indexes are ready.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.0.is_none()
     }
-    Ok(())
+
+    /// Leaves the entries to write for a row: one with this id, or a new one.
+    pub(super) fn leave(&self, entries: &mut Vec<IndexEntry<'_>>, row_id: Option<RowId>) {
+        if let Some(reaches) = &self.0 {
+            let row_id = row_id.unwrap_or(RowId(i64::MAX));
+            entries.retain(|entry| reaches.get(entry.index).is_some_and(|r| *r >= row_id));
+        }
+    }
+}
+
+/// Makes a table's storage what its descriptor says: creates what is missing, and removes the
+/// indexes that its writes would not maintain; once for each transaction of the backend. How far
+/// its indexes are built.
+pub(super) fn prepare(
+    writer: &mut dyn WriteTransaction,
+    prepared: &mut Vec<Prepared>,
+    table: &Table,
+) -> Result<Reach> {
+    if let Some(ready) = prepared.iter().find(|ready| ready.table.is_same(table)) {
+        return Ok(ready.reach.clone());
+    }
+    // Another descriptor of the same table has other indexes.
+    prepared.retain(|other| other.table.name != table.name);
+    // Order: noted first, so that a failure that leaves half of it is undone with the storage.
+    prepared.push(Prepared {
+        table: table.clone(),
+        reach: Reach::default(),
+    });
+    writer.create(table)?;
+    let reach = Reach::of(&writer.index_states(table)?);
+    if let Some(last) = prepared.last_mut() {
+        last.reach = reach.clone();
+    }
+    Ok(reach)
 }

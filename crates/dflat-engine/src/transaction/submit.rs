@@ -83,7 +83,8 @@ impl Transaction {
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
         self.write(table, |table, grip| {
-            let entries = index_entries(table, payload)?;
+            let mut entries = index_entries(table, payload)?;
+            grip.reach.leave(&mut entries, None);
             let key = KeyParts::read(table, payload)?;
             let row = RowWrite {
                 key: Some(key.as_slice()),
@@ -180,8 +181,11 @@ impl Transaction {
                 let learnt = grip.schemas.learn(grip.writer, table);
                 let newest = learnt.map_err(|error| named("prepare", table, error))?;
                 let stored_as = newest.as_ref().unwrap_or(table);
-                prepare(grip.writer, grip.prepared, stored_as)
+                grip.reach = prepare(grip.writer, grip.prepared, stored_as)
                     .map_err(|error| named("prepare", table, error))?;
+                if !grip.reach.is_whole() {
+                    self.groups().indexer().want(stored_as, false);
+                }
                 write(stored_as, &mut grip)
             });
         if let Err(error) = &written
@@ -243,6 +247,7 @@ fn replace(
     let old_entries = index_entries(table, before)?;
     let mut old = old_entries.iter();
     entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
+    grip.reach.leave(&mut entries, Some(row_id));
     let key = key.as_ref().map(KeyParts::as_slice);
     let row = RowWrite {
         key,

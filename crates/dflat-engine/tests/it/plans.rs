@@ -101,7 +101,10 @@ fn equalities_choose_the_primary_key_then_unique_then_other_indexes() {
 
 #[test]
 fn an_index_that_is_not_ready_is_not_used() {
-    for state in [IndexState::Missing, IndexState::Incomplete] {
+    for state in [
+        IndexState::Missing,
+        IndexState::Incomplete(dflat_model::RowId(5)),
+    ] {
         let s = Setting::new(state);
         assert_eq!(
             s.of(s.equal("n", Value::Int(1))),

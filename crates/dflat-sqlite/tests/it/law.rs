@@ -248,9 +248,15 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     assert_eq!(states(), [IndexState::Ready; 2]);
     let mut raw = Raw::open(&path);
     raw.execute("DELETE FROM post__f6 WHERE rowid = 3");
-    assert_eq!(states(), [IndexState::Incomplete, IndexState::Ready]);
+    assert_eq!(
+        states(),
+        [IndexState::Incomplete(RowId(2)), IndexState::Ready]
+    );
     raw.execute("DROP INDEX index__post__f8");
-    assert_eq!(states(), [IndexState::Incomplete, IndexState::Missing]);
+    assert_eq!(
+        states(),
+        [IndexState::Incomplete(RowId(2)), IndexState::Missing]
+    );
     raw.execute("DROP TABLE post__f6");
     assert_eq!(states(), [IndexState::Missing; 2]);
 
@@ -258,7 +264,7 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     tx.create(&post()).unwrap();
     assert_eq!(
         tx.index_states(&post()).unwrap(),
-        [IndexState::Incomplete, IndexState::Ready]
+        [IndexState::Incomplete(RowId(0)), IndexState::Ready]
     );
     for (row_id, priority) in [(1, 30), (2, 10), (3, 20)] {
         let entry = entries(priority, None)[0];
@@ -269,7 +275,10 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     assert_eq!(states(), [IndexState::Ready; 2]);
     raw.execute("DELETE FROM post");
     raw.execute("DELETE FROM post__f6");
-    assert_eq!(states(), [IndexState::Ready, IndexState::Incomplete]);
+    assert_eq!(
+        states(),
+        [IndexState::Ready, IndexState::Incomplete(RowId(3))]
+    );
 }
 
 #[test]

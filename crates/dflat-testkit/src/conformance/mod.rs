@@ -187,6 +187,13 @@ laws! { ($)
         a_copy_does_not_overwrite_a_unique_value
         a_copy_inside_a_handler_would_deadlock
     }
+    indexing {
+        an_index_added_later_is_built_in_the_background
+        indexes_are_built_on_demand
+        unique_upgrade
+        backfill_stale_update
+        older_versions_leave_no_stale_entries
+    }
     defects {
         limit_unindexed_sort
         live_limit_move_out

@@ -4,6 +4,7 @@
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::{Fixture, bounded};
 use dflat_testkit::schema::{Twin, TwinChangeRequest, TwinData};
+use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
 use rusqlite::Connection;
 
 fn twins(range: std::ops::Range<i32>) -> impl Iterator<Item = TwinData> {
@@ -79,6 +80,8 @@ fn with_each_index(change: fn(&str) -> String) {
         workspace.create::<Twin>(twins(60..70));
         agree(&workspace, 70);
         drop(snapshot);
+        Workspace::settle(&workspace).unwrap();
+        agree(&workspace, 70);
         for table in index_tables(&sql) {
             let rows: i64 = sql
                 .query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| {
@@ -179,5 +182,39 @@ fn file_is_the_same_after_it_was_closed_and_opened() {
         agree(&workspace, 30);
         let found = workspace.get::<Twin>(7).unwrap().unwrap();
         assert_eq!((found.i32_a(), found.text_a()), (0, Some("2")));
+    });
+}
+
+/// Each object is passed once, in whatever pieces, and opening alone builds nothing.
+#[test]
+fn building_goes_on_where_it_was_interrupted() {
+    bounded(|| {
+        const BOOKS: u64 = 3000;
+        let fixture = Fixture::sqlite();
+        fixture.create::<v1::Book>((0..BOOKS as i32).map(|id| v1::BookData {
+            id,
+            ..v1::BookData::default()
+        }));
+        let path = fixture.path().unwrap();
+        fixture.shutdown().unwrap();
+        let mut passed = 0;
+        let mut runs = 0;
+        while passed < BOOKS {
+            let workspace = Workspace::open(&path).unwrap();
+            assert!(workspace.index_progress().is_empty());
+            workspace.build_indexes([v2::Book::TABLE]).unwrap();
+            if runs > 20 {
+                workspace.indexes_ready().wait().unwrap();
+            }
+            workspace.shutdown().unwrap();
+            let progress = workspace.index_progress();
+            passed += progress.first().map_or(0, |index| index.rows_done);
+            runs += 1;
+        }
+        assert_eq!(passed, BOOKS);
+        let workspace = Workspace::open(&path).unwrap();
+        let fetch = workspace.fetch::<v2::Book>().filter(v2::Book::PAGES.eq(0));
+        let plan = fetch.explain().unwrap().to_string();
+        assert!(plan.contains("index on pages"), "{plan}");
     });
 }

@@ -235,6 +235,10 @@ impl WriteTransaction for ScriptedTransaction {
         self.inner()?.stored_schema(table)
     }
 
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
+        self.inner()?.admit_duplicates(table, index)
+    }
+
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
         self.inner()?.store_schema(table, schema)
     }

@@ -6,8 +6,10 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use dflat::{ChangeRequest, Workspace};
+use dflat_testkit::fixture::Fixture;
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Bag, BagData, Item};
+use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
@@ -139,6 +141,30 @@ fn every_span_and_event_is_told() {
             std::thread::yield_now();
         }
         assert!(told(&[&"DEBUG event", &"checkpoint made", &"pages="]));
+    });
+}
+
+#[test]
+fn building_an_index_is_told() {
+    listening(|| {
+        let w = Fixture::sqlite();
+        w.create::<v1::Book>((0..2).map(|id| v1::BookData {
+            id,
+            isbn: Some("same".into()),
+            ..v1::BookData::default()
+        }));
+        w.build_indexes([v2::Book::TABLE]).unwrap();
+        w.indexes_ready().wait().unwrap();
+        let book: &dyn fmt::Display = &"type_name=\"Library.Book\"";
+        assert!(told(&[
+            &"DEBUG event",
+            &"backfill started",
+            book,
+            &"rows=2"
+        ]));
+        assert!(told(&[&"DEBUG backfill", book]));
+        assert!(told(&[&"DEBUG event", &"backfill finished", book]));
+        assert!(told(&[&"WARN event", &"unique", &"index=isbn", &"Int(1)"]));
     });
 }
 

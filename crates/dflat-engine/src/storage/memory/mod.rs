@@ -16,7 +16,7 @@ use super::{
     Snapshot, StateId, View, WriteError, WriteTransaction,
 };
 use crate::error::{Error, ErrorKind, Result};
-use state::{IndexStore, State, TableState};
+use state::{Duplicates, IndexStore, State, TableState};
 
 /// Stores objects in memory.
 #[derive(Debug, Default)]
@@ -206,9 +206,11 @@ impl WriteTransaction for MemoryTransaction {
         for other in others.iter().filter(|other| !keys.contains(other)) {
             stored.indexes.remove_mut(other);
         }
-        for key in keys {
-            if !stored.indexes.contains_key(&key) {
-                stored.indexes.insert_mut(key, IndexStore::default());
+        for (key, index) in keys.into_iter().zip(table.indexes.iter()) {
+            let store = stored.indexes.get(&key);
+            if store.is_none_or(|store| store.unique != index.unique) {
+                let store = IndexStore::made_for(index, store);
+                stored.indexes.insert_mut(key, store);
             }
         }
         self.state.tables.insert_mut(table.name.to_string(), stored);
@@ -231,7 +233,7 @@ impl WriteTransaction for MemoryTransaction {
         let row_id = RowId(stored.last_row_id + 1);
         stored.last_row_id = row_id.0;
         stored.put_row(row_id, row)?;
-        stored.put_entries(table, row_id, row.entries)?;
+        stored.put_entries(table, row_id, row.entries, Duplicates::Refused)?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
         Ok(row_id)
     }
@@ -244,7 +246,7 @@ impl WriteTransaction for MemoryTransaction {
     ) -> Result<(), WriteError> {
         let mut stored = self.table(table)?;
         stored.put_row(row_id, row)?;
-        stored.put_entries(table, row_id, row.entries)?;
+        stored.put_entries(table, row_id, row.entries, Duplicates::Refused)?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
         Ok(())
     }
@@ -258,6 +260,18 @@ impl WriteTransaction for MemoryTransaction {
         Ok(existed)
     }
 
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
+        let mut stored = self.table(table)?;
+        if let Some(index) = table.indexes.get(index) {
+            let key = index.field.storage_key();
+            let mut store = stored.indexes.get(&key).cloned().unwrap_or_default();
+            store.admits_duplicates = true;
+            stored.indexes.insert_mut(key, store);
+        }
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
     fn put_index_entry(
         &mut self,
         table: &Table,
@@ -265,7 +279,8 @@ impl WriteTransaction for MemoryTransaction {
         entry: &IndexEntry<'_>,
     ) -> Result<(), WriteError> {
         let mut stored = self.table(table)?;
-        stored.put_entries(table, row_id, std::slice::from_ref(entry))?;
+        let entries = std::slice::from_ref(entry);
+        stored.put_entries(table, row_id, entries, Duplicates::Kept)?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
         Ok(())
     }
@@ -282,7 +297,7 @@ impl WriteTransaction for MemoryTransaction {
         }
         stored.last_row_id = stored.last_row_id.max(row_id.0);
         stored.put_row(row_id, row)?;
-        stored.put_entries(table, row_id, row.entries)?;
+        stored.put_entries(table, row_id, row.entries, Duplicates::Kept)?;
         self.state.tables.insert_mut(table.name.to_string(), stored);
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use dflat_model::{Direction, RowId, Table, Value};
+use dflat_model::{Direction, IndexDescriptor, RowId, Table, Value};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 use crate::error::{Error, ErrorKind};
@@ -39,6 +39,17 @@ pub(super) struct StoredRow {
 pub(super) struct IndexStore {
     entries: RedBlackTreeMapSync<(KeyValues, RowId), ()>,
     values: RedBlackTreeMapSync<RowId, KeyValues>,
+    /// Whether the index is unique, as the latest descriptor says.
+    pub(super) unique: bool,
+    /// Values may be there more than once, although the index is unique.
+    pub(super) admits_duplicates: bool,
+}
+
+/// Whether a value that exists is refused where duplicates are admitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Duplicates {
+    Refused,
+    Kept,
 }
 
 /// Values of a key's parts, with the total order of values.
@@ -118,7 +129,10 @@ impl State {
             Some(stored) => match stored.indexes.get(&key) {
                 None => IndexState::Missing,
                 Some(index) if index.values.size() == stored.rows.size() => IndexState::Ready,
-                Some(_) => IndexState::Incomplete,
+                Some(index) => {
+                    let last = index.values.last();
+                    IndexState::Incomplete(last.map_or(RowId(0), |(row_id, _)| *row_id))
+                }
             },
         };
         table
@@ -162,6 +176,7 @@ impl TableState {
         table: &Table,
         row_id: RowId,
         entries: &[IndexEntry<'_>],
+        duplicates: Duplicates,
     ) -> Result<(), WriteError> {
         for entry in entries {
             let Some(index) = table.indexes.get(entry.index) else {
@@ -170,7 +185,8 @@ impl TableState {
             let key = index.field.storage_key();
             let mut store = self.indexes.get(&key).cloned().unwrap_or_default();
             let value = KeyValues([entry.value.to_value()].into());
-            let conflict = index.unique && !entry.value.is_null() && {
+            let looks = !store.admits_duplicates || duplicates == Duplicates::Refused;
+            let conflict = index.unique && looks && !entry.value.is_null() && {
                 let same = (value.clone(), RowId(i64::MIN))..=(value.clone(), RowId(i64::MAX));
                 store
                     .entries
@@ -237,6 +253,16 @@ impl TableState {
 }
 
 impl IndexStore {
+    /// What an index keeps: that of the same field before, if there is one.
+    pub(super) fn made_for(index: &IndexDescriptor, before: Option<&Self>) -> Self {
+        let store = before.cloned().unwrap_or_default();
+        Self {
+            unique: index.unique,
+            admits_duplicates: before.is_some() && index.unique,
+            ..store
+        }
+    }
+
     fn remove(&mut self, row_id: RowId) {
         if let Some(value) = self.values.get(&row_id).cloned() {
             self.entries.remove_mut(&(value, row_id));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use dflat_model::CommitSeq;
 
+use super::super::indexer::Indexer;
 use super::super::replay::replay;
 use super::deliveries::{Acknowledgement, Deliveries};
 use super::open::{Member, Open, check_basis};
@@ -23,6 +24,7 @@ pub(super) struct Shared {
     pub(super) deliveries: Arc<Deliveries>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) watchdog: Watchdog,
+    pub(super) indexer: Arc<Indexer>,
     /// The number given to the latest transaction that went to commit.
     pub(super) assigned: AtomicU64,
     /// The latest commit that is done.
@@ -46,7 +48,9 @@ impl Shared {
 
     /// Notes if somebody outside of this engine has written since its last transaction.
     pub(super) fn look_for_others(&self, open: &mut Open, writer: &dyn WriteTransaction) {
-        if !writer.follows_own() {
+        // Order: both are asked, because asking forgets.
+        let unnoticed = self.indexer.take_others_wrote();
+        if unnoticed || !writer.follows_own() {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
             open.schemas.forget();

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use dflat_model::{CommitSeq, Table};
 
+use super::indexer::Indexer;
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, StateId};
@@ -72,6 +73,7 @@ impl Groups {
         deliver: Box<Deliver>,
     ) -> Self {
         let shared = Shared {
+            indexer: Indexer::new(Arc::clone(&backend)),
             backend,
             engine,
             state: Mutex::new(Open::new(engine)),
@@ -94,6 +96,12 @@ impl Groups {
 
     pub(super) fn telemetry(&self) -> &Telemetry {
         &self.shared.telemetry
+    }
+
+    /// Builds indexes.
+    #[must_use]
+    pub fn indexer(&self) -> &Arc<Indexer> {
+        &self.shared.indexer
     }
 
     pub(super) fn backend(&self) -> &Arc<dyn Backend> {
@@ -315,12 +323,14 @@ impl Groups {
     /// Commits and delivers what is finished, and ends the threads. All transactions have ended.
     pub fn close(&self) {
         self.flush_all();
+        self.shared.indexer.close(true);
         self.shared.watchdog.stop(true);
         self.shared.deliveries.stop(true);
     }
 
     /// Lets the threads end when they have nothing to do, without waiting for them.
     pub(crate) fn abandon(&self) {
+        self.shared.indexer.close(false);
         self.shared.watchdog.stop(false);
         self.shared.deliveries.stop(false);
     }

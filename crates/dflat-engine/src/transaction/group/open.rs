@@ -7,6 +7,7 @@ use dflat_model::{RowId, Table};
 
 use super::super::newest::NewestSchemas;
 use super::super::replay::{overtaken, replay};
+use super::super::row::{Prepared, Reach};
 use super::super::write_set::{Mark, WriteSet};
 use super::recent::RecentChanges;
 use super::{Completion, ROWS_TOGETHER};
@@ -21,7 +22,7 @@ pub(in super::super) struct Open {
     /// What the commit of `writer` will survive.
     pub(super) durability: Durability,
     /// Tables that `writer` has prepared for writing.
-    pub(super) prepared: Vec<Table>,
+    pub(super) prepared: Vec<Prepared>,
     pub(super) members: Vec<Member>,
     /// How many rows they have changed.
     pub(super) rows: usize,
@@ -364,6 +365,7 @@ impl Open {
             (Some(pen), Some(writer)) => Ok(PenGrip {
                 writer: writer.as_mut(),
                 prepared: &mut self.prepared,
+                reach: Reach::default(),
                 changes: &mut pen.changes,
                 spent: &self.spent,
                 schemas: &mut self.schemas,
@@ -381,7 +383,9 @@ fn no_transaction() -> Error {
 /// What the holder of the pen writes with.
 pub(in super::super) struct PenGrip<'o> {
     pub(in super::super) writer: &'o mut dyn WriteTransaction,
-    pub(in super::super) prepared: &'o mut Vec<Table>,
+    pub(in super::super) prepared: &'o mut Vec<Prepared>,
+    /// How far the indexes of the table are built that is written to.
+    pub(in super::super) reach: Reach,
     pub(in super::super) changes: &'o mut WriteSet,
     pub(in super::super) spent: &'o SpentRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,

@@ -1,0 +1,34 @@
+//! Indexes: having them built, and waiting for that.
+
+use dflat_model::Table;
+
+use super::{Engine, IndexProgress, Ready};
+use crate::error::Result;
+
+impl Engine {
+    /// Starts to build the indexes of these tables that are not ready, which the next write of a
+    /// type would do. Returns at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    pub fn build_indexes(&self, tables: &[Table]) -> Result<()> {
+        self.while_open(format_args!("build indexes"), || {
+            for table in tables.iter().filter(|table| !table.indexes.is_empty()) {
+                self.inner.groups.indexer().want(table, true);
+            }
+            Ok(())
+        })
+    }
+
+    /// How far the indexes are that are being built, or were since this engine was made.
+    #[must_use]
+    pub fn index_progress(&self) -> Vec<IndexProgress> {
+        self.inner.groups.indexer().progress()
+    }
+
+    /// Calls `ready` once no index is being built: on the thread that builds them, or at once on
+    /// this one. It gets the error of an index that could not be built.
+    pub fn when_indexes_are_ready(&self, ready: Ready) {
+        self.inner.groups.indexer().when_ready(ready);
+    }
+}

@@ -1,0 +1,143 @@
+//! Filling indexes, a batch of rows at a time.
+
+use std::ops::ControlFlow;
+
+use dflat_model::{RowId, Table, Value};
+
+use super::newest::NewestSchemas;
+use super::row::stored;
+use crate::error::{Error, Result};
+use crate::fetch;
+use crate::object::field_value;
+use crate::storage::{IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction};
+
+/// The most rows of a batch.
+pub(super) const ROWS_MAX: usize = 512;
+
+/// A batch ends with the row that makes its payloads larger than this.
+const BYTES_MAX: usize = 1 << 20;
+
+/// What a batch has done.
+pub(super) struct Batch {
+    /// The descriptor whose indexes are filled: that of the newest code that has written.
+    pub(super) table: Table,
+    /// The indexes that it has filled, by position.
+    pub(super) indexes: Vec<usize>,
+    /// The rows that it has passed.
+    pub(super) rows: u64,
+    /// Whether all indexes are ready.
+    pub(super) is_last: bool,
+}
+
+/// A row, and its values of some indexes.
+type Values = (RowId, Vec<(usize, Value)>);
+
+/// Fills the table's indexes that are not ready, for the next rows by row id.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) for a row whose value can't be read; else as
+/// the backend's. What the batch wrote is to be rolled back then.
+pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
+    let newest = NewestSchemas::default().learn(writer, table)?;
+    let table = newest.unwrap_or_else(|| table.clone());
+    writer.create(&table)?;
+    let reaches: Vec<(usize, RowId)> = {
+        let states = writer.index_states(&table)?;
+        let reaches = states.iter().enumerate().map(|(position, state)| {
+            let reach = match state {
+                IndexState::Ready => return None,
+                IndexState::Incomplete(reach) => *reach,
+                IndexState::Missing => RowId(0),
+            };
+            Some((position, reach))
+        });
+        reaches.flatten().collect()
+    };
+    let from = reaches.iter().map(|(_, reach)| *reach).min();
+    let rows = match from {
+        Some(from) => read(writer, &table, &reaches, from)?,
+        None => Vec::new(),
+    };
+    for (row_id, values) in &rows {
+        for (index, value) in values {
+            put(writer, &table, *row_id, (*index, value))?;
+        }
+    }
+    let states = writer.index_states(&table)?;
+    Ok(Batch {
+        indexes: reaches.into_iter().map(|(position, _)| position).collect(),
+        rows: rows.len() as u64,
+        // Where nothing is left to read, nothing is left to fill.
+        is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
+        table,
+    })
+}
+
+/// The values of the next rows, which are read before they are written: a scan must not meet its
+/// own writes.
+fn read(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+    reaches: &[(usize, RowId)],
+    from: RowId,
+) -> Result<Vec<Values>> {
+    let mut rows: Vec<Values> = Vec::new();
+    let mut bytes = 0;
+    let mut failure: Option<Error> = None;
+    let plan = ScanPlan {
+        table,
+        source: Source::RowsAfter(from),
+        payload: true,
+    };
+    writer.scan(&plan, &mut |row| {
+        let behind = reaches.iter().filter(|(_, reach)| *reach < row.row_id);
+        let values: Result<Vec<_>, _> = behind
+            .filter_map(|(position, _)| Some((*position, table.indexes.get(*position)?)))
+            .map(|(position, index)| {
+                let value = field_value(row.payload, &index.field)?;
+                Ok((position, stored(&index.field, value).to_value()))
+            })
+            .collect();
+        match values {
+            Ok(values) => rows.push((row.row_id, values)),
+            Err(crate::object::Malformed) => failure = Some(fetch::corrupt(table, row.row_id)),
+        }
+        bytes += row.payload.len();
+        if failure.is_some() || rows.len() >= ROWS_MAX || bytes > BYTES_MAX {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    failure.map_or(Ok(rows), Err)
+}
+
+/// Puts a value into an index, which keeps a value that came before the index more than once.
+fn put(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+    row_id: RowId,
+    (index, value): (usize, &Value),
+) -> Result<()> {
+    let entry = IndexEntry {
+        index,
+        value: value.as_ref(),
+    };
+    let fail = |error| match error {
+        WriteError::Failed(error) => error,
+        WriteError::Conflict(_) => {
+            let message = format!(
+                "cannot build an index of {}: a value is there twice and can't be kept",
+                table.type_name
+            );
+            Error::new(crate::error::ErrorKind::Backend, message)
+        }
+    };
+    match writer.put_index_entry(table, row_id, &entry) {
+        Err(WriteError::Conflict(_)) => {
+            writer.admit_duplicates(table, index)?;
+            writer.put_index_entry(table, row_id, &entry).map_err(fail)
+        }
+        outcome => outcome.map_err(fail),
+    }
+}

@@ -1,0 +1,426 @@
+//! The thread that builds indexes, in batches between the commits of others.
+
+use std::collections::VecDeque;
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use dflat_model::{Direction, Table, Value};
+
+use super::backfill::{Batch, fill};
+use super::row::{KeyParts, stored};
+use crate::callback;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch;
+use crate::object::field_value;
+use crate::storage::{Backend, Key, KeyScan, ScanPlan, Source, View};
+use crate::telemetry::TARGET;
+
+/// The most objects that are told as duplicates of an index.
+const DUPLICATES_MAX: usize = 1000;
+
+/// How far an index is built.
+#[derive(Clone, Debug)]
+pub struct IndexProgress {
+    /// The type's full name.
+    pub type_name: String,
+    /// What people call the index.
+    pub index: String,
+    /// Whether it is unique.
+    pub unique: bool,
+    /// The rows that this process has passed while it built the index.
+    pub rows_done: u64,
+    /// The rows that there were to pass when it began.
+    pub rows_total: u64,
+    /// What becomes of it.
+    pub state: BuildState,
+    /// Values of a unique index that were there more than once when it got ready, the first of
+    /// them.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// What becomes of an index.
+#[derive(Clone, Debug)]
+pub enum BuildState {
+    /// It is being built, or waits to be.
+    Building,
+    /// It is ready.
+    Ready,
+    /// It could not be built, for this reason.
+    Failed(Error),
+}
+
+/// A value that is to be unique, and is not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Duplicate {
+    /// The value.
+    pub value: Value,
+    /// The primary keys of the objects that have it.
+    pub keys: Vec<Vec<Value>>,
+}
+
+/// What is told when indexes are ready.
+pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// Builds indexes; its thread runs while there are some to build.
+pub struct Indexer {
+    backend: Arc<dyn Backend>,
+    state: Mutex<State>,
+    idle: Condvar,
+    /// Somebody else has written, which the groups have not noticed.
+    others_wrote: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Tables with indexes to build.
+    wanted: VecDeque<Table>,
+    builds: Vec<Build>,
+    working: bool,
+    closed: bool,
+    thread: Option<JoinHandle<()>>,
+    waiting: Vec<Ready>,
+}
+
+struct Build {
+    table: String,
+    storage_key: String,
+    progress: IndexProgress,
+}
+
+impl Indexer {
+    pub(super) fn new(backend: Arc<dyn Backend>) -> Arc<Self> {
+        Arc::new(Self {
+            backend,
+            state: Mutex::default(),
+            idle: Condvar::new(),
+            others_wrote: AtomicBool::new(false),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sees to it that the table's indexes are built. With `again`, also those that failed because
+    /// of what is stored.
+    pub(crate) fn want(self: &Arc<Self>, table: &Table, again: bool) {
+        let mut state = self.lock();
+        let is_wanted = state.wanted.iter().any(|other| other.is_same(table));
+        if state.closed || is_wanted || (!again && state.has_damage(table)) {
+            return;
+        }
+        state.wanted.push_back(table.clone());
+        if state.working {
+            return;
+        }
+        let this = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("dflat-index".to_owned());
+        // Without the thread, the next write of the type tries again.
+        let spawned = thread.spawn(move || this.run());
+        state.working = spawned.is_ok();
+        match spawned {
+            Ok(thread) => state.thread = Some(thread),
+            Err(_) => state.wanted.clear(),
+        }
+    }
+
+    /// How far the indexes are that were built, or are, since this engine was made.
+    pub(crate) fn progress(&self) -> Vec<IndexProgress> {
+        let state = self.lock();
+        state.builds.iter().map(|b| b.progress.clone()).collect()
+    }
+
+    /// Waits until no index is being built.
+    pub(crate) fn wait(&self) {
+        let working = |state: &mut State| state.working;
+        let waited = self.idle.wait_while(self.lock(), working);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Calls `ready` when no index is being built any more, at once if none is.
+    pub(crate) fn when_ready(&self, ready: Ready) {
+        let mut state = self.lock();
+        if state.working {
+            state.waiting.push(ready);
+            return;
+        }
+        let outcome = state.outcome();
+        drop(state);
+        ready(outcome);
+    }
+
+    /// Ends the work after the batch that is being written; with `wait`, it has ended then.
+    pub(super) fn close(&self, wait: bool) {
+        let mut state = self.lock();
+        state.closed = true;
+        let thread = state.thread.take();
+        drop(state);
+        if let Some(thread) = thread
+            && wait
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // Its work does not panic, save for what `ready` does, which is caught.
+            let _ = thread.join();
+        }
+    }
+
+    /// Whether somebody else has written since this was last asked, as far as it was noticed here.
+    pub(super) fn take_others_wrote(&self) -> bool {
+        self.others_wrote.swap(false, Ordering::AcqRel)
+    }
+
+    fn run(&self) {
+        while let Some(table) = self.next() {
+            let batch = self.begin(&table).and_then(|()| self.batch(&table));
+            let is_last = batch.as_ref().map_or(true, |batch| batch.is_last);
+            let outcome = match &batch {
+                Ok(batch) => self.note(batch),
+                Err(error) => Err(error.clone()),
+            };
+            let mut state = self.lock();
+            if let Err(error) = outcome {
+                state.fail(&table, &error);
+            }
+            if is_last {
+                state.wanted.retain(|wanted| !wanted.is_same(&table));
+            }
+        }
+    }
+
+    /// The next table to fill a batch of; `None` if there is none, after those who wait are told.
+    fn next(&self) -> Option<Table> {
+        loop {
+            let mut state = self.lock();
+            if state.closed {
+                state.wanted.clear();
+            }
+            let next = state.wanted.front().cloned();
+            if next.is_some() {
+                return next;
+            }
+            let waiting = std::mem::take(&mut state.waiting);
+            if waiting.is_empty() {
+                state.working = false;
+                drop(state);
+                self.idle.notify_all();
+                return None;
+            }
+            let outcome = state.outcome();
+            drop(state);
+            for ready in waiting {
+                let _ = callback::run("what waits for an index", || ready(outcome.clone()));
+            }
+        }
+    }
+
+    /// Counts the rows, before the first batch of a table.
+    fn begin(&self, table: &Table) -> Result<()> {
+        if self.lock().is_building(table) {
+            return Ok(());
+        }
+        let mut rows_total = 0;
+        let mut snapshot = Arc::clone(&self.backend).snapshot(View::Latest)?;
+        let plan = ScanPlan {
+            table,
+            source: Source::Rows,
+            payload: false,
+        };
+        snapshot.scan(&plan, &mut |_| {
+            rows_total += 1;
+            ControlFlow::Continue(())
+        })?;
+        let type_name = table.type_name.as_ref();
+        tracing::debug!(target: TARGET, type_name, rows = rows_total, "backfill started");
+        self.lock().start(table, rows_total);
+        Ok(())
+    }
+
+    fn batch(&self, table: &Table) -> Result<Batch> {
+        let type_name = table.type_name.as_ref();
+        let span = tracing::debug_span!(target: TARGET, "backfill", type_name);
+        let _in = span.enter();
+        let mut writer = Arc::clone(&self.backend).begin()?;
+        if !writer.follows_own() {
+            self.others_wrote.store(true, Ordering::Release);
+        }
+        let batch = fill(writer.as_mut(), table)?;
+        writer.commit()?;
+        Ok(batch)
+    }
+
+    /// Notes what a batch has done.
+    fn note(&self, batch: &Batch) -> Result<()> {
+        let table = &batch.table;
+        self.lock().advance(batch);
+        if !batch.is_last {
+            return Ok(());
+        }
+        let type_name = table.type_name.as_ref();
+        tracing::debug!(target: TARGET, type_name, "backfill finished");
+        for (position, index) in table.indexes.iter().enumerate() {
+            let storage_key = index.field.storage_key();
+            let duplicates = match index.unique {
+                true if self.lock().find(table, &storage_key).is_some() => {
+                    duplicates(&self.backend, table, position)?
+                }
+                _ => Vec::new(),
+            };
+            for duplicate in &duplicates {
+                let (value, keys) = (&duplicate.value, &duplicate.keys);
+                tracing::warn!(target: TARGET, type_name, index = %index.field, %value, ?keys,
+                    "a value is to be unique and is not");
+            }
+            if let Some(build) = self.lock().find(table, &storage_key) {
+                build.progress.duplicates = duplicates;
+                build.progress.state = BuildState::Ready;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn of<'s>(&'s self, table: &'s Table) -> impl Iterator<Item = &'s Build> {
+        self.builds.iter().filter(|b| b.table == table.name)
+    }
+
+    fn find(&mut self, table: &Table, storage_key: &str) -> Option<&mut Build> {
+        let mut builds = self.builds.iter_mut();
+        builds.find(|b| b.table == table.name && b.storage_key == storage_key)
+    }
+
+    fn is_building(&self, table: &Table) -> bool {
+        self.of(table)
+            .any(|build| matches!(build.progress.state, BuildState::Building))
+    }
+
+    fn has_damage(&self, table: &Table) -> bool {
+        self.of(table).any(|build| {
+            matches!(&build.progress.state, BuildState::Failed(error)
+                if error.kind() == ErrorKind::Corrupt)
+        })
+    }
+
+    fn start(&mut self, table: &Table, rows_total: u64) {
+        for index in table.indexes.iter() {
+            let storage_key = index.field.storage_key();
+            let progress = IndexProgress {
+                type_name: table.type_name.to_string(),
+                index: index.field.to_string(),
+                unique: index.unique,
+                rows_done: 0,
+                rows_total,
+                state: BuildState::Building,
+                duplicates: Vec::new(),
+            };
+            match self.find(table, &storage_key) {
+                Some(build) => build.progress = progress,
+                None => self.builds.push(Build {
+                    table: table.name.to_string(),
+                    storage_key,
+                    progress,
+                }),
+            }
+        }
+    }
+
+    fn advance(&mut self, batch: &Batch) {
+        for (position, index) in batch.table.indexes.iter().enumerate() {
+            let is_filled = batch.indexes.contains(&position);
+            if let Some(build) = self.find(&batch.table, &index.field.storage_key())
+                && is_filled
+            {
+                let progress = &mut build.progress;
+                progress.rows_done += batch.rows;
+                // What was written meanwhile has to be passed, too.
+                progress.rows_total = progress.rows_total.max(progress.rows_done);
+            }
+        }
+    }
+
+    fn fail(&mut self, table: &Table, error: &Error) {
+        if self.of(table).next().is_none() {
+            self.start(table, 0);
+        }
+        let type_name = table.type_name.as_ref();
+        tracing::warn!(target: TARGET, type_name, %error, "backfill failed");
+        for build in self.builds.iter_mut().filter(|b| b.table == table.name) {
+            if matches!(build.progress.state, BuildState::Building) {
+                build.progress.state = BuildState::Failed(error.clone());
+            }
+        }
+    }
+
+    /// The first failure, if there is one.
+    fn outcome(&self) -> Result<()> {
+        let failed = self.builds.iter().find_map(|b| match &b.progress.state {
+            BuildState::Failed(error) => Some(error.clone()),
+            _ => None,
+        });
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// The values of a unique index that more than one object has.
+fn duplicates(
+    backend: &Arc<dyn Backend>,
+    table: &Table,
+    position: usize,
+) -> Result<Vec<Duplicate>> {
+    let Some(index) = table.indexes.get(position) else {
+        return Ok(Vec::new());
+    };
+    let plan = ScanPlan {
+        table,
+        source: Source::Key(KeyScan {
+            key: Key::Index(position),
+            prefix: &[],
+            lower: Bound::Excluded(&Value::Null),
+            upper: Bound::Unbounded,
+            direction: Direction::Ascending,
+            after: None,
+        }),
+        payload: true,
+    };
+    let mut found: Vec<Duplicate> = Vec::new();
+    let mut before: Option<Duplicate> = None;
+    let mut count = 0;
+    let mut failure = None;
+    let mut snapshot = Arc::clone(backend).snapshot(View::Pinned)?;
+    snapshot.scan(&plan, &mut |row| {
+        let read = || {
+            let value = field_value(row.payload, &index.field).ok()?;
+            let key = KeyParts::read(table, row.payload).ok()?;
+            let key: Vec<Value> = key.as_slice().iter().map(|part| part.to_value()).collect();
+            Some((stored(&index.field, value).to_value(), key))
+        };
+        let Some((value, key)) = read() else {
+            failure = Some(fetch::corrupt(table, row.row_id));
+            return ControlFlow::Break(());
+        };
+        match &mut before {
+            Some(same) if same.value == value => {
+                count += 1;
+                same.keys.push(key);
+            }
+            _ => {
+                let next = Duplicate {
+                    value,
+                    keys: vec![key],
+                };
+                let last = before.replace(next);
+                found.extend(last.filter(|last| last.keys.len() > 1));
+            }
+        }
+        if count >= DUPLICATES_MAX {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    found.extend(before.filter(|last| last.keys.len() > 1));
+    failure.map_or(Ok(found), Err)
+}

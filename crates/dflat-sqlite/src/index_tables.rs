@@ -1,0 +1,144 @@
+//! Creating tables and their index tables, and removing what their writes would not maintain.
+
+use std::ops::ControlFlow;
+
+use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
+
+use crate::ddl::{
+    Names, PlainIndexNames, create_index, create_main, cut_index, drop_index, drop_table,
+    is_other_index, is_unique,
+};
+use crate::ffi::{Fault, Param};
+use crate::session::{Control, Entry, Session};
+use crate::statement_text::Operation;
+
+impl Session {
+    /// Creates what is missing of the table and its index tables.
+    pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
+        let Entry(position) = self.enter(table);
+        if self.tables[position].created {
+            return Ok(());
+        }
+        self.connection.execute(&create_main(table))?;
+        let mut lenient = Vec::new();
+        for index in 0..table.indexes.len() {
+            if !self.create_index(table, index)? {
+                lenient.push(index);
+            }
+        }
+        self.drop_other_indexes(table)?;
+        // What another descriptor of the table knows to exist may be gone.
+        for entry in &mut self.tables {
+            entry.created &= entry.table.name != table.name;
+        }
+        let entry = &mut self.tables[position];
+        (entry.created, entry.lenient) = (true, lenient);
+        Ok(())
+    }
+
+    /// Whether a unique index is to be looked up before a value is put into it.
+    pub(crate) fn is_lenient(&self, entry: Entry, index: usize) -> bool {
+        self.tables[entry.0].lenient.contains(&index)
+    }
+
+    /// Makes an index one that SQLite does not keep unique.
+    pub(crate) fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
+        let Entry(position) = self.enter(table);
+        let entry = &mut self.tables[position];
+        let Some(names) = entry.names.indexes.get(index) else {
+            return Ok(());
+        };
+        let drop = drop_index(names);
+        self.connection.execute(&drop)?;
+        if let Some([_, create]) = create_index(table, index, false) {
+            self.connection.execute(&create)?;
+        }
+        if table.indexes[index].unique && !self.is_lenient(Entry(position), index) {
+            self.tables[position].lenient.push(index);
+        }
+        Ok(())
+    }
+
+    /// Drops the index tables of indexes that the descriptor does not have: an update would leave
+    /// the old value in them.
+    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
+        let prefix = format!("{}__", table.name);
+        let statement = self.control_statement(Control::FindTables)?;
+        let pattern = Param::Value(ValueRef::Text(&prefix));
+        let mut found = Vec::new();
+        self.connection
+            .query(statement, [pattern, pattern], |row| {
+                let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
+                found.extend(text(0)?.zip(text(1)?));
+                Ok(ControlFlow::Continue(()))
+            })?;
+        for (name, sql) in found {
+            let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
+                continue;
+            };
+            if is_other_index(table, &name, &sql) {
+                self.connection.execute(&drop_table(&name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates what is missing of an index, and cuts off what no row has; whether SQLite keeps it
+    /// unique, if it is.
+    fn create_index(&mut self, table: &Table, position: usize) -> Result<bool, Fault> {
+        let unique = table.indexes[position].unique;
+        let Some([index_table, index]) = create_index(table, position, unique) else {
+            return Ok(true);
+        };
+        self.connection.execute(&index_table)?;
+        let names = Names::new(table);
+        let cut = cut_index(&names, &names.indexes[position]);
+        self.connection.execute(&cut)?;
+        match self.connection.execute(&index) {
+            Err(fault) if fault.is_duplicate() => {
+                // Someone dropped the index, and equal values came in. An index table holds nothing
+                // that can't be derived: empty, it is filled again, and the values are met then.
+                let sql = format!("DELETE FROM {}", names.indexes[position].table);
+                self.connection.execute(&sql)?;
+                self.connection.execute(&index)?;
+            }
+            outcome => outcome?,
+        }
+        let key = table.indexes[position].field.storage_key();
+        let is_kept = self.is_kept_unique(&PlainIndexNames::new(table, &key).index)?;
+        if is_kept && !unique {
+            self.admit_duplicates(table, position)?;
+        }
+        Ok(is_kept || !unique)
+    }
+
+    /// Whether SQLite keeps the index of this name unique.
+    fn is_kept_unique(&mut self, name: &str) -> Result<bool, Fault> {
+        let statement = self.control_statement(Control::FindIndex)?;
+        let mut is_kept = false;
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |row| {
+            is_kept = row.blob(0)?.is_some_and(is_unique);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_kept)
+    }
+
+    /// Whether a row other than this one has a value in an index.
+    pub(crate) fn other_has(
+        &mut self,
+        entry: Entry,
+        index: usize,
+        value: ValueRef<'_>,
+        row_id: RowId,
+    ) -> Result<bool, Fault> {
+        let statement = self.statement(entry, Operation::FindOther(index))?;
+        let mut found = false;
+        let params = [Param::Value(value), Param::id(row_id)];
+        self.connection.query(statement, params, |_| {
+            found = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,198 @@
+//! Laws of indexes that are added to objects which are there already. Tests named as a defect of
+//! the original are named as its reference names it.
+
+use dflat::{ChangeRequest, ErrorKind, IndexProgress, IndexState, Result, Workspace};
+
+use crate::fixture::{Fixture, Open};
+use crate::random::Random;
+use crate::shelf::v1::library as v1;
+use crate::shelf::v2::library as v2;
+
+/// More than a batch.
+const MANY: i32 = 1300;
+
+fn book(id: i32) -> v1::BookData {
+    v1::BookData {
+        id,
+        isbn: Some(format!("isbn {id}")),
+        pages: id % 10,
+        weight: id % 10,
+    }
+}
+
+/// Books by the code that knows no index.
+fn shelf(open: Open, books: impl IntoIterator<Item = v1::BookData>) -> Fixture {
+    let w = open();
+    w.create::<v1::Book>(books);
+    w
+}
+
+fn insert(w: &Fixture, id: i32, isbn: &str, pages: i32) -> Result<()> {
+    let isbn = Some(isbn.to_owned());
+    let done = w.perform_changes([v2::Book::TABLE], move |tx| {
+        tx.submit(ChangeRequest::<v2::Book>::creation(v2::BookData {
+            id,
+            isbn,
+            pages,
+            weight: pages,
+        }))?;
+        Ok(())
+    });
+    done.wait()
+}
+
+fn plan(w: &Fixture) -> String {
+    let fetch = w.fetch::<v2::Book>().filter(v2::Book::PAGES.eq(3));
+    fetch.explain().unwrap().to_string()
+}
+
+fn progress(w: &Workspace, index: &str) -> IndexProgress {
+    let mut all = w.index_progress().into_iter();
+    all.find(|progress| progress.index == index).unwrap()
+}
+
+/// Queries by the indexed fields and by what has the same values agree.
+fn agree(w: &Fixture) {
+    let ids = |predicate| -> Vec<i32> {
+        let found = w.fetch::<v2::Book>().filter(predicate).all().unwrap();
+        found.iter().map(v2::Book::id).collect()
+    };
+    for n in 0..10 {
+        assert_eq!(ids(v2::Book::PAGES.eq(n)), ids(v2::Book::WEIGHT.eq(n)));
+        assert_eq!(ids(v2::Book::PAGES.gt(n)), ids(v2::Book::WEIGHT.gt(n)));
+        let count = |predicate| w.fetch::<v2::Book>().filter(predicate).count().unwrap();
+        assert_eq!(count(v2::Book::PAGES.eq(n)), count(v2::Book::WEIGHT.eq(n)));
+    }
+    let first = |order| -> Vec<i32> {
+        let found = w.fetch::<v2::Book>().order_by(order).limit(20);
+        found.all().unwrap().iter().map(v2::Book::id).collect()
+    };
+    let (pages, weight) = (v2::Book::PAGES, v2::Book::WEIGHT);
+    assert_eq!(first(pages.descending()), first(weight.descending()));
+}
+
+pub fn an_index_added_later_is_built_in_the_background(open: Open) {
+    let w = shelf(open, (0..MANY).map(book));
+    agree(&w);
+    assert!(w.index_progress().is_empty(), "nothing was written yet");
+    insert(&w, MANY, "new", 3).unwrap();
+    agree(&w);
+    w.indexes_ready().wait().unwrap();
+    let built = progress(&w, "pages");
+    assert!(matches!(built.state, IndexState::Ready), "{built:?}");
+    assert!(built.rows_done >= MANY as u64 && built.rows_total >= built.rows_done);
+    assert!(plan(&w).contains("the index on pages"), "{}", plan(&w));
+    agree(&w);
+}
+
+pub fn indexes_are_built_on_demand(open: Open) {
+    let w = shelf(open, (0..MANY).map(book));
+    w.build_indexes([v2::Book::TABLE]).unwrap();
+    Workspace::settle(&w).unwrap();
+    assert!(plan(&w).contains("the index on pages"), "{}", plan(&w));
+    agree(&w);
+    futures::executor::block_on(w.indexes_ready()).unwrap();
+}
+
+/// What is there twice when a unique index is added is found, counted, reported with its keys and
+/// may stay; nothing comes to it.
+pub fn unique_upgrade(open: Open) {
+    let twice = |id: i32| v1::BookData {
+        isbn: Some(format!("isbn {}", id % 700)),
+        ..book(id)
+    };
+    let w = shelf(open, (0..MANY).map(twice));
+    // No write is refused because of what is there.
+    insert(&w, MANY, "new", 3).unwrap();
+    w.indexes_ready().wait().unwrap();
+    let built = progress(&w, "isbn");
+    assert!(matches!(built.state, IndexState::Ready), "{built:?}");
+    assert_eq!(built.duplicates.len(), 600);
+    let one = |d: &&dflat::Duplicate| d.value == dflat::Value::Text("isbn 5".into());
+    let five = built.duplicates.iter().find(one).unwrap();
+    let keys = [[dflat::Value::Int(5)], [dflat::Value::Int(705)]];
+    assert_eq!(five.keys, keys);
+    let of = |isbn: &str| -> Vec<i32> {
+        let found = w.fetch::<v2::Book>().filter(v2::Book::ISBN.eq(isbn));
+        found.all().unwrap().iter().map(v2::Book::id).collect()
+    };
+    assert_eq!(of("isbn 5"), [5, 705]);
+    assert_eq!(of("isbn 650"), [650]);
+    for taken in ["isbn 5", "isbn 650", "new"] {
+        let error = insert(&w, MANY + 1, taken, 3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{taken}");
+    }
+    // What is there twice can be changed, deleted, and all of that undone.
+    let both = w.fetch::<v2::Book>().filter(v2::Book::ISBN.eq("isbn 5"));
+    let both: Vec<v2::Book> = both.all().unwrap().iter().cloned().collect();
+    let second = both[1].clone();
+    let undone = w.perform_changes([v2::Book::TABLE], move |tx| {
+        let mut request = ChangeRequest::change(tx, &second)?.unwrap();
+        request.isbn = Some("other".into());
+        tx.submit(request)?;
+        let request = ChangeRequest::deletion(tx, &both[0])?.unwrap();
+        tx.submit(request)?;
+        Ok(tx.abort())
+    });
+    assert_eq!(undone.wait().unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(of("isbn 5"), [5, 705]);
+    let second = w.get::<v2::Book>(705).unwrap().unwrap();
+    w.change(&second, |book| book.pages = 77);
+    assert_eq!(of("isbn 5"), [5, 705]);
+    let second = w.get::<v2::Book>(705).unwrap().unwrap();
+    w.change(&second, |book| book.isbn = Some("isbn 705".into()));
+    assert_eq!((of("isbn 5"), of("isbn 705")), (vec![5], vec![705]));
+    let third = w.get::<v2::Book>(6).unwrap().unwrap();
+    let refused = w.perform_changes([v2::Book::TABLE], move |tx| {
+        let mut request = ChangeRequest::change(tx, &third)?.unwrap();
+        request.isbn = Some("isbn 705".into());
+        tx.submit(request).map(drop)
+    });
+    assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
+}
+
+/// What is changed between two batches is in the index as it is, not as it was.
+pub fn backfill_stale_update(open: Open) {
+    let w = shelf(open, (0..MANY).map(book));
+    w.build_indexes([v2::Book::TABLE]).unwrap();
+    let mut random = Random::new(8);
+    let mut next = MANY;
+    for _ in 0..60 {
+        let id = random.below(next as usize) as i32;
+        match w.get::<v2::Book>(id).unwrap() {
+            Some(book) if random.below(3) == 0 => w.delete(&book),
+            Some(book) => {
+                w.change(&book, move |book| {
+                    (book.pages, book.weight) = (id % 7, id % 7);
+                });
+            }
+            None => {
+                insert(&w, next, &format!("isbn {next}"), next % 10).unwrap();
+                next += 1;
+            }
+        }
+        agree(&w);
+    }
+    w.indexes_ready().wait().unwrap();
+    assert!(plan(&w).contains("the index on pages"), "{}", plan(&w));
+    agree(&w);
+}
+
+/// Code without the index writes between code with it.
+pub fn older_versions_leave_no_stale_entries(open: Open) {
+    let w = shelf(open, (0..100).map(book));
+    for round in 0..4 {
+        insert(&w, 100 + round, &format!("new {round}"), 3).unwrap();
+        Workspace::settle(&w).unwrap();
+        for id in 0..20 {
+            let book = w.get::<v1::Book>(id).unwrap().unwrap();
+            w.change(&book, move |book| {
+                (book.pages, book.weight) = (round, round);
+            });
+        }
+        w.create::<v1::Book>([book(200 + round)]);
+        agree(&w);
+    }
+    Workspace::settle(&w).unwrap();
+    agree(&w);
+}

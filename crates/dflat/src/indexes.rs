@@ -1,0 +1,167 @@
+//! Indexes: how far they are built.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use dflat_engine::engine;
+use dflat_model::Value;
+
+use crate::transaction_handle::{TransactionHandle, channel};
+use crate::{Error, Result, Table, Workspace};
+
+/// How far an index is built, as [`Workspace::index_progress`] has it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IndexProgress {
+    /// The full name of the type.
+    pub type_name: String,
+    /// The indexed field, by its path in the schema.
+    pub index: String,
+    /// Whether the index is unique.
+    pub unique: bool,
+    /// The objects that this process has passed while it built the index.
+    pub rows_done: u64,
+    /// The objects that there were to pass when it began; never less than `rows_done`.
+    pub rows_total: u64,
+    /// What becomes of the index.
+    pub state: IndexState,
+    /// Values that were there more than once when a unique index got ready, with the primary keys
+    /// of their objects: as many as fit into 1,000 objects.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// What becomes of an index.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum IndexState {
+    /// It is being built, or waits for that. Queries do not use it yet.
+    Building,
+    /// It is ready: queries use it, and if it is unique, that is enforced.
+    Ready,
+    /// It could not be built. Queries do not use it. If a damaged object is the reason, it is tried
+    /// again by [`Workspace::build_indexes`], else by the next write of the type.
+    Failed(Error),
+}
+
+/// A value of a unique index that more than one object has.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Duplicate {
+    /// The value.
+    pub value: Value,
+    /// The primary keys of the objects, part by part.
+    pub keys: Vec<Vec<Value>>,
+}
+
+/// Ready when no index is being built any more: await it, or [`wait`](Self::wait) for it.
+#[must_use = "the error of an index that could not be built is lost"]
+pub struct IndexesReady {
+    handle: TransactionHandle<()>,
+}
+
+impl IndexesReady {
+    /// Waits until no index is being built.
+    ///
+    /// # Errors
+    /// - The error of an index that could not be built.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    pub fn wait(self) -> Result<()> {
+        self.handle.wait()
+    }
+}
+
+impl Future for IndexesReady {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.handle).poll(context)
+    }
+}
+
+impl fmt::Debug for IndexesReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexesReady").finish_non_exhaustive()
+    }
+}
+
+impl Workspace {
+    /// Starts to build the indexes of these types that are not ready, and returns at once.
+    ///
+    /// There is seldom a need to: the first change of a type starts it, too. An index is built on a
+    /// thread of the workspace, in batches of at most 512 objects, each a short transaction between
+    /// those of others. What is built is kept if the process ends, and is gone on with from there.
+    /// Until an index is ready, queries find their objects without it; the answers are the same.
+    ///
+    /// A unique index is enforced from the moment it is ready. Values that are there more than once
+    /// by then stay, are [reported](IndexProgress::duplicates), and are found by every query; a
+    /// further object with such a value is refused.
+    ///
+    /// # Errors
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{IndexState, Workspace};
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// workspace.build_indexes([Post::TABLE])?;
+    /// workspace.indexes_ready().wait()?;
+    /// for index in workspace.index_progress() {
+    ///     assert!(matches!(index.state, IndexState::Ready));
+    ///     assert!(index.duplicates.is_empty());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn build_indexes(&self, types: impl IntoIterator<Item = Table>) -> Result<()> {
+        let tables: Vec<Table> = types.into_iter().collect();
+        self.engine().build_indexes(&tables)
+    }
+
+    /// How far the indexes are that are being built, or were since the file was opened in this
+    /// process. One that was ready by then is not among them.
+    #[must_use]
+    pub fn index_progress(&self) -> Vec<IndexProgress> {
+        let progress = self.engine().index_progress().into_iter();
+        progress.map(IndexProgress::from).collect()
+    }
+
+    /// Ready when no index is being built: at once, if none is now. [`settle`](Self::settle) waits
+    /// for that, too.
+    pub fn indexes_ready(&self) -> IndexesReady {
+        let (completer, handle) = channel();
+        let ready = Box::new(|outcome| completer.complete(outcome));
+        self.engine().when_indexes_are_ready(ready);
+        IndexesReady { handle }
+    }
+}
+
+impl From<engine::IndexProgress> for IndexProgress {
+    fn from(progress: engine::IndexProgress) -> Self {
+        let duplicates = progress.duplicates.into_iter();
+        Self {
+            type_name: progress.type_name,
+            index: progress.index,
+            unique: progress.unique,
+            rows_done: progress.rows_done,
+            rows_total: progress.rows_total,
+            state: match progress.state {
+                engine::BuildState::Building => IndexState::Building,
+                engine::BuildState::Ready => IndexState::Ready,
+                engine::BuildState::Failed(error) => IndexState::Failed(error),
+            },
+            duplicates: duplicates
+                .map(|engine::Duplicate { value, keys }| Duplicate { value, keys })
+                .collect(),
+        }
+    }
+}
