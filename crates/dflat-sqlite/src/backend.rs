@@ -11,9 +11,11 @@ use dflat_engine::telemetry::TARGET;
 use crate::checkpointer::Checkpointer;
 use crate::commits::Commits;
 use crate::identity::Identity;
+use crate::keeper::Keeper;
 use crate::open;
 use crate::options::SqliteOptions;
 use crate::pool::Pool;
+use crate::readers::PlaceId;
 use crate::reclaimer::Reclaimer;
 use crate::session::Session;
 use crate::snapshot::SqliteSnapshot;
@@ -40,6 +42,7 @@ pub struct SqliteBackend {
     monitor: Option<Arc<Monitor>>,
     reclaimer: Arc<Reclaimer>,
     checkpointer: Arc<Checkpointer>,
+    keeper: Arc<Keeper>,
     this: Weak<Self>,
 }
 
@@ -60,13 +63,14 @@ impl SqliteBackend {
         let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
         span.in_scope(|| open::check(&path, &options))?;
         Ok(Arc::new_cyclic(|this| Self {
-            pool: Pool::new(options.readers_max, options.busy_timeout),
+            pool: Pool::new(options.readers_max),
             commits: Arc::default(),
             checkpoints: Mutex::default(),
             identity: OnceLock::new(),
             path: path.into(),
             reclaimer: Arc::new(Reclaimer::new(options.reclaim)),
             checkpointer: Arc::new(Checkpointer::new(options.log_bytes_max)),
+            keeper: Arc::default(),
             options,
             monitor,
             this: Weak::clone(this),
@@ -129,19 +133,20 @@ impl SqliteBackend {
         self.monitor.as_deref()
     }
 
-    /// Takes a place among the readers, and a connection if there is a file.
-    pub(crate) fn take_reader(&self) -> Result<Option<Session>> {
-        if let Some(session) = self.pool.take_reader()? {
-            return Ok(Some(session));
+    /// Counts a reader, and gives it a connection if there is a file.
+    pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Session>)> {
+        let (place, session) = self.pool.readers().take()?;
+        if session.is_some() {
+            return Ok((place, session));
         }
         let opened = self.open_reader();
         if opened.is_err() {
-            self.pool.return_reader(None);
+            self.pool.readers().give_back(place, None);
         }
-        opened
+        Ok((place, opened?))
     }
 
-    /// A connection for a place among the readers that has none, if there is a file.
+    /// A connection for a reader that has none, if there is a file.
     pub(crate) fn open_reader(&self) -> Result<Option<Session>> {
         self.check_in_place()?;
         let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
@@ -151,9 +156,12 @@ impl SqliteBackend {
         Ok(opened)
     }
 
-    /// Gives back the place among the readers, and the connection if it can be used again.
-    pub(crate) fn return_reader(&self, session: Option<Session>) {
-        self.pool.return_reader(session);
+    /// Takes back a reader's connection, if it can be used again.
+    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Session>) {
+        let readers = self.pool.readers();
+        if readers.give_back(place, session) && !self.keeper.note_kept(&self.this) {
+            readers.end_kept();
+        }
     }
 
     /// Waits for the writer before and takes its place.
@@ -262,6 +270,7 @@ impl Backend for SqliteBackend {
     fn close(&self, options: CloseOptions) -> Result<()> {
         self.reclaimer.close();
         self.checkpointer.close();
+        self.keeper.close();
         if !self.pool.drain() {
             return Ok(());
         }

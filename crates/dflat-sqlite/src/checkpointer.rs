@@ -217,18 +217,19 @@ impl SqliteBackend {
         let _alone = self.lock_checkpoints();
         // With a connection of its own: it waits for the device, and nobody else is to wait.
         let mut session = self.open_writer()?;
+        self.pool().readers().end_kept();
         let taken = checkpoint(&mut session, "passive").map_err(|fault| fault.error(what()))?;
         let log = session.log_extent();
         if taken.bytes <= bytes_max {
             return Ok(taken);
         }
         let connection = self.pool().take_writer_first()?;
-        self.pool().end_kept_readers();
+        let forbidden = self.pool().readers().forbid_keeping();
         let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
         let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
         session.connection.set_busy_timeout(patience);
         let restarted = checkpoint(&mut session, "restart");
-        self.pool().let_readers_keep();
+        drop(forbidden);
         self.pool().return_writer(connection);
         let restarted = restarted.map_err(|fault| fault.error(what()))?;
         Ok(Outcome {

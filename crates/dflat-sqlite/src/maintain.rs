@@ -96,6 +96,8 @@ impl SqliteBackend {
         }
         let _alone = self.lock_checkpoints();
         let mut session = self.take_writer()?;
+        // What readers at rest keep must not be in the way.
+        let _forbidden = self.pool().readers().forbid_keeping();
         match work(&mut session) {
             Ok(step) => {
                 self.return_writer(Some(session));

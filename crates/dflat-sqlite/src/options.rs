@@ -9,10 +9,10 @@ pub use dflat_engine::storage::Durability;
 pub struct SqliteOptions {
     /// What a commit survives. Defaults to [`Durability::Normal`].
     pub durability: Durability,
-    /// How long to wait for a lock of another process, or for a reader of the pool. Defaults to 30
-    /// s.
+    /// How long to wait for a lock of another process. Defaults to 30 s.
     pub busy_timeout: Duration,
-    /// The largest number of snapshots at a time, at least 1. Defaults to 64.
+    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
+    /// More are opened while more read at the same time.
     pub readers_max: usize,
     /// How long the log may get before a writer waits for a checkpoint, in bytes; at least 64 KiB.
     /// Defaults to 16 MiB. A quarter of it is taken into the file at a time, in the background.

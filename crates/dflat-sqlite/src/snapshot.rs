@@ -9,14 +9,16 @@ use dflat_model::Table;
 
 use crate::backend::SqliteBackend;
 use crate::commits::Count;
-use crate::session::{Control, Session};
+use crate::readers::PlaceId;
+use crate::session::Session;
 
 /// How often a state is looked for that can be named, while others commit.
 const ATTEMPTS: usize = 100;
 
-/// A snapshot: a place among the readers, and the connection once there is a file.
+/// A snapshot: a reader, and its connection once there is a file.
 pub(crate) struct SqliteSnapshot {
     backend: Arc<SqliteBackend>,
+    place: PlaceId,
     session: Option<Session>,
     state: State,
     /// Whether the connection met an error, and is not to be used again.
@@ -34,11 +36,12 @@ enum State {
 }
 
 impl SqliteSnapshot {
-    /// Takes a place among the readers.
+    /// One more reader.
     pub(crate) fn new(backend: Arc<SqliteBackend>, view: View) -> Result<Self> {
-        let session = backend.take_reader()?;
+        let (place, session) = backend.take_reader()?;
         Ok(Self {
             backend,
+            place,
             session,
             state: match view {
                 View::Latest => State::Latest,
@@ -53,22 +56,24 @@ impl SqliteSnapshot {
         if self.session.is_none() && self.state != State::Pinned {
             self.session = self.backend.open_reader()?;
         }
-        if let (State::Latest, Some(session)) = (self.state, &mut self.session) {
-            // A visitor that panicked may have left the transaction of a scan open.
-            self.faulty |= !session.end();
+        if self.state != State::Pinned
+            && let Some(session) = &mut self.session
+        {
+            let epoch = self.backend.pool().readers().epoch();
+            let stands = session
+                .stand_on_latest(epoch)
+                .and_then(|()| match self.state {
+                    State::Unpinned => session.pin(),
+                    _ => Ok(()),
+                });
+            if let Err(fault) = stands {
+                // The next scan starts again.
+                self.faulty |= !session.end();
+                let path = session.path.display();
+                return Err(fault.read_error(format_args!("cannot read {path}")));
+            }
         }
         if self.state == State::Unpinned {
-            if let Some(session) = &mut self.session {
-                let pinned = session
-                    .control(Control::Begin)
-                    .and_then(|()| session.control(Control::Touch));
-                if let Err(fault) = pinned {
-                    // The next scan starts again.
-                    self.faulty |= !session.end();
-                    let path = session.path.display();
-                    return Err(fault.read_error(format_args!("cannot read {path}")));
-                }
-            }
             self.state = State::Pinned;
         }
         Ok(self.session.as_mut())
@@ -124,10 +129,8 @@ impl Snapshot for SqliteSnapshot {
 
 impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
-        // A transaction is open if the view was pinned, or if a visitor panicked.
         let session = self.session.take().filter(|_| !self.faulty);
-        let session = session.and_then(|mut session| session.end().then_some(session));
-        self.backend.return_reader(session);
+        self.backend.return_reader(self.place, session);
         if self.state == State::Pinned {
             self.backend.note_snapshot_end();
         }

@@ -60,10 +60,10 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// The most connections that read at the same time, at least 1. Defaults to 64. A held
-    /// [`Snapshot`](crate::Snapshot) is one, and so is a transaction that has read and not yet
-    /// changed anything. One more waits for the busy timeout and then fails with
-    /// [`Busy`](crate::ErrorKind::Busy).
+    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
+    /// Any number may read at the same time: more connections are opened then, and closed
+    /// afterwards. A held [`Snapshot`](crate::Snapshot) has one to itself, and so has a transaction
+    /// that has read and not yet changed anything.
     pub fn readers_max(mut self, readers: usize) -> Self {
         self.options.sqlite.readers_max = readers;
         self.chosen.push(("readers_max", |a, b| {

@@ -1,6 +1,7 @@
 //! Shares in an engine: each is closed on its own, and the engine with the last.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use crate::storage::CloseOptions;
 pub(super) struct Share {
     /// Held to read while something is queued, so that nothing is after the share has ended.
     gate: RwLock<Gate>,
+    /// Whether it has ended, for those who need not keep it from ending: readers share no lock.
+    is_closed: AtomicBool,
     held: Mutex<Held>,
 }
 
@@ -42,10 +45,6 @@ struct Held {
 impl Share {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn gate(&self) -> Gate {
-        *self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a snapshot, to end it with the share.
@@ -144,6 +143,7 @@ impl Engine {
                 Gate::Closed
             };
         }
+        self.share.is_closed.store(true, Ordering::Release);
         let is_last = *gate == Gate::Last;
         if is_last {
             self.inner.scheduler.refuse();
@@ -210,10 +210,10 @@ impl Engine {
     }
 
     pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
-        match self.share.gate() {
-            Gate::Open => Ok(()),
-            Gate::Closed | Gate::Last => Err(shut_down(operation)),
+        if self.share.is_closed.load(Ordering::Acquire) {
+            return Err(shut_down(operation));
         }
+        Ok(())
     }
 
     /// Queues something, unless the share has ended.

@@ -73,12 +73,19 @@ impl LogExtent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementId(usize);
 
+/// Tells a state of a log from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogStamp([u32; 4]);
+
 /// An open connection.
 pub(crate) struct Connection {
     // Invariant: open; used through `&self` and `&mut self` only.
     raw: NonNull<sqlite::sqlite3>,
     // Order: dropped before the connection is closed, see `drop`.
     statements: Vec<Statement>,
+    /// The index of the log, once it was looked at to tell its state.
+    // Invariant: mapped for as long as the connection is open, see `log_stamp`.
+    log_index: Option<NonNull<u32>>,
 }
 
 // SAFETY: A connection without a mutex may be used by any thread, one at a time. All pointers to it
@@ -116,6 +123,7 @@ impl Connection {
         let connection = Self {
             raw,
             statements: Vec::new(),
+            log_index: None,
         };
         if code == sqlite::SQLITE_OK {
             Ok(connection)
@@ -221,29 +229,43 @@ impl Connection {
         })
     }
 
+    /// What tells states of the log apart, as of now, at the cost of reading a few numbers. `None`
+    /// if its index can't be read. There must be a log, which this connection has read, and which
+    /// it does not leave.
+    pub(crate) fn log_stamp(&mut self) -> Option<LogStamp> {
+        // The commits that were counted, the length of the log, and the header's checksum.
+        const OFFSETS: [usize; 4] = [8, 16, 40, 44];
+        let index = match self.log_index {
+            Some(index) => index,
+            // Kept, because to ask for it takes a lock that all connections of a file share.
+            // Invariant: what is mapped stays where it is until the connection closes its log,
+            // which it does only when it is closed or asked to leave the log.
+            None => *self.log_index.insert(self.map_log_index()?),
+        };
+        Some(LogStamp(OFFSETS.map(|offset| {
+            // SAFETY: As the invariant says, and as in `number_at`.
+            unsafe { number_at(index, offset) }
+        })))
+    }
+
     /// Numbers in the header of the log's index, at places that SQLite's description of the format
     /// names.
     fn log_index<const N: usize>(&self, offsets: [usize; N]) -> Option<[u32; N]> {
-        /// The size of the first region of the index.
-        const REGION_BYTES: c_int = 32 << 10;
+        let index = self.map_log_index()?;
+        // SAFETY: It was just mapped, and the log is open.
+        Some(offsets.map(|offset| unsafe { number_at(index, offset) }))
+    }
+
+    /// The first region of the log's index.
+    fn map_log_index(&self) -> Option<NonNull<u32>> {
         let (file, methods) = self.file().ok()?;
         let map = methods.xShmMap.filter(|_| methods.iVersion >= 2)?;
         let mut region: *mut c_void = ptr::null_mut();
         // SAFETY: The file is open and the last argument a place for the result. A region that does
         // not exist is not made.
-        let code = unsafe { map(file, 0, REGION_BYTES, 0, &raw mut region) };
+        let code = unsafe { map(file, 0, LOG_INDEX_BYTES, 0, &raw mut region) };
         let is_mapped = matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_READONLY);
-        if !is_mapped || region.is_null() {
-            return None;
-        }
-        Some(offsets.map(|offset| {
-            // SAFETY: The region has `REGION_BYTES` bytes, of which `offset` is one of the first
-            // and a multiple of four. It begins at a page, and stays mapped as long as the
-            // connection has its log open. Other threads and processes write the number, whole,
-            // while this reads it, which is what an atomic is for.
-            let number = unsafe { AtomicU32::from_ptr(region.byte_add(offset).cast::<u32>()) };
-            number.load(Ordering::Acquire)
-        }))
+        NonNull::new(region.cast::<u32>()).filter(|_| is_mapped)
     }
 
     /// The pages written since this was last asked.
@@ -358,6 +380,21 @@ impl Drop for Connection {
             "a statement outlived its connection"
         );
     }
+}
+
+/// The size of the first region of a log's index.
+const LOG_INDEX_BYTES: c_int = 32 << 10;
+
+/// A number in the header of a log's index.
+///
+/// # Safety
+/// `index` is mapped, and `offset` that of one of its first numbers, a multiple of four.
+unsafe fn number_at(index: NonNull<u32>, offset: usize) -> u32 {
+    // SAFETY: The region has `LOG_INDEX_BYTES` bytes, begins at a page, and stays mapped as long as
+    // the connection has its log open. Other threads and processes write the number, whole, while
+    // this reads it, which is what an atomic is for.
+    let number = unsafe { AtomicU32::from_ptr(index.as_ptr().byte_add(offset)) };
+    number.load(Ordering::Acquire)
 }
 
 /// Whether a name is a keyword of SQL and must be quoted.

@@ -10,6 +10,10 @@ mod connection;
 mod fault;
 mod statement;
 
-pub(crate) use connection::{Access, Connection, LogExtent, StatementId, Switch, is_keyword};
+pub(crate) use connection::{
+    Access, Connection, LogExtent, LogStamp, StatementId, Switch, is_keyword,
+};
 pub(crate) use fault::Fault;
+#[cfg(test)]
+pub(crate) use statement::Columns;
 pub(crate) use statement::Param;

@@ -379,17 +379,3 @@ fn readers_run_while_a_writer_commits() {
     });
     assert_eq!(latest_ids(&backend, &post()).len(), 103);
 }
-
-#[test]
-fn a_reader_too_many_waits_and_gives_up() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.db");
-    drop(three_posts(&path));
-    let backend = open_impatient(&path);
-    let first = snapshot(&backend, View::Latest);
-    let _second = snapshot(&backend, View::Latest);
-    let third = Arc::clone(&backend).snapshot(View::Latest).map(drop);
-    assert_eq!(third.unwrap_err().kind(), ErrorKind::Busy);
-    drop(first);
-    assert_eq!(latest_ids(&backend, &post()), [1, 2, 3]);
-}

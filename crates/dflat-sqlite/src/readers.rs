@@ -1,0 +1,205 @@
+//! The connections that read, and who has them.
+//!
+//! A reader takes a connection from the place of its thread, and gives it back there, so that
+//! threads that read do not wait for one another. There are as many connections as readers at the
+//! same time; a few stay open for those to come.
+//!
+//! A connection at rest may keep its read transaction, which the next read goes on with if nothing
+//! was committed meanwhile. That pins the log, so a thread ends all of them every so often, and who
+//! makes a checkpoint does before.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use dflat_engine::Result;
+
+use crate::pool::closed;
+use crate::session::Session;
+
+/// The most places that connections rest at.
+const PLACES_MAX: usize = 16;
+
+/// All connections that read.
+pub(crate) struct Readers {
+    places: Box<[Place]>,
+    /// How many rest at a place at most.
+    rest_max: usize,
+    /// Those who want no reader to keep its state.
+    against_keeping: AtomicUsize,
+    /// Counts how often all kept transactions were ended: those of an earlier time are too old.
+    epoch: AtomicU32,
+}
+
+/// Where the connections of some threads rest; apart from others in the processor's caches.
+#[repr(align(128))]
+#[derive(Default)]
+struct Place {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_closed: bool,
+    at_rest: Vec<Session>,
+    out_count: usize,
+}
+
+/// The place that a reader took its connection from, and gives it back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlaceId(usize);
+
+impl Place {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Readers {
+    /// Of which about `rest_max` stay open between reads.
+    pub(crate) fn new(rest_max: usize) -> Self {
+        let places = rest_max.clamp(1, PLACES_MAX);
+        Self {
+            places: (0..places).map(|_| Place::default()).collect(),
+            rest_max: (rest_max / places).max(1),
+            against_keeping: AtomicUsize::new(0),
+            epoch: AtomicU32::new(0),
+        }
+    }
+
+    /// The place of this thread.
+    fn place(&self) -> PlaceId {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local!(static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed));
+        // A thread that ends may read in the destructor of another of its values.
+        PlaceId(THREAD.try_with(|thread| *thread).unwrap_or(0) % self.places.len())
+    }
+
+    /// Counts a reader, and gives it a connection if one is at rest. It is given back by
+    /// [`Self::give_back`].
+    pub(crate) fn take(&self) -> Result<(PlaceId, Option<Session>)> {
+        let PlaceId(own) = self.place();
+        let mut state = self.places[own].lock();
+        if state.is_closed {
+            return Err(closed());
+        }
+        state.out_count += 1;
+        if let Some(session) = state.at_rest.pop() {
+            return Ok((PlaceId(own), Some(session)));
+        }
+        drop(state);
+        // One of another place is better than a new one, unless it has to be waited for.
+        let others = self.places.iter().enumerate().filter(|(id, _)| *id != own);
+        let found = others.filter_map(|(_, place)| place.state.try_lock().ok()?.at_rest.pop());
+        Ok((PlaceId(own), found.take(1).next()))
+    }
+
+    /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
+    pub(crate) fn give_back(&self, place: PlaceId, session: Option<Session>) -> bool {
+        let place = &self.places[place.0];
+        let mut state = place.lock();
+        let session = session.and_then(|mut session| {
+            // Order: under the lock, so that who is against it either is seen or sees this one.
+            let may_keep = self.against_keeping.load(Ordering::Relaxed) == 0;
+            ((may_keep && session.is_current()) || session.end()).then_some(session)
+        });
+        let keeps = session.as_ref().is_some_and(Session::keeps);
+        if state.at_rest.len() < self.rest_max {
+            state.at_rest.extend(session);
+        } else if session.is_some() {
+            // Order: it is closed before it is out, so that who waits for that closes the log last.
+            drop(state);
+            drop(session);
+            state = place.lock();
+        }
+        state.out_count -= 1;
+        if state.is_closed {
+            drop(state);
+            place.returned.notify_all();
+        }
+        keeps
+    }
+
+    /// What tells transactions that are kept from those that are too old.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Ends the transactions of all connections at rest; how many there were.
+    pub(crate) fn end_kept(&self) -> usize {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+        let mut ended = 0;
+        for place in &self.places {
+            let mut state = place.lock();
+            state.at_rest.retain_mut(|session| {
+                ended += usize::from(session.keeps());
+                // One that can't end is not to be used again.
+                session.end()
+            });
+        }
+        ended
+    }
+
+    /// Ends the transactions of all connections at rest, and lets none keep one for as long as
+    /// the result lives.
+    pub(crate) fn forbid_keeping(&self) -> KeepingForbidden<'_> {
+        self.against_keeping.fetch_add(1, Ordering::Relaxed);
+        self.end_kept();
+        KeepingForbidden(self)
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn close(&self) {
+        for place in &self.places {
+            place.lock().is_closed = true;
+        }
+    }
+
+    /// Waits, after [`Self::close`], until all are out, and closes the connections.
+    pub(crate) fn drain(&self) {
+        for place in &self.places {
+            let mut state = place.lock();
+            while state.out_count > 0 {
+                let waited = place.returned.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+            let at_rest = std::mem::take(&mut state.at_rest);
+            drop(state);
+            drop(at_rest);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> ReaderCounts {
+        let mut counts = ReaderCounts::default();
+        for place in &self.places {
+            let state = place.lock();
+            counts.out += state.out_count;
+            counts.at_rest += state.at_rest.len();
+            counts.kept += state.at_rest.iter().filter(|s| s.keeps()).count();
+        }
+        counts
+    }
+}
+
+/// How many connections there are, for tests.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReaderCounts {
+    pub(crate) out: usize,
+    pub(crate) at_rest: usize,
+    pub(crate) kept: usize,
+}
+
+/// No reader at rest keeps a transaction meanwhile.
+pub(crate) struct KeepingForbidden<'r>(&'r Readers);
+
+impl Drop for KeepingForbidden<'_> {
+    fn drop(&mut self) {
+        self.0.against_keeping.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;
