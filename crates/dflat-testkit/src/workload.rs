@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dflat::{ChangeRequest, ErrorKind, FetchedResult, Object, Subscription, TransactionContext};
+use dflat::{
+    ChangeRequest, ErrorKind, FetchedResult, Object, Subscription, TransactionContext, Update,
+};
 use dflat::{UpdatedObject, Workspace};
 
 use crate::fixture::{Fixture, Open, bounded};
@@ -74,6 +76,8 @@ struct Run {
 }
 
 /// A query that is followed, and the latest result that was told.
+type Told = dflat::Result<Update<FetchedResult<Sample>>>;
+
 struct Live {
     question: Question,
     latest: Arc<Mutex<Option<FetchedResult<Sample>>>>,
@@ -127,8 +131,8 @@ impl Run {
         let question = question(&mut self.random);
         let latest = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&latest);
-        let told = move |result: dflat::Result<FetchedResult<Sample>>| {
-            *slot.lock().unwrap() = Some(result.unwrap());
+        let told = move |result: Told| {
+            *slot.lock().unwrap() = Some(result.unwrap().into_result());
         };
         let query = lower::fetch(self.workspace.fetch(), &question);
         let subscription = if self.random.one_in(2) {

@@ -20,14 +20,14 @@ pub struct FetchedResult<T> {
 
 struct Shared<T> {
     objects: Vec<T>,
-    query: Query,
+    query: Arc<Query>,
     seq: CommitSeq,
     /// The engine that fetched it.
     engine: u64,
 }
 
 impl<T: Object> FetchedResult<T> {
-    pub(crate) fn new(fetched: Fetched, query: Query) -> Self {
+    pub(crate) fn new(fetched: Fetched, query: Arc<Query>) -> Self {
         // The same layout: the conversion reuses the allocation.
         let objects = fetched.objects.into_iter().map(T::from_handle).collect();
         Self {
@@ -61,6 +61,11 @@ impl<T: Object> FetchedResult<T> {
 
     /// The query that it is the result of.
     pub(crate) fn query(&self) -> &Query {
+        &self.shared.query
+    }
+
+    /// The same, to be shared.
+    pub(crate) fn shared_query(&self) -> &Arc<Query> {
         &self.shared.query
     }
 

@@ -132,7 +132,10 @@ pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection
 pub use fetched_result::FetchedResult;
 pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use object::Object;
-pub use observe::{Deliveries, Observable, SubscribedObject, Subscription};
+pub use observe::{
+    Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Projection,
+    Step, SubscribedObject, Subscription, Update, Watch,
+};
 pub use payload::Payload;
 pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,

@@ -10,7 +10,7 @@ use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
 #[cfg(feature = "sqlite")]
 use dflat_sqlite::SqliteBackend;
 
-use crate::observe::{Deliveries, Observable, Subscription};
+use crate::observe::{Deliveries, Observable, Observation, Subscription};
 use crate::source::Source;
 use crate::{Dictionary, Fetch, Object, Result, Snapshot};
 
@@ -233,10 +233,14 @@ impl Workspace {
     ///
     /// - An object (`&post`) is told [`SubscribedObject`](crate::SubscribedObject); its deletion is
     ///   the last. If `post` is out of date, what it missed is told first.
-    /// - A result (`&posts`) is told the new result. If `posts` is out of date, that comes first.
+    /// - A result (`&posts`) is told the new result, as an [`Update`](crate::Update) with what made
+    ///   it of the one before. If `posts` is out of date, that comes first.
     /// - A query (`workspace.fetch::<Post>()..`) is told its result first, and then each new one.
+    /// - Its [`live_count`](crate::Fetch::live_count) is told the number of its objects, its
+    ///   [`live_select`](crate::Fetch::live_select) some of their values, in the same way.
     ///
-    /// A result that can't be fetched is told as an error; the subscription goes on.
+    /// A result that can't be fetched is told as an error, once; the subscription goes on when it
+    /// can be. [`observe`](Self::observe) has the choices; the guide is `docs/live-queries.md`.
     ///
     /// # Examples
     /// ```
@@ -273,10 +277,11 @@ impl Workspace {
     /// The subscription takes its turn like a transaction on the type: changes performed after this
     /// call are told, those performed before are part of what the subscriber has. The callback runs
     /// on a thread of the workspace, after the commit and before the transaction's completion, once
-    /// a commit that changed what it sees, in the order of the commits. Deliveries and completions
-    /// of all types come one after the other: a callback delays those of later transactions, not
-    /// the transactions themselves, so it should be short, and must not block on other
-    /// transactions. A callback that panics is not called again.
+    /// a commit that changed what it sees, in the order of the commits. Completions wait for it, a
+    /// second at most unless chosen otherwise; transactions never do. One that takes longer is slow
+    /// from then on: nobody waits for it, and what it has not seen is made one delivery. It must
+    /// not block on transactions. A callback that panics is not called again, and
+    /// [`Subscription::error`] tells.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
@@ -287,10 +292,21 @@ impl Workspace {
         observable: O,
         callback: impl FnMut(O::Delivery) + Send + 'static,
     ) -> Result<Subscription> {
-        observable.observe(self.engine(), Box::new(callback))
+        self.observe(observable)?.call(callback)
     }
 
-    /// Subscribes as [`subscribe`](Self::subscribe) does, with the deliveries as a stream.
+    /// Something to subscribe to, and the choices of how it is told: on an executor, as a stream of
+    /// every delivery, by an iterator that waits, or as a cell that holds the latest.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query of a snapshot or
+    /// transaction.
+    pub fn observe<O: Observable>(&self, observable: O) -> Result<Observation<O::Delivery>> {
+        Observation::new(observable, self.engine())
+    }
+
+    /// Subscribes as [`subscribe`](Self::subscribe) does, with the newest delivery as a stream,
+    /// when the stream is polled for the first time.
     ///
     /// # Errors
     /// As [`subscribe`](Self::subscribe).
@@ -317,7 +333,7 @@ impl Workspace {
     /// # }
     /// ```
     pub fn stream<O: Observable>(&self, observable: O) -> Result<Deliveries<O::Delivery>> {
-        Deliveries::new(observable, self.engine())
+        Ok(self.observe(observable)?.stream())
     }
 
     /// Waits until the work queued so far is done: transactions and subscriptions, the callbacks

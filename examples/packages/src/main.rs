@@ -134,7 +134,7 @@ fn watch(workspace: &Workspace) -> Result<()> {
         let Ok(popular) = deliveries.recv() else {
             unreachable!("the subscription lives")
         };
-        let popular: FetchedResult<Package> = popular?;
+        let popular: FetchedResult<Package> = popular?.into_result();
         let names: Vec<_> = popular.iter().map(Package::name).collect();
         println!("  most viewed: {names:?}");
         assert_eq!(names, expected);

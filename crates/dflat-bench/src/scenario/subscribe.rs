@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use dflat::{
-    ChangeRequest, Durability, Fetch, FetchedResult, SubscribedObject, Subscription, Workspace,
+    ChangeRequest, Durability, Fetch, FetchedResult, SubscribedObject, Subscription, Update,
+    Workspace,
 };
 
 use super::sides::Sides;
@@ -27,7 +28,7 @@ pub(super) fn results(name: &'static str, settings: &Settings) -> Result<Report>
             let title = BenchDoc::TITLE.eq(format!("title{i}"));
             let known = run.sides.workspace.fetch().filter(title).all()?;
             let tally = Arc::clone(tally);
-            let callback = move |found: dflat::Result<FetchedResult<BenchDoc>>| {
+            let callback = move |found: dflat::Result<Update<FetchedResult<BenchDoc>>>| {
                 tally.count(found.is_ok_and(|found| found.len() == 1));
             };
             subscriptions.push(run.sides.workspace.subscribe(&known, callback)?);
@@ -69,7 +70,7 @@ pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> 
             let known = run.ranges.query(&run.sides.workspace, range).all()?;
             let (tally, width) = (Arc::clone(tally), run.ranges.width);
             let bounds = run.ranges.bounds(range);
-            let callback = move |found: dflat::Result<FetchedResult<BenchDoc>>| {
+            let callback = move |found: dflat::Result<Update<FetchedResult<BenchDoc>>>| {
                 tally.count(found.is_ok_and(|found| {
                     let first = found.first().map(BenchDoc::priority);
                     found.len() == width && first.is_some_and(|p| bounds.contains(&p))

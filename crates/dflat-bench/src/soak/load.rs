@@ -139,7 +139,9 @@ pub(super) fn observe<T: Doc>(w: &Workspace, stop: &AtomicBool) -> Result<()> {
             subscriptions.push(w.subscribe(range, move |result: dflat::Result<_>| {
                 note(
                     name,
-                    result.map_or(0, |objects: dflat::FetchedResult<T>| objects.len()),
+                    result.map_or(0, |objects: dflat::Update<dflat::FetchedResult<T>>| {
+                        objects.len()
+                    }),
                 );
             })?);
         }

@@ -8,22 +8,24 @@ mod subscribe;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use crate::callback;
+use crate::change_set::ChangeSet;
 use crate::error::{Error, ErrorKind, Result};
-use crate::observe::Registry;
+use crate::observe::{Publication, Registry};
 use crate::storage::Backend;
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
-use crate::transaction::{Acknowledgement, Concurrency, Groups, Scheduler};
 pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, Ready};
+use crate::transaction::{Calls, Concurrency, Deliver, Groups, Scheduler};
 
 pub use perform::{Handler, RetryingHandler};
 pub use read::EngineSnapshot;
 use read::Reader;
 use share::Share;
 pub use share::WeakEngine;
-pub use subscribe::Known;
+pub use subscribe::{Known, Subject};
 
 /// A share in an engine on one backend. Clones are the same share; others end on their own, and the
 /// engine ends with its last share.
@@ -59,15 +61,19 @@ pub struct EngineOptions {
     pub threads_max: usize,
     /// From when on something is worth a warning.
     pub thresholds: Thresholds,
+    /// How long a transaction's completion waits for a subscriber that is being told, before that
+    /// subscriber is given up as slow.
+    pub patience: Duration,
 }
 
 impl Default for EngineOptions {
-    /// Several writers, 64 threads, the default thresholds.
+    /// Several writers, 64 threads, the default thresholds, a second.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
             threads_max: 64,
             thresholds: Thresholds::default(),
+            patience: Duration::from_secs(1),
         }
     }
 }
@@ -79,17 +85,18 @@ impl Engine {
         let reader = Reader::new(Arc::clone(&backend));
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
-        let deliver = deliverer(
-            reader.clone(),
-            Arc::clone(&registry),
-            Arc::clone(&telemetry),
-        );
+        let deliver = Box::new(Deliverer {
+            reader: reader.clone(),
+            registry: Arc::clone(&registry),
+            telemetry: Arc::clone(&telemetry),
+        });
         let groups = Groups::new(
             backend,
             reader.engine,
             Arc::clone(&reader.committed),
+            Arc::clone(&reader.committing),
             Arc::clone(&telemetry),
-            deliver,
+            (deliver, options.patience),
         );
         let settling = groups.clone();
         let after_job = Box::new(move |more| settling.settle(more));
@@ -163,33 +170,37 @@ impl Engine {
 }
 
 /// What is done with each transaction that has ended: subscribers are told, then its completion.
-fn deliverer(
+struct Deliverer {
     reader: Reader,
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
-) -> Box<dyn Fn(Acknowledgement) + Send + Sync> {
-    Box::new(
-        move |Acknowledgement {
-                  outcome,
-                  completion,
-              }| {
-            telemetry.note_transaction(outcome.is_ok());
-            let (outcome, changes) = match outcome {
-                Ok(changes) => (Ok(()), changes),
-                Err(error) => (Err(error), None),
-            };
-            if let Some(changes) = &changes {
-                // Whatever happens there, the completion is called.
-                let _ = callback::run("a publication", || {
-                    registry.publish(changes, |table, query| reader.fetch(table, query));
-                });
-            }
-            // A panic in a completion has nobody to go to; the transaction is done all the same.
-            let _ = callback::run("a completion", || completion(outcome));
-            // Order: what changed is let go last, so that nobody waits while many objects are.
-            drop(changes);
-        },
-    )
+}
+
+impl Deliver for Deliverer {
+    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
+        let publication = self.registry.publish(changes, &self.reader)?;
+        Some(publication)
+    }
+
+    fn complete(&self, outcome: Result<()>, completion: Completion) {
+        self.telemetry.note_transaction(outcome.is_ok());
+        // A panic in a completion has nobody to go to; the transaction is done all the same.
+        let _ = callback::run("a completion", || completion(outcome));
+    }
+}
+
+impl Calls for Publication {
+    fn make_next(&self, turn: u64) -> bool {
+        self.tell_next(turn)
+    }
+
+    fn progress(&self) -> u64 {
+        Self::progress(self)
+    }
+
+    fn give_up(&self) -> u64 {
+        Self::give_up(self)
+    }
 }
 
 fn shut_down(operation: fmt::Arguments<'_>) -> Error {

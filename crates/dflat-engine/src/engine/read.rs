@@ -10,6 +10,7 @@ use super::{Engine, shut_down};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
+use crate::observe::Reread;
 use crate::storage::{Backend, Row, Snapshot, View};
 use crate::transaction;
 
@@ -19,6 +20,8 @@ pub(super) struct Reader {
     pub(super) backend: Arc<dyn Backend>,
     /// The latest commit that is done.
     pub(super) committed: Arc<AtomicU64>,
+    /// Held while transactions are committed and numbered.
+    pub(super) committing: Arc<Mutex<()>>,
     /// Tells the engine from others of the process.
     pub(super) engine: u64,
 }
@@ -30,6 +33,7 @@ impl Reader {
             engine: NEXT_ENGINE.fetch_add(1, Ordering::Relaxed),
             backend,
             committed: Arc::default(),
+            committing: Arc::default(),
         }
     }
 
@@ -50,10 +54,31 @@ impl Reader {
         Arc::clone(&self.backend).snapshot(view)
     }
 
-    pub(super) fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+    fn fetch_latest(&self, table: &Table, query: &Query) -> Result<Fetched> {
         self.read(table, fetch::view_for(table, query), |snapshot, origin| {
             fetch::fetched(snapshot, table, query, &Control::default(), origin)
         })
+    }
+
+    /// Reads as of a commit that is known exactly: nothing after it is reflected. It may wait for a
+    /// commit that is under way.
+    fn read_exactly<R>(
+        &self,
+        table: &Table,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
+        let read = || {
+            let mut snapshot = self.snapshot(View::Pinned)?;
+            let quiet = self
+                .committing
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            snapshot.pin()?;
+            let origin = self.origin(self.committed());
+            drop(quiet);
+            read(snapshot.as_mut(), origin)
+        };
+        read().map_err(|error| named(table, error))
     }
 
     fn read<R>(
@@ -73,6 +98,21 @@ impl Reader {
     pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
         self.read(table, View::Latest, |snapshot, origin| {
             fetch::get(snapshot, table, key, origin)
+        })
+    }
+}
+
+impl Reread for Reader {
+    fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
+        self.read_exactly(table, |snapshot, origin| {
+            fetch::fetched(snapshot, table, query, &Control::default(), origin)
+        })
+    }
+
+    fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)> {
+        self.read_exactly(table, |snapshot, origin| {
+            let count = fetch::count(snapshot, table, query, &Control::default())?;
+            Ok((count, origin.seq))
         })
     }
 }
@@ -141,7 +181,7 @@ impl Engine {
     /// As [`Engine::read`].
     pub fn fetch_committed(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
         self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-        Ok(self.inner.reader.fetch(table, query)?.objects)
+        Ok(self.inner.reader.fetch_latest(table, query)?.objects)
     }
 
     /// A view on the state as of now.

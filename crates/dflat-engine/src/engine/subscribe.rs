@@ -9,8 +9,11 @@ use super::read::Reader;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
-use crate::observe::{Callback, ObjectEvent, Subscription};
+use crate::observe::{
+    Delivering, Event, First, Interest, Reread, Subscriber, Subscription, unlimited,
+};
 use crate::storage::View;
+use crate::transaction::Calls;
 
 /// What a subscriber to a query knows already.
 pub enum Known {
@@ -20,94 +23,128 @@ pub enum Known {
     Nothing,
 }
 
-impl Engine {
-    /// Subscribes to an object. Transactions performed before this call are not told, unless the
-    /// object is older than what they did; those performed afterwards are.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    pub fn observe_object(
-        &self,
-        table: &Table,
-        object: &Object,
-        callback: Box<dyn FnMut(ObjectEvent) + Send>,
-    ) -> Result<Subscription> {
-        let callback = Arc::new(Callback::new(callback));
-        let (id, subscription) = self.inner.registry.subscription(table, &callback);
-        let (engine, known, of) = (self.clone(), object.clone(), table.clone());
-        let register = move || {
-            let (registry, reader) = (&engine.inner.registry, &engine.inner.reader);
-            engine.inner.groups.flush(&of);
-            let origin = known.origin();
-            let ours = origin.engine == reader.engine;
-            let latest = if ours && origin.seq.0 > 0 && origin.seq >= registry.changed(&of) {
-                Ok(Some(known.clone()))
-            } else {
-                find(reader, &of, &known)
-            };
-            match latest {
-                Ok(latest) => registry.add_object(id, &of, &known, latest, &callback),
-                // What can't be read now is followed from what is known.
-                Err(_) if ours => {
-                    registry.add_object(id, &of, &known, Some(known.clone()), &callback)
-                }
-                // Which row it is here can't be known.
-                Err(_) => {}
-            }
-        };
-        self.enqueue(table, &subscription, register)?;
-        Ok(subscription)
-    }
-
-    /// Subscribes to a query's result, in the order of calls as [`Engine::observe_object`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    pub fn observe_result(
-        &self,
-        table: &Table,
-        query: &Query,
+/// What is subscribed to.
+pub enum Subject {
+    /// An object.
+    Object(Object),
+    /// The result of a query.
+    Result {
+        /// The query.
+        query: Arc<Query>,
+        /// What of it is seen.
+        interest: Interest,
+        /// What the subscriber knows.
         known: Known,
-        callback: Box<dyn FnMut(Result<Fetched>) + Send>,
+    },
+    /// The number of a query's objects.
+    Count(Arc<Query>),
+}
+
+impl Engine {
+    /// Subscribes. Transactions performed before this call are not told, unless what the subscriber
+    /// knows is older than what they did; those performed afterwards are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query that can't be
+    /// run.
+    pub fn observe(
+        &self,
+        table: &Table,
+        subject: Subject,
+        delivering: Delivering,
+        function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<Subscription> {
-        fetch::check(table, query)?;
-        let callback = Arc::new(Callback::new(callback));
-        let (id, subscription) = self.inner.registry.subscription(table, &callback);
-        let (engine, of, query) = (self.clone(), table.clone(), query.clone());
-        let register = move || {
-            let (registry, reader) = (&engine.inner.registry, &engine.inner.reader);
-            engine.inner.groups.flush(&of);
-            let changed = registry.changed(&of);
-            let known = match known {
-                Known::Result(fetched) => Some(fetched),
-                Known::Nothing => None,
-            };
-            let current = known
-                .as_ref()
-                .filter(|known| known.engine == reader.engine)
-                .filter(|known| known.seq.0 > 0 && known.seq >= changed);
-            let latest = match current {
-                Some(known) => Ok(known.clone()),
-                None => reader.fetch(&of, &query),
-            };
-            registry.add_result(id, (&of, &query), known.as_ref(), latest, &callback);
-        };
-        self.enqueue(table, &subscription, register)?;
+        if let Subject::Result { query, .. } | Subject::Count(query) = &subject {
+            fetch::check(table, query)?;
+        }
+        let registry = &self.inner.registry;
+        let subscription = registry.subscription(table, delivering, function);
+        let subscriber = subscription.subscriber();
+        let (engine, table) = (self.clone(), table.clone());
+        let operation = format_args!("subscribe to {}", subscription.type_name());
+        self.while_open(operation, || {
+            self.share.hold_subscription(&subscription);
+            let register = Box::new({
+                let table = table.clone();
+                move || engine.register(&table, subject, &subscriber)
+            });
+            let queued = self
+                .inner
+                .scheduler
+                .enqueue([table.name.as_ref()], register);
+            queued.map_err(|error| error.context(format_args!("cannot {operation}")))
+        })?;
         Ok(subscription)
     }
 
-    fn enqueue(
-        &self,
-        table: &Table,
-        subscription: &Subscription,
-        register: impl FnOnce() + Send + 'static,
-    ) -> Result<()> {
-        let operation = format_args!("subscribe to {}", table.type_name);
-        self.while_open(operation, || {
-            self.share.hold_subscription(subscription);
-            let names = [table.name.as_ref()];
-            let queued = self.inner.scheduler.enqueue(names, Box::new(register));
-            queued.map_err(|error| error.context(format_args!("cannot {operation}")))
+    /// Registers in the table's turn: what was committed before is in what is read now, and what
+    /// comes later is delivered later.
+    fn register(&self, table: &Table, subject: Subject, subscriber: &Arc<Subscriber>) {
+        if subscriber.is_cancelled() {
+            return;
+        }
+        self.inner.groups.flush(table);
+        let first = match self.first(table, subject) {
+            Ok(first) => first,
+            Err(error) => return subscriber.fail(error),
+        };
+        let (registry, reader) = (Arc::clone(&self.inner.registry), self.inner.reader.clone());
+        let subscriber = Arc::clone(subscriber);
+        self.inner.groups.register(Box::new(move || {
+            let publication = registry.register(&subscriber, first, &reader)?;
+            Some(publication as Arc<dyn Calls>)
+        }));
+    }
+
+    /// What the subscriber has, and what it is now.
+    fn first(&self, table: &Table, subject: Subject) -> Result<First> {
+        let reader = &self.inner.reader;
+        let changed = self.inner.groups.changed(table);
+        Ok(match subject {
+            Subject::Object(known) => {
+                let origin = known.origin();
+                let ours = origin.engine == reader.engine;
+                let latest = if ours && origin.seq.0 > 0 && origin.seq >= changed {
+                    Ok(Some(known.clone()))
+                } else {
+                    find(reader, table, &known)
+                };
+                // What can't be read now is followed from what is known; but which row another
+                // engine's is here can't be known.
+                let latest = match latest {
+                    Err(_) if ours => Some(known.clone()),
+                    latest => latest?,
+                };
+                First::Object { known, latest }
+            }
+            Subject::Result {
+                query,
+                interest,
+                known,
+            } => {
+                let known = match known {
+                    Known::Result(fetched) => Some(fetched),
+                    Known::Nothing => None,
+                };
+                let is_current =
+                    |k: &&Fetched| k.engine == reader.engine && k.seq.0 > 0 && k.seq >= changed;
+                let latest = match known.as_ref().filter(is_current) {
+                    Some(known) => Some(Ok(known.clone())),
+                    None if self.inner.registry.follows(table, &query, &interest) => None,
+                    None => Some(reader.fetch(table, &query)),
+                };
+                First::Result {
+                    query,
+                    interest,
+                    known,
+                    latest,
+                }
+            }
+            Subject::Count(query) => {
+                let total = reader.count(table, &unlimited(&query));
+                First::Count { query, total }
+            }
         })
     }
 }

@@ -74,6 +74,12 @@ impl Object {
         self.chunk.header.header.origin
     }
 
+    /// Whether both are handles on the same bytes.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.payload(), other.payload())
+    }
+
     /// A copy that keeps no other object's bytes alive.
     #[must_use]
     pub fn detach(&self) -> Self {

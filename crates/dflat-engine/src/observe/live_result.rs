@@ -1,158 +1,313 @@
 //! A query's result that follows the commits.
 
-use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, RowId, Table};
+use dflat_model::{CommitSeq, Expression, Query, Table};
 
-use crate::change_set::TableChanges;
+use super::difference::Difference;
+use super::merge::{List, Rows, Scratch, Touched, after, before, compare};
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
-use crate::query::{compare_rows, evaluate, is_after};
+use crate::query::compute;
+
+/// The fewest and the most objects that are kept on either side of a window.
+const MARGIN: Range<usize> = 16..1024;
+
+/// What of an object is seen: a change to anything else is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Interest {
+    /// All its values.
+    Objects,
+    /// The values of these expressions.
+    Values(Arc<[Expression]>),
+}
+
+impl Interest {
+    /// Whether two states of an object look the same.
+    #[must_use]
+    pub fn is_same(&self, table: &Table, a: &Object, b: &Object) -> bool {
+        if a.is(b) {
+            return true;
+        }
+        match self {
+            Self::Objects => equal(&table.types, a.payload(), b.payload()),
+            Self::Values(expressions) => expressions.iter().all(|expression| {
+                // Objects are verified, so that every value can be read.
+                let values = (
+                    compute(expression, a.payload()),
+                    compute(expression, b.payload()),
+                );
+                matches!(values, (Ok(a), Ok(b)) if a == b)
+            }),
+        }
+    }
+
+    /// What makes one list of objects of another.
+    #[must_use]
+    pub fn difference(&self, table: &Table, old: &[Object], new: &[Object]) -> Difference {
+        let same = |a: &Object, b: &Object| self.is_same(table, a, b);
+        Difference::between(old, new, Object::row_id, same)
+    }
+}
+
+/// A result as of a commit, and what makes it of the one before.
+#[derive(Clone, Debug)]
+pub struct ResultUpdate {
+    /// The result.
+    pub fetched: Fetched,
+    /// What makes it of the result told before; of nothing, if none was.
+    pub difference: Difference,
+    /// How many commits have changed it since.
+    pub commits: u64,
+}
 
 /// The result of a query as of the latest commit.
 ///
-/// Without a limit or offset it is kept up to date from the change set alone. With one, a change
-/// that may matter fetches it again, because what moves into the window is not in the change set.
+/// It holds a run of the objects that meet the condition, in order: all of them, or, if the query
+/// has a window, those in it and some on either side, so that most changes need no fetch.
 pub struct LiveResult {
-    table: Table,
-    query: Query,
-    objects: Vec<Object>,
+    query: Arc<Query>,
+    interest: Interest,
+    held: Vec<Object>,
+    /// How many objects come before those held.
+    below: usize,
+    /// Whether nothing comes after those held.
+    complete: bool,
     /// The engine whose commits it follows, once it is known.
     engine: u64,
-    /// A fetch failed, so that `objects` may be out of date.
-    stale: bool,
+    /// What is held is as of this commit.
+    seq: CommitSeq,
+    /// The result told last, once it may be out of date because a fetch failed.
+    failed: Option<Vec<Object>>,
 }
 
 impl LiveResult {
     /// A live result that starts from a fetched one, or without one if it could not be fetched.
     #[must_use]
-    pub fn new(table: Table, query: Query, fetched: Option<&Fetched>) -> Self {
-        let objects = fetched.map(|fetched| fetched.objects.clone());
-        let stale = objects.is_none();
-        let engine = fetched.map_or(0, |fetched| fetched.engine);
-        Self {
-            table,
+    pub fn new(query: Arc<Query>, interest: Interest, fetched: Option<&Fetched>) -> Self {
+        let mut live = Self {
+            below: query.offset,
             query,
-            objects: objects.unwrap_or_default(),
-            engine,
-            stale,
+            interest,
+            held: Vec::new(),
+            complete: false,
+            engine: 0,
+            seq: CommitSeq(0),
+            failed: None,
+        };
+        match fetched {
+            None => live.failed = Some(Vec::new()),
+            Some(fetched) => {
+                live.held.clone_from(&fetched.objects);
+                live.engine = fetched.engine;
+                live.seq = fetched.seq;
+                live.complete = live.query.limit.is_none_or(|limit| live.held.len() < limit);
+            }
+        }
+        live
+    }
+
+    /// What the result is, unless a fetch has failed.
+    pub(super) fn current(&self) -> Option<Fetched> {
+        let window = self.window().filter(|_| self.failed.is_none())?;
+        Some(self.fetched(self.held.get(window)?.to_vec()))
+    }
+
+    pub(super) fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
+    pub(super) fn interest(&self) -> &Interest {
+        &self.interest
+    }
+
+    /// Whether it must be fetched again, whatever a commit has changed.
+    pub(super) fn is_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The window's place in what is held, unless it is not all there.
+    fn window(&self) -> Option<Range<usize>> {
+        let held = self.held.len();
+        if self.held.is_empty() && self.below > 0 {
+            // How many come before may be fewer than that; the window is empty all the same.
+            return (self.complete && self.below <= self.query.offset).then_some(0..0);
+        }
+        let start = self.query.offset.checked_sub(self.below)?;
+        let end = self.query.limit.map(|limit| start.saturating_add(limit));
+        match end {
+            Some(end) if end <= held => Some(start..end),
+            _ => self.complete.then(|| start.min(held)..held),
         }
     }
 
-    /// Follows a commit: the new result, or `None` if nothing visible changed.
+    /// Follows a commit that touched rows of the result: the new result, or `None` if nothing
+    /// visible changed.
     ///
     /// # Errors
     /// As `refetch`; the result is fetched again at the next commit then.
-    pub fn apply(
+    pub(super) fn follow(
         &mut self,
-        changes: &TableChanges,
-        seq: CommitSeq,
+        (table, rows, seq): (&Table, Rows<'_>, CommitSeq),
+        touched: Touched,
+        scratch: &mut Scratch,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
-    ) -> Result<Option<Fetched>> {
-        if !self.stale && !self.concerns(changes) {
+    ) -> Result<Option<ResultUpdate>> {
+        if self.query.limit == Some(0) || (seq <= self.seq && self.failed.is_none()) {
             return Ok(None);
         }
-        let missed = self.stale;
-        let objects = if missed || !self.query.is_whole() {
-            self.stale = true;
-            let fetched = refetch(&self.table, &self.query)?;
-            self.engine = fetched.engine;
-            fetched.objects
-        } else {
-            self.merged(changes)
+        if let Some(told) = self.failed.take() {
+            return self.fetch_again(table, told, true, refetch);
+        }
+        self.seq = seq;
+        let old = self.window().unwrap_or_default();
+        let Some(touched) = self.narrow(rows, touched) else {
+            let told = self.held.get(old).unwrap_or_default().to_vec();
+            return self.fetch_again(table, told, false, refetch);
         };
-        self.stale = false;
-        // After an error the result is told again even if it is what it was before.
-        if !missed && same_objects(&self.table, &self.objects, &objects) {
+        if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
             return Ok(None);
         }
-        self.objects.clone_from(&objects);
-        let engine = self.engine;
-        Ok(Some(Fetched {
-            engine,
-            objects,
-            seq,
+        let list = List {
+            objects: &self.held,
+            order: &self.query.order,
+        };
+        let same = |a: &Object, b: &Object| self.interest.is_same(table, a, b);
+        let Some(merged) = list.merge(rows, &touched, scratch, same) else {
+            let told = self.held.get(old).unwrap_or_default().to_vec();
+            return self.fetch_again(table, told, false, refetch);
+        };
+        let held = std::mem::replace(&mut self.held, merged.objects);
+        let Some(new) = self.window() else {
+            let told = held.get(old).unwrap_or_default().to_vec();
+            return self.fetch_again(table, told, false, refetch);
+        };
+        let window = self.held.get(new).unwrap_or_default();
+        let difference = if self.is_whole() {
+            merged.difference
+        } else {
+            let old = held.get(old).unwrap_or_default();
+            self.interest.difference(table, old, window)
+        };
+        let told = (!difference.is_empty()).then(|| ResultUpdate {
+            fetched: self.fetched(window.to_vec()),
+            difference,
+            commits: 1,
+        });
+        self.trim();
+        Ok(told)
+    }
+
+    /// Whether what is held is the result.
+    fn is_whole(&self) -> bool {
+        self.query.is_whole()
+    }
+
+    /// The rows touched that are among those held; `None` if that can't be told.
+    fn narrow(&mut self, rows: Rows<'_>, mut touched: Touched) -> Option<Touched> {
+        if self.is_whole() {
+            return Some(touched);
+        }
+        let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
+            let nothing = touched.before.is_empty() && touched.after.is_empty();
+            return (nothing || (self.below == 0 && self.complete)).then_some(touched);
+        };
+        let order = &self.query.order;
+        let is_below = |object: &Object| compare(order, object, first).is_lt();
+        let is_above = |object: &Object| compare(order, object, last).is_gt();
+        let (starts, ends) = (self.below == 0, self.complete);
+        let mut below = self.below;
+        touched.before.retain(|row| match before(rows, *row) {
+            Some(object) if !starts && is_below(object) => {
+                below = below.saturating_sub(1);
+                false
+            }
+            Some(object) => ends || !is_above(object),
+            None => false,
+        });
+        touched.after.retain(|row| match after(rows, *row) {
+            Some(object) if !starts && is_below(object) => {
+                below += 1;
+                false
+            }
+            Some(object) => ends || !is_above(object),
+            None => false,
+        });
+        self.below = below;
+        Some(touched)
+    }
+
+    fn margin(&self) -> usize {
+        let limit = self.query.limit.unwrap_or(MARGIN.end);
+        limit.clamp(MARGIN.start, MARGIN.end)
+    }
+
+    /// Fetches the window and what is kept beside it. `told` is the result told last; with
+    /// `missed`, an error was told since.
+    fn fetch_again(
+        &mut self,
+        table: &Table,
+        told: Vec<Object>,
+        missed: bool,
+        refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
+    ) -> Result<Option<ResultUpdate>> {
+        let margin = self.margin();
+        let offset = self.query.offset.saturating_sub(margin);
+        let end = self.query.offset.saturating_add(margin);
+        let limit = self
+            .query
+            .limit
+            .map(|limit| limit.saturating_add(end) - offset);
+        let wider = Query {
+            offset,
+            limit,
+            ..Query::clone(&self.query)
+        };
+        let fetched = match refetch(table, &wider) {
+            Ok(fetched) => fetched,
+            Err(error) => {
+                self.held = Vec::new();
+                self.failed = Some(told);
+                // An error is told once.
+                return if missed { Ok(None) } else { Err(error) };
+            }
+        };
+        self.below = offset;
+        self.complete = limit.is_none_or(|limit| fetched.objects.len() < limit);
+        (self.engine, self.seq, self.held) = (fetched.engine, fetched.seq, fetched.objects);
+        let window = self.window().and_then(|window| self.held.get(window));
+        let window = window.unwrap_or_default().to_vec();
+        let difference = self.interest.difference(table, &told, &window);
+        // After an error the result is told again even if it is what it was before.
+        Ok((missed || !difference.is_empty()).then(|| ResultUpdate {
+            fetched: self.fetched(window),
+            difference,
+            commits: 1,
         }))
     }
 
-    /// Whether a changed row was in the result or may be in it now.
-    fn concerns(&self, changes: &TableChanges) -> bool {
-        let entered = changes.rows.iter().any(|(_, row)| {
-            row.after
-                .as_ref()
-                .is_some_and(|object| self.matches(object))
-        });
-        if entered {
-            return true;
+    /// Lets go of what is far from the window.
+    fn trim(&mut self) {
+        let Some(window) = self.window() else { return };
+        let margin = self.margin();
+        if self.query.limit.is_some() && self.held.len() > window.end + 2 * margin {
+            self.held.truncate(window.end + margin);
+            self.complete = false;
         }
-        if self.query.offset > 0 {
-            // What is passed over is not in the result, and moves it all the same.
-            let before = changes
-                .rows
-                .iter()
-                .filter_map(|(_, row)| row.before.as_ref());
-            return before.into_iter().any(|object| self.matches(object));
+        if window.start > 2 * margin {
+            let away = window.start - margin;
+            self.held.drain(..away);
+            self.below += away;
         }
-        self.objects
-            .iter()
-            .any(|object| is_changed(changes, object.row_id()))
     }
 
-    fn matches(&self, object: &Object) -> bool {
-        let payload = object.payload();
-        let meets = match &self.query.predicate {
-            None => true,
-            Some(predicate) => evaluate(predicate, payload) == Ok(Some(true)),
-        };
-        let row = (object.row_id(), payload);
-        let is_behind = |cursor| is_after(&self.query.order, cursor, row) == Ok(true);
-        meets && self.query.after.as_ref().is_none_or(is_behind)
-    }
-
-    /// The unchanged objects of the result and the changed ones that qualify, in order.
-    fn merged(&self, changes: &TableChanges) -> Vec<Object> {
-        let kept = self
-            .objects
-            .iter()
-            .filter(|object| !is_changed(changes, object.row_id()));
-        let entered = changes
-            .rows
-            .iter()
-            .filter_map(|(_, row)| row.after.as_ref());
-        let mut entered: Vec<&Object> = entered.filter(|object| self.matches(object)).collect();
-        entered.sort_by(|a, b| self.compare(a, b));
-        let mut merged = Vec::with_capacity(self.objects.len() + entered.len());
-        let mut entered = entered.into_iter().peekable();
-        for object in kept {
-            while let Some(next) = entered.next_if(|next| self.compare(next, object).is_lt()) {
-                merged.push(next.clone());
-            }
-            merged.push(object.clone());
+    fn fetched(&self, objects: Vec<Object>) -> Fetched {
+        Fetched {
+            engine: self.engine,
+            objects,
+            seq: self.seq,
         }
-        merged.extend(entered.cloned());
-        merged
     }
-
-    fn compare(&self, a: &Object, b: &Object) -> Ordering {
-        // Objects are verified, so that every key can be read.
-        let rows = ((a.row_id(), a.payload()), (b.row_id(), b.payload()));
-        compare_rows(&self.query.order, rows.0, rows.1).unwrap_or(Ordering::Equal)
-    }
-}
-
-fn is_changed(changes: &TableChanges, row_id: RowId) -> bool {
-    changes
-        .rows
-        .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
-        .is_ok()
-}
-
-/// Whether two results show the same objects with the same values in the same order.
-#[must_use]
-pub(super) fn same_objects(table: &Table, a: &[Object], b: &[Object]) -> bool {
-    a.len() == b.len()
-        && a.iter()
-            .zip(b)
-            .all(|(a, b)| a.row_id() == b.row_id() && equal(&table.types, a.payload(), b.payload()))
 }

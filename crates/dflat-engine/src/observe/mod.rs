@@ -1,13 +1,31 @@
 //! The observing half: change sets in, deliveries out.
 //!
-//! A [`Registry`] holds what is subscribed. Whoever commits hands it the change set while it still
-//! has the turn of the tables concerned, so that deliveries keep the order of commits. Objects are
-//! told before results. No lock is held while a callback runs.
+//! A [`Registry`] holds what is subscribed. It takes registrations and change sets in the order of
+//! the commits and gives a [`Publication`] for each: the calls to make, objects before results.
+//! Making them is somebody else's, with no lock held.
 
 mod delivery;
+mod difference;
+mod event;
+mod follower;
+mod followers;
+mod live_count;
 mod live_result;
+mod mailbox;
+mod merge;
+mod publication;
 mod registry;
+mod subscription;
+mod teller;
 
 pub use delivery::Callback;
-pub use live_result::LiveResult;
-pub use registry::{ObjectEvent, Registry, Subscription, SubscriptionEnd};
+pub use difference::{Difference, Move, Step};
+pub use event::{Event, ObjectEvent};
+pub use follower::Reread;
+pub use live_count::{LiveCount, unlimited};
+pub use live_result::{Interest, LiveResult, ResultUpdate};
+pub use mailbox::{Absorb, Mailbox};
+pub use publication::Publication;
+pub use registry::{Delivering, First, Registry, Subscriber};
+pub use subscription::{Subscription, SubscriptionEnd};
+pub use teller::{Executor, Job, Teller};

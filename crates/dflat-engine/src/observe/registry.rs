@@ -1,61 +1,90 @@
 //! Who is subscribed to what.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use dflat_model::{CommitSeq, Query, RowId, Table};
 
-use super::live_result::same_objects;
-use super::{Callback, LiveResult};
-use crate::callback;
+use super::follower::{Live, Reread};
+use super::followers::Followers;
+use super::publication::{Call, Publication};
+use super::subscription::Subscription;
+use super::teller::{Executor, Teller};
+use super::{Event, Interest, LiveCount, LiveResult, ObjectEvent, ResultUpdate};
 use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
 use crate::telemetry::Telemetry;
 
-/// What happened to an observed object.
-#[derive(Clone, Debug)]
-pub enum ObjectEvent {
-    /// It has new values.
-    Updated(Object),
-    /// It was deleted; nothing follows.
-    Deleted,
-}
-
 /// All subscriptions of an engine.
-#[derive(Default)]
 pub struct Registry {
     state: Mutex<State>,
+    /// Those that have ended while the state was in use.
+    gone: Mutex<Vec<Arc<Subscriber>>>,
     telemetry: Arc<Telemetry>,
 }
 
-#[derive(Default)]
-struct State {
-    tables: HashMap<String, TableSubscriptions>,
-    next_id: u64,
-}
+type State = HashMap<String, TableSubscriptions>;
 
+/// The subscriptions to one table.
 #[derive(Default)]
 struct TableSubscriptions {
-    /// The latest commit that changed the table.
-    changed: CommitSeq,
-    objects: HashMap<RowId, Vec<ObjectSubscription>>,
-    results: Vec<ResultSubscription>,
+    objects: HashMap<RowId, Vec<Arc<Subscriber>>>,
+    followers: Followers,
 }
 
-#[derive(Clone)]
-struct ObjectSubscription {
-    id: u64,
-    callback: Arc<Callback<ObjectEvent>>,
+/// Somebody who is told.
+pub struct Subscriber {
+    pub(super) table: Arc<Table>,
+    pub(super) teller: Arc<Teller<Event>>,
+    pub(super) registry: std::sync::Weak<Registry>,
+    place: OnceLock<Place>,
 }
 
-#[derive(Clone)]
-struct ResultSubscription {
-    id: u64,
-    live: Arc<Mutex<LiveResult>>,
-    callback: Arc<Callback<Result<Fetched>>>,
+/// Where a subscriber is registered.
+#[derive(Clone, Copy)]
+enum Place {
+    Object(RowId),
+    Follower(usize),
+}
+
+/// How deliveries are made.
+#[derive(Clone, Default)]
+pub struct Delivering {
+    /// Who calls the function; deliveries are made in turn, with those of others, if nobody does.
+    pub executor: Option<Arc<Executor>>,
+    /// How many deliveries wait for it at most.
+    pub capacity: usize,
+}
+
+/// A subscriber's first state, as of its place in the order of commits.
+pub enum First {
+    /// To an object as it was known: its state now.
+    Object {
+        /// What the subscriber has.
+        known: Object,
+        /// What it is now; absent if it was deleted.
+        latest: Option<Object>,
+    },
+    /// To a result.
+    Result {
+        /// The query.
+        query: Arc<Query>,
+        /// What of it is seen.
+        interest: Interest,
+        /// What the subscriber has.
+        known: Option<Fetched>,
+        /// What it is now, unless it is followed already.
+        latest: Option<Result<Fetched>>,
+    },
+    /// To a count.
+    Count {
+        /// The query.
+        query: Arc<Query>,
+        /// How many objects meet its condition now.
+        total: Result<(usize, CommitSeq)>,
+    },
 }
 
 impl Registry {
@@ -63,305 +92,230 @@ impl Registry {
     pub(crate) fn new(telemetry: Arc<Telemetry>) -> Self {
         Self {
             state: Mutex::default(),
+            gone: Mutex::default(),
             telemetry,
         }
     }
 
-    /// Calls a callback, unless it is cancelled.
-    fn deliver<E>(&self, table: &Table, callback: &Callback<E>, event: E) {
-        self.telemetry
-            .delivery(&table.type_name, || callback.deliver(event));
-    }
-
+    /// The subscriptions that have not ended. No user code runs while they are in use.
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No user code runs under the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
+        for subscriber in gone {
+            remove(&mut state, &subscriber);
+        }
+        state
     }
 
-    /// A subscription to come: its callback is called once it is registered, until it is cancelled.
-    pub fn subscription<E: 'static>(
+    /// A subscription to come: its function is called once it is registered, until it is cancelled.
+    pub fn subscription(
         self: &Arc<Self>,
         table: &Table,
-        callback: &Arc<Callback<E>>,
-    ) -> (u64, Subscription) {
-        let mut state = self.lock();
-        state.next_id += 1;
-        let id = state.next_id;
-        let callback: Arc<dyn Cancel> = Arc::clone(callback) as Arc<dyn Cancel>;
-        let registry = Arc::downgrade(self);
-        let table = table.name.to_string();
-        (
-            id,
-            Subscription {
-                id,
-                table,
-                callback,
-                registry,
-            },
-        )
+        delivering: Delivering,
+        function: Box<dyn FnMut(Event) + Send>,
+    ) -> Subscription {
+        let Delivering { executor, capacity } = delivering;
+        Subscription(Arc::new(Subscriber {
+            table: Arc::new(table.clone()),
+            teller: Arc::new(Teller::new(executor, capacity, function)),
+            registry: Arc::downgrade(self),
+            place: OnceLock::new(),
+        }))
     }
 
-    /// Registers a subscription to an object, telling it first what it missed. The caller has the
-    /// table's turn; `latest` is the object's state now.
-    pub fn add_object(
+    /// Whether a query's result is followed, so that it need not be fetched.
+    #[must_use]
+    pub fn follows(&self, table: &Table, query: &Query, interest: &Interest) -> bool {
+        let state = self.lock();
+        let table = state.get(table.name.as_ref());
+        table.is_some_and(|table| table.followers.find(query, Some(interest)).is_some())
+    }
+
+    /// Registers a subscriber: what it is told first, if anything. Commits are published in their
+    /// order with this, so that it misses none and is told none twice.
+    pub fn register(
         &self,
-        id: u64,
-        table: &Table,
-        known: &Object,
-        latest: Option<Object>,
-        callback: &Arc<Callback<ObjectEvent>>,
-    ) {
-        let Some(latest) = latest else {
-            self.deliver(table, callback, ObjectEvent::Deleted);
-            return;
-        };
-        // The object's row here: that of one which another engine read says nothing.
-        let row_id = latest.row_id();
-        if !equal(&table.types, known.payload(), latest.payload()) {
-            self.deliver(table, callback, ObjectEvent::Updated(latest));
-        }
+        subscriber: &Arc<Subscriber>,
+        first: First,
+        reread: &dyn Reread,
+    ) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
-        if !callback.is_cancelled() {
-            let subscriptions = state.tables.entry(table.name.to_string()).or_default();
-            let subscribers = subscriptions.objects.entry(row_id).or_default();
-            subscribers.push(ObjectSubscription {
-                id,
-                callback: Arc::clone(callback),
-            });
+        if subscriber.teller.is_cancelled() {
+            return None;
         }
-    }
-
-    /// Registers a subscription to a query's result. The caller has the table's turn; `latest` is
-    /// the result now, and `known` what the subscriber has, if it has one. A result that can't be
-    /// fetched now is told as an error, and fetched again at the next commit.
-    pub fn add_result(
-        &self,
-        id: u64,
-        (table, query): (&Table, &Query),
-        known: Option<&Fetched>,
-        latest: Result<Fetched>,
-        callback: &Arc<Callback<Result<Fetched>>>,
-    ) {
-        let start = latest.as_ref().ok();
-        let live = LiveResult::new(table.clone(), query.clone(), start);
-        let told = match (known, start) {
-            (Some(known), Some(latest)) => same_objects(table, &known.objects, &latest.objects),
-            _ => false,
+        let table = Arc::clone(&subscriber.table);
+        let subscriptions = state.entry(table.name.to_string()).or_default();
+        let (place, event) = match first {
+            First::Object { known, latest } => {
+                let Some(latest) = latest else {
+                    let event = Event::Object(ObjectEvent::Deleted);
+                    return self.tell(subscriber, Some(event));
+                };
+                // The object's row here: that of one which another engine read says nothing.
+                let row_id = latest.row_id();
+                let subscribers = subscriptions.objects.entry(row_id).or_default();
+                subscribers.push(Arc::clone(subscriber));
+                let missed = !equal(&table.types, known.payload(), latest.payload());
+                let event = missed.then(|| Event::Object(ObjectEvent::Updated(latest)));
+                (Place::Object(row_id), event)
+            }
+            First::Result {
+                query,
+                interest,
+                known,
+                latest,
+            } => {
+                let followers = &mut subscriptions.followers;
+                let (slot, latest) = match followers.shared(&query, &interest) {
+                    Some((slot, current)) => (slot, Ok(current)),
+                    None => {
+                        let latest = latest.unwrap_or_else(|| reread.fetch(&table, &query));
+                        let start = latest.as_ref().ok();
+                        let live = LiveResult::new(query, interest.clone(), start);
+                        (followers.add(Live::Result(live)), latest)
+                    }
+                };
+                followers.subscribe(slot, Arc::clone(subscriber));
+                let event = first_result(&table, &interest, known.as_ref(), latest);
+                (Place::Follower(slot), event)
+            }
+            First::Count { query, total } => {
+                let followers = &mut subscriptions.followers;
+                let start = total.as_ref().ok().copied();
+                let live = LiveCount::new(query, start);
+                let event = match live.current() {
+                    Some(count) => Some(Event::Count(Ok(count), 0)),
+                    None => total.err().map(|error| Event::Count(Err(error), 0)),
+                };
+                let slot = followers.add(Live::Count(live));
+                followers.subscribe(slot, Arc::clone(subscriber));
+                (Place::Follower(slot), event)
+            }
         };
-        if !told {
-            self.deliver(table, callback, latest);
-        }
+        // It is registered once.
+        let _ = subscriber.place.set(place);
+        self.tell(subscriber, event)
+    }
+
+    fn tell(&self, subscriber: &Arc<Subscriber>, event: Option<Event>) -> Option<Arc<Publication>> {
+        let subscriber = Arc::clone(subscriber);
+        let calls = event.map(|event| Call { subscriber, event });
+        Publication::of(&self.telemetry, calls.into_iter().collect())
+    }
+
+    /// What every subscriber is to be told of a commit: objects first, then results.
+    pub fn publish(&self, changes: &ChangeSet, reread: &dyn Reread) -> Option<Arc<Publication>> {
         let mut state = self.lock();
-        if !callback.is_cancelled() {
-            let subscriptions = state.tables.entry(table.name.to_string()).or_default();
-            let live = Arc::new(Mutex::new(live));
-            let callback = Arc::clone(callback);
-            subscriptions
-                .results
-                .push(ResultSubscription { id, live, callback });
+        if state.is_empty() {
+            return None;
         }
-    }
-
-    /// The latest commit that changed a table.
-    #[must_use]
-    pub fn changed(&self, table: &Table) -> CommitSeq {
-        self.lock()
-            .tables
-            .get(table.name.as_ref())
-            .map_or(CommitSeq(0), |table| table.changed)
-    }
-
-    /// Tells every subscriber what a commit changed for it: objects first, then results. The caller
-    /// has the turn of the tables changed.
-    pub fn publish(
-        &self,
-        changes: &ChangeSet,
-        refetch: impl Fn(&Table, &Query) -> Result<Fetched>,
-    ) {
+        let mut calls = VecDeque::new();
         for table in &changes.tables {
-            self.publish_objects(table, changes.seq);
+            if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
+                subscriptions.tell_objects(table, &mut calls);
+            }
         }
         for table in &changes.tables {
-            self.publish_results(table, changes.seq, &refetch);
+            if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
+                subscriptions
+                    .followers
+                    .follow(table, changes.seq, reread, &mut calls);
+            }
+        }
+        drop(state);
+        Publication::of(&self.telemetry, calls)
+    }
+
+    /// Ends all subscriptions and drops their functions, so that streams end, too.
+    pub fn close(&self) {
+        let tables = std::mem::take(&mut *self.lock());
+        for mut table in tables.into_values() {
+            for subscriber in table.objects.into_values().flatten() {
+                subscriber.teller.cancel(false);
+            }
+            for subscriber in table.followers.drain() {
+                subscriber.teller.cancel(false);
+            }
         }
     }
 
-    fn publish_objects(&self, changes: &TableChanges, seq: CommitSeq) {
-        let mut deliveries = Vec::new();
-        let mut state = self.lock();
-        let subscriptions = state
-            .tables
-            .entry(changes.table.name.to_string())
-            .or_default();
-        subscriptions.changed = seq;
-        if subscriptions.objects.is_empty() {
+    /// Forgets a subscriber that has ended.
+    pub(super) fn forget(&self, subscriber: &Arc<Subscriber>) {
+        match self.state.try_lock() {
+            Ok(mut state) => remove(&mut state, subscriber),
+            // It is taken out before the state is used again: nobody waits for that.
+            Err(_) => {
+                let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+                gone.push(Arc::clone(subscriber));
+            }
+        }
+    }
+}
+
+impl TableSubscriptions {
+    fn tell_objects(&mut self, changes: &TableChanges, calls: &mut VecDeque<Call>) {
+        if self.objects.is_empty() {
             return;
         }
         for (row_id, row) in &changes.rows {
-            let subscribers = match &row.after {
-                Some(_) => subscriptions.objects.get(row_id).cloned(),
-                // Nothing follows a deletion.
-                None => subscriptions.objects.remove(row_id),
-            };
-            deliveries.extend(
-                subscribers
-                    .into_iter()
-                    .flatten()
-                    .map(|subscriber| (subscriber.callback, row)),
-            );
-        }
-        drop(state);
-        for (callback, row) in deliveries {
-            let visible = match (&row.before, &row.after) {
-                (Some(before), Some(after)) => {
-                    !equal(&changes.table.types, before.payload(), after.payload())
+            let event = match (&row.before, &row.after) {
+                (_, None) => ObjectEvent::Deleted,
+                (before, Some(after)) => {
+                    let types = &changes.table.types;
+                    let is_same = |b: &Object| equal(types, b.payload(), after.payload());
+                    if !self.objects.contains_key(row_id) || before.as_ref().is_some_and(is_same) {
+                        continue;
+                    }
+                    ObjectEvent::Updated(after.clone())
                 }
-                _ => true,
             };
-            if visible {
-                let event = row
-                    .after
-                    .clone()
-                    .map_or(ObjectEvent::Deleted, ObjectEvent::Updated);
-                self.deliver(&changes.table, &callback, event);
+            let subscribers = match &event {
+                ObjectEvent::Updated(_) => self.objects.get(row_id).cloned(),
+                // Nothing follows a deletion.
+                ObjectEvent::Deleted => self.objects.remove(row_id),
+            };
+            calls.extend(subscribers.into_iter().flatten().map(|subscriber| Call {
+                subscriber,
+                event: Event::Object(event.clone()),
+            }));
+        }
+    }
+}
+
+/// What a subscriber to a result is told first.
+fn first_result(
+    table: &Table,
+    interest: &Interest,
+    known: Option<&Fetched>,
+    latest: Result<Fetched>,
+) -> Option<Event> {
+    let before = known.map_or(&[][..], |known| &known.objects);
+    let first = latest.map(|fetched| ResultUpdate {
+        difference: interest.difference(table, before, &fetched.objects),
+        fetched,
+        commits: 0,
+    });
+    let is_told = |first: &ResultUpdate| known.is_some() && first.difference.is_empty();
+    (!first.as_ref().is_ok_and(is_told)).then_some(Event::Result(first))
+}
+
+fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
+    let Some(place) = subscriber.place.get() else {
+        return;
+    };
+    let Some(subscriptions) = state.get_mut(subscriber.table.name.as_ref()) else {
+        return;
+    };
+    match place {
+        Place::Object(row_id) => {
+            if let Some(subscribers) = subscriptions.objects.get_mut(row_id) {
+                subscribers.retain(|other| !Arc::ptr_eq(other, subscriber));
+                if subscribers.is_empty() {
+                    subscriptions.objects.remove(row_id);
+                }
             }
         }
-    }
-
-    fn publish_results(
-        &self,
-        changes: &TableChanges,
-        seq: CommitSeq,
-        refetch: &impl Fn(&Table, &Query) -> Result<Fetched>,
-    ) {
-        let results = {
-            let state = self.lock();
-            state
-                .tables
-                .get(changes.table.name.as_ref())
-                .map(|table| table.results.clone())
-        };
-        for ResultSubscription { live, callback, .. } in results.into_iter().flatten() {
-            if callback.is_cancelled() {
-                continue;
-            }
-            let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-            let delivery = live.apply(changes, seq, refetch);
-            drop(live);
-            if let Some(delivery) = delivery.transpose() {
-                self.deliver(&changes.table, &callback, delivery);
-            }
-        }
-    }
-
-    /// Ends all subscriptions and drops their callbacks, so that streams end, too.
-    pub fn close(&self) {
-        let tables = std::mem::take(&mut self.lock().tables);
-        for table in tables.into_values() {
-            for subscription in table.objects.into_values().flatten() {
-                subscription.callback.cancel(false);
-            }
-            for subscription in table.results {
-                subscription.callback.cancel(false);
-            }
-        }
-    }
-
-    fn remove(&self, table: &str, id: u64) {
-        let mut state = self.lock();
-        let Some(subscriptions) = state.tables.get_mut(table) else {
-            return;
-        };
-        subscriptions.results.retain(|result| result.id != id);
-        subscriptions.objects.retain(|_, subscribers| {
-            subscribers.retain(|subscriber| subscriber.id != id);
-            !subscribers.is_empty()
-        });
-    }
-}
-
-/// A callback whose events' type does not matter.
-trait Cancel: Send + Sync {
-    fn cancel(&self, wait: bool);
-}
-
-impl<E> Cancel for Callback<E> {
-    fn cancel(&self, wait: bool) {
-        Self::cancel(self, wait);
-    }
-}
-
-/// A subscription; dropping it cancels it.
-#[must_use = "a subscription ends when it is dropped"]
-pub struct Subscription {
-    id: u64,
-    table: String,
-    callback: Arc<dyn Cancel>,
-    registry: Weak<Registry>,
-}
-
-impl Subscription {
-    /// Ends the subscription. When this returns, no call of its callback is running and none
-    /// follows; inside a handler or a callback it does not wait, and one that is running may still
-    /// end.
-    pub fn cancel(&self) {
-        self.end(!callback::is_running());
-    }
-
-    /// What ends it from elsewhere.
-    #[must_use]
-    pub fn to_end(&self) -> SubscriptionEnd {
-        SubscriptionEnd {
-            id: self.id,
-            table: self.table.clone(),
-            callback: Arc::downgrade(&self.callback),
-            registry: Weak::clone(&self.registry),
-        }
-    }
-
-    fn end(&self, wait: bool) {
-        self.callback.cancel(wait);
-        if let Some(registry) = self.registry.upgrade() {
-            registry.remove(&self.table, self.id);
-        }
-    }
-}
-
-/// Ends a subscription from elsewhere, if it is still there.
-pub struct SubscriptionEnd {
-    id: u64,
-    table: String,
-    callback: Weak<dyn Cancel>,
-    registry: Weak<Registry>,
-}
-
-impl SubscriptionEnd {
-    /// Ends the subscription, without waiting for a call of its callback.
-    pub fn end(self) {
-        if let Some(callback) = self.callback.upgrade() {
-            callback.cancel(false);
-        }
-        if let Some(registry) = self.registry.upgrade() {
-            registry.remove(&self.table, self.id);
-        }
-    }
-
-    /// Whether there is nothing to end.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.callback.strong_count() == 0
-    }
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.end(false);
-    }
-}
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Subscription({} of {})", self.id, self.table)
+        Place::Follower(slot) => subscriptions.followers.unsubscribe(*slot, subscriber),
     }
 }

@@ -17,6 +17,6 @@ mod submit;
 mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
-pub use group::{Acknowledgement, Completion, Deliver, Groups};
+pub use group::{Calls, Completion, Deliver, Groups, Registration};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};

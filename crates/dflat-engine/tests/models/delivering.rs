@@ -1,10 +1,15 @@
 //! Deliveries: one at a time, each once, in order, and whoever waits is woken.
 
+use std::time::Duration;
+
+use dflat_model::CommitSeq;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use crate::deliveries::{Acknowledgement, Deliveries};
+use crate::change_set::ChangeSet;
+use crate::deliveries::{Acknowledgement, Calls, Completion, Deliver, Deliveries};
+use crate::error::Result;
 use crate::explore;
 
 /// Deliveries that are noted, and how many were under way at once.
@@ -14,31 +19,109 @@ struct Rig {
     collisions: Arc<AtomicUsize>,
 }
 
+/// Completes, and tells of each commit as many calls as its number says.
+struct Noting {
+    busy: AtomicUsize,
+    collisions: Arc<AtomicUsize>,
+    delivered: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Deliver for Noting {
+    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
+        let seq = usize::try_from(changes.seq.0).unwrap();
+        Some(Telling::new(seq, 2, &self.delivered))
+    }
+
+    fn complete(&self, outcome: Result<()>, completion: Completion) {
+        let others = self.busy.fetch_add(1, Ordering::SeqCst);
+        self.collisions.fetch_add(others, Ordering::SeqCst);
+        thread::yield_now();
+        completion(outcome);
+        self.busy.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Calls that note their number.
+struct Telling {
+    state: Mutex<(usize, u64, u64)>,
+    number: usize,
+    delivered: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Telling {
+    fn new(number: usize, calls: usize, delivered: &Arc<Mutex<Vec<usize>>>) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new((calls, 0, 0)),
+            number,
+            delivered: Arc::clone(delivered),
+        })
+    }
+}
+
+impl Calls for Telling {
+    fn make_next(&self, turn: u64) -> bool {
+        let mut state = self.state.lock().unwrap();
+        if state.2 != turn || state.0 == 0 {
+            return false;
+        }
+        state.0 -= 1;
+        state.1 += 1;
+        let number = self.number * 100 + state.0;
+        drop(state);
+        thread::yield_now();
+        self.delivered.lock().unwrap().push(number);
+        true
+    }
+
+    fn progress(&self) -> u64 {
+        self.state.lock().unwrap().1
+    }
+
+    fn give_up(&self) -> u64 {
+        let mut state = self.state.lock().unwrap();
+        state.2 += 1;
+        state.2
+    }
+}
+
 impl Rig {
     fn new() -> Arc<Self> {
-        let (busy, collisions): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
-        let collided = Arc::clone(&collisions);
-        let deliver = Box::new(move |acknowledgement: Acknowledgement| {
-            collided.fetch_add(busy.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
-            thread::yield_now();
-            (acknowledgement.completion)(acknowledgement.outcome.map(drop));
-            busy.fetch_sub(1, Ordering::SeqCst);
-        });
+        let delivered: Arc<Mutex<Vec<usize>>> = Arc::default();
+        let collisions: Arc<AtomicUsize> = Arc::default();
+        let noting = Noting {
+            busy: AtomicUsize::new(0),
+            collisions: Arc::clone(&collisions),
+            delivered: Arc::clone(&delivered),
+        };
         Arc::new(Self {
-            deliveries: Arc::new(Deliveries::new(deliver)),
-            delivered: Arc::default(),
+            deliveries: Arc::new(Deliveries::new(Box::new(noting), Duration::from_secs(1))),
+            delivered,
             collisions,
         })
     }
 
+    /// Pushes a commit that two subscribers are told of.
+    fn commit(&self, number: usize) {
+        let changes = ChangeSet {
+            seq: CommitSeq(number as u64),
+            tables: Vec::new(),
+        };
+        self.deliveries.push([Acknowledgement {
+            outcome: Ok(Some(changes)),
+            completion: self.noted(number),
+        }]);
+    }
+
+    /// A completion that notes a number.
+    fn noted(&self, number: usize) -> Completion {
+        let delivered = Arc::clone(&self.delivered);
+        Box::new(move |_| delivered.lock().unwrap().push(number))
+    }
+
     fn push(&self, numbers: impl IntoIterator<Item = usize>) {
-        let acknowledgement = |number| {
-            let delivered = Arc::clone(&self.delivered);
-            let completion = Box::new(move |_| delivered.lock().unwrap().push(number));
-            Acknowledgement {
-                outcome: Ok(None),
-                completion,
-            }
+        let acknowledgement = |number| Acknowledgement {
+            outcome: Ok(None),
+            completion: self.noted(number),
         };
         self.deliveries
             .push(numbers.into_iter().map(acknowledgement));
@@ -136,5 +219,69 @@ fn what_is_pushed_while_another_thread_delivers_is_not_left_behind() {
         rig.deliveries.drain();
         draining.join().unwrap();
         rig.finish(&[1, 2]);
+    });
+}
+
+#[test]
+fn subscribers_are_told_before_the_completion_and_in_the_order_of_commits() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.commit(1);
+        let other = {
+            let rig = Arc::clone(&rig);
+            thread::spawn(move || rig.deliveries.drain())
+        };
+        rig.push([2]);
+        rig.commit(3);
+        rig.deliveries.drain();
+        other.join().unwrap();
+        rig.deliveries.wait();
+        rig.finish(&[101, 100, 1, 2, 301, 300, 3]);
+    });
+}
+
+#[test]
+fn a_registration_takes_its_place_between_the_commits() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.commit(1);
+        let delivered = Arc::clone(&rig.delivered);
+        let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
+        rig.deliveries.register(register);
+        rig.deliveries.hand_over();
+        rig.commit(3);
+        rig.deliveries.wait();
+        rig.finish(&[101, 100, 1, 200, 301, 300, 3]);
+    });
+}
+
+#[test]
+fn a_call_that_is_given_up_is_made_once_and_the_others_go_on_in_order() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.commit(1);
+        rig.commit(2);
+        rig.deliveries.drain();
+        let impatient = {
+            let rig = Arc::clone(&rig);
+            thread::spawn(move || rig.deliveries.give_up(None))
+        };
+        rig.deliveries.wait();
+        impatient.join().unwrap();
+        rig.deliveries.stop(true);
+        let is_call = |n: &usize| *n >= 100;
+        let completed: Vec<_> = rig
+            .delivered()
+            .into_iter()
+            .filter(|n| !is_call(n))
+            .collect();
+        assert_eq!(completed, [1, 2], "each completion once, in order");
+        // The call that was given up is noted by its own thread, whenever that is.
+        while rig.delivered().len() < 6 {
+            thread::yield_now();
+        }
+        let mut all = rig.delivered();
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 100, 101, 200, 201], "each call once");
     });
 }

@@ -89,10 +89,15 @@ mod deliveries;
 mod delivery;
 #[path = "../../src/dictionary/mod.rs"]
 mod dictionary;
+#[path = "../../src/observe/mailbox.rs"]
+mod mailbox;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
+#[path = "../../src/observe/teller.rs"]
+mod teller;
 
 mod beneath;
+mod cancelling;
 mod delivering;
 mod keeping;
 mod scheduling;

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use dflat::{ErrorKind, FetchedResult, Result, TransactionContext};
+use dflat::{ErrorKind, FetchedResult, Result, TransactionContext, Update};
 
 use super::samples::{ids, item, other};
 use crate::fixture::{Open, drained, next};
@@ -34,7 +34,7 @@ pub fn blocking_transaction_ends_after_its_callbacks(open: Open) {
     let w = open();
     let (tell, told) = mpsc::channel();
     let _subscription = w
-        .subscribe(w.fetch::<Item>(), move |result: Result<FetchedResult<Item>>| {
+        .subscribe(w.fetch::<Item>(), move |result: Result<Update<FetchedResult<Item>>>| {
             tell.send(result.unwrap().len()).unwrap();
         })
         .unwrap();

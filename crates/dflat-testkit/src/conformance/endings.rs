@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
 use dflat::ErrorKind;
+use futures::StreamExt;
 use futures::executor::block_on;
 
 use super::samples::{ids, item};
@@ -51,9 +52,11 @@ pub fn after_shutdown_everything_says_so(open: Open) {
         w.subscribe(&object, |_| {}).unwrap_err().kind(),
         w.subscribe(&fetched, |_| {}).unwrap_err().kind(),
         w.subscribe(w.fetch::<Item>(), |_| {}).unwrap_err().kind(),
-        w.stream(&object).unwrap_err().kind(),
+        w.observe(&object).unwrap().watch().unwrap_err().kind(),
+        block_on(w.stream(w.fetch::<Item>()).unwrap().next()).unwrap().unwrap_err().kind(),
     ];
-    assert_eq!(kinds, [ErrorKind::ShutDown; 12]);
+    assert_eq!(kinds, [ErrorKind::ShutDown; 13]);
+    assert!(block_on(w.stream(&object).unwrap().next()).is_none());
     // What was read stays.
     assert_eq!((object.id(), fetched.len()), ("a", 1));
 }

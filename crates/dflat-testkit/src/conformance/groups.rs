@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use dflat::{ErrorKind, Result, SubscribedObject, TransactionContext};
 
+use super::results::Told;
 use super::samples::{ids, item, other};
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest, Keyed, KeyedData, Other, OtherChangeRequest};
@@ -265,7 +266,7 @@ pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
     let first = told_member(&w, "a");
     let (tell, told) = mpsc::channel();
     let all = w.fetch::<Item>();
-    let subscription = w.subscribe(all, move |result: Result<dflat::FetchedResult<Item>>| {
+    let subscription = w.subscribe(all, move |result: Told| {
         tell.send(result.unwrap().len()).unwrap();
     });
     let second = told_member(&w, "b");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dflat::{Error, ErrorKind, Object, Result, TransactionContext};
 
+use super::results::Told;
 use super::samples::{ids, item, other};
 use crate::fixture::{Open, drained, next};
 use crate::random::Random;
@@ -118,7 +119,7 @@ pub fn undone_changes_are_never_told(open: Open) {
     let _changed = watch("changed", &created[1]);
     let tell_all = tell.clone();
     let _all = w
-        .subscribe(w.fetch::<Item>(), move |result: Result<dflat::FetchedResult<Item>>| {
+        .subscribe(w.fetch::<Item>(), move |result: Told| {
             let items = result.unwrap();
             let ranks = items.iter().map(Item::rank).collect();
             tell_all.send(("all", ranks)).unwrap();
@@ -421,7 +422,7 @@ pub fn random_groups_leave_what_the_model_has(open: Open) {
     let w = open();
     let (tell, told) = mpsc::channel();
     let _all = w
-        .subscribe(w.fetch::<Item>(), move |result: Result<dflat::FetchedResult<Item>>| {
+        .subscribe(w.fetch::<Item>(), move |result: Told| {
             tell.send(result.unwrap()).unwrap();
         })
         .unwrap();
@@ -436,7 +437,7 @@ pub fn random_groups_leave_what_the_model_has(open: Open) {
         });
         let all = w.fetch::<Item>().all().unwrap();
         last = drained(&told).pop().unwrap_or(last);
-        assert_eq!(all, last, "{seed}: live is not as fetched");
+        assert_eq!(&all, last.result(), "{seed}: live is not as fetched");
         for rank in 0..5 {
             let found = w.fetch::<Item>().filter(Item::RANK.eq(rank)).all().unwrap();
             let expected = model.values().filter(|value| **value == rank).count();

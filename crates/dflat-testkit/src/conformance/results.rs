@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Receiver};
 
-use dflat::{ErrorKind, Fetch, FetchedResult, Observable, Result, Subscription};
+use dflat::{ErrorKind, Fetch, FetchedResult, Observable, Result, Subscription, Update};
 use futures::executor::block_on;
 use futures::{FutureExt, StreamExt};
 
@@ -10,13 +10,16 @@ use super::samples::{item, other, owned_ids};
 use crate::fixture::{Fixture, Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest, Other, Twin, TwinChangeRequest, TwinData};
 
+/// What a subscriber to items is told.
+pub type Told = Result<Update<FetchedResult<Item>>>;
+
 /// Subscribes and gives the keys of each result that is told.
 fn follow<O>(w: &Fixture, observable: O) -> (Subscription, Receiver<Vec<String>>)
 where
-    O: Observable<Delivery = Result<FetchedResult<Item>>>,
+    O: Observable<Delivery = Told>,
 {
     let (send, results) = mpsc::channel();
-    let subscription = w.subscribe(observable, move |result: Result<FetchedResult<Item>>| {
+    let subscription = w.subscribe(observable, move |result: Told| {
         send.send(owned_ids(&result.unwrap())).unwrap();
     });
     (subscription.unwrap(), results)
@@ -172,7 +175,9 @@ pub fn result_limited_to_nothing_is_never_told(open: Open) {
 pub fn result_told_can_be_subscribed_to_again(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
-    let first = w.subscribe(above_one(&w), move |result| send.send(result.unwrap()).unwrap());
+    let first = w.subscribe(above_one(&w), move |result| {
+        send.send(result.unwrap().into_result()).unwrap();
+    });
     let result = next(&told);
     let (second, results) = follow(&w, &result);
     w.delete(&objects[1]);

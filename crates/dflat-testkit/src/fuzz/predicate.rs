@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use dflat::{ChangeRequest, FetchedResult, Object, Subscription, Workspace};
+use dflat::{ChangeRequest, FetchedResult, Object, Subscription, Update, Workspace};
 use rusqlite::Connection;
 
 use super::answers;
@@ -100,8 +100,8 @@ impl Run {
             let question = question(&mut self.random);
             let latest = Arc::new(Mutex::new(None));
             let slot = Arc::clone(&latest);
-            let told = move |result: dflat::Result<FetchedResult<Sample>>| {
-                *slot.lock().unwrap() = Some(result.unwrap());
+            let told = move |result: dflat::Result<Update<FetchedResult<Sample>>>| {
+                *slot.lock().unwrap() = Some(result.unwrap().into_result());
             };
             let query = lower::fetch(workspace.fetch(), &question);
             let subscription = workspace.subscribe(query, told).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use dflat::{ErrorKind, FetchedResult, Result, Workspace};
+use dflat::{ErrorKind, FetchedResult, Result, Update, Workspace};
 use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::schema::Item;
 
@@ -184,7 +184,7 @@ fn a_live_query_that_cannot_be_fetched_says_so() {
         let _all = workspace
             .subscribe(
                 workspace.fetch::<Item>(),
-                move |result: Result<FetchedResult<Item>>| {
+                move |result: Result<Update<FetchedResult<Item>>>| {
                     tell.send(result.map(|items| items.len())).unwrap();
                 },
             )

@@ -5,7 +5,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 use dflat::codegen::Encoder;
-use dflat::{ErrorKind, FetchedResult, Result, TransactionContext, TransactionHandle, Workspace};
+use dflat::{
+    ErrorKind, FetchedResult, Result, TransactionContext, TransactionHandle, Update, Workspace,
+};
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::object::Writer;
 use dflat_engine::storage::{Backend, MemoryBackend};
@@ -199,7 +201,7 @@ fn a_commit_that_fails_fails_every_member_and_is_told_to_nobody(rig: &Rig) {
     kind(rig.insert("before"));
     let (tell, told) = mpsc::channel();
     let all = rig.workspace.fetch::<Item>();
-    let told_all = move |result: Result<FetchedResult<Item>>| {
+    let told_all = move |result: Result<Update<FetchedResult<Item>>>| {
         tell.send(result.unwrap().len()).unwrap();
     };
     let _subscription = rig.workspace.subscribe(all, told_all).unwrap();

@@ -213,7 +213,7 @@ fn corrupt_object_can_be_deleted_by_sql_and_its_subscriber_goes_on() {
         let damaged = Damaged::new();
         let w = &damaged.workspace;
         let (send, results) = mpsc::channel();
-        let told = move |result: dflat::Result<dflat::FetchedResult<Bag>>| {
+        let told = move |result: dflat::Result<dflat::Update<dflat::FetchedResult<Bag>>>| {
             send.send(result.map(|result| result.len())).unwrap();
         };
         damaged.write(None);

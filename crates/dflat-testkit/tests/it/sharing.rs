@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dflat::{
     Concurrency, Durability, ErrorKind, FetchedResult, Result, SubscribedObject, Subscription,
-    Workspace,
+    Update, Workspace,
 };
 use dflat_testkit::fixture::{bounded, drained, next};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
@@ -27,7 +27,7 @@ fn ids(items: &[Item]) -> Vec<String> {
 fn watch(w: &Workspace) -> (Subscription, Receiver<Vec<String>>) {
     let (tell, told) = mpsc::channel();
     let all = w.fetch::<Item>().order_by(Item::ID.ascending());
-    let callback = move |result: Result<FetchedResult<Item>>| {
+    let callback = move |result: Result<Update<FetchedResult<Item>>>| {
         tell.send(ids(&result.unwrap())).unwrap();
     };
     (w.subscribe(all, callback).unwrap(), told)
@@ -85,7 +85,8 @@ fn subscriptions_of_one_are_told_what_the_other_commits() {
         // A result that one has fetched is current for the other: nothing comes first.
         let fetched = b.fetch::<Item>().all().unwrap();
         let (tell, results) = mpsc::channel();
-        let callback = move |result: Result<FetchedResult<Item>>| tell.send(result).unwrap();
+        let callback =
+            move |result: Result<Update<FetchedResult<Item>>>| tell.send(result).unwrap();
         let _fetched = a.subscribe(&fetched, callback).unwrap();
         a.settle().unwrap();
         assert!(drained(&results).is_empty());

@@ -8,6 +8,7 @@ mod select;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
@@ -199,7 +200,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         let fetched = self.source.read::<T, _>(view, |snapshot, origin| {
             fetch::fetched(snapshot, &table, query, &self.control, origin)
         })?;
-        Ok(FetchedResult::new(fetched, self.query))
+        Ok(FetchedResult::new(fetched, Arc::new(self.query)))
     }
 
     /// Runs the query as its objects are asked for, some hundred at a time: for results that are
@@ -291,6 +292,11 @@ impl<'w, T: Object> Fetch<'w, T> {
             T::TABLE.type_name
         );
         Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+
+    /// Has it refused when it is run: something asked for is too deep to be kept.
+    pub(crate) fn refuse_as_too_deep(&mut self) {
+        self.too_deep = true;
     }
 
     /// The engine and the query, if it was started from a workspace.

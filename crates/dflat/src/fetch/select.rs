@@ -16,7 +16,7 @@ use crate::{Field, FieldType};
 )]
 pub trait Selection<R> {
     /// What is read.
-    type Output: Send + 'static;
+    type Output: PartialEq + Send + Sync + 'static;
 
     /// The expressions, in order.
     #[doc(hidden)]

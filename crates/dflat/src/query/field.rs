@@ -16,7 +16,7 @@ use super::{Operand, Order, Predicate};
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries can compare")]
 pub trait FieldType: 'static {
     /// The type of a value that is read alone.
-    type Owned: Send + 'static;
+    type Owned: PartialEq + Send + Sync + 'static;
 
     /// The field's type as plain data.
     #[doc(hidden)]

@@ -31,7 +31,9 @@ fn tour(workspace: &Workspace) {
     let posts = read(workspace, &post);
 
     let (send, results) = mpsc::channel();
-    let _results = workspace.subscribe(&posts, move |posts| send.send(posts.unwrap()).unwrap());
+    let _results = workspace.subscribe(&posts, move |posts| {
+        send.send(posts.unwrap().into_result()).unwrap();
+    });
     let (send, objects) = mpsc::channel();
     let _object = workspace.subscribe(&post, move |event| send.send(event).unwrap());
 
@@ -262,7 +264,9 @@ fn what_another_workspace_fetched_is_known_by_its_key() {
     let (send, events) = mpsc::channel();
     let _object = one.subscribe(&stranger, move |event| send.send(event).unwrap());
     let (send, deliveries) = mpsc::channel();
-    let _subscription = one.subscribe(&strangers, move |posts| send.send(posts.unwrap()).unwrap());
+    let _subscription = one.subscribe(&strangers, move |posts| {
+        send.send(posts.unwrap().into_result()).unwrap();
+    });
     let deletion = one.perform_changes([Post::TABLE], move |tx| {
         tx.submit(PostChangeRequest::deletion(tx, &b.unwrap())?.unwrap())
     });

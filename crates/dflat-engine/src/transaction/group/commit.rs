@@ -29,6 +29,8 @@ pub(super) struct Shared {
     pub(super) assigned: AtomicU64,
     /// The latest commit that is done.
     pub(super) committed: Arc<AtomicU64>,
+    /// Held from a commit until it is numbered, so that nobody sees one without its number.
+    pub(super) committing: Arc<Mutex<()>>,
 }
 
 impl Shared {
@@ -70,6 +72,10 @@ impl Shared {
     /// Commits the members, while nobody has written anything with the pen since.
     pub(super) fn commit(&self, open: &mut Open) {
         let (writer, members, fate) = open.end();
+        let unnumbered = self
+            .committing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let outcome = writer.map_or(Ok(()), |writer| self.commit_writer(writer, members.len()));
         if let Err(error) = &outcome {
             open.schemas.forget();
@@ -81,6 +87,7 @@ impl Shared {
             .into_iter()
             .map(|member| self.acknowledgement(open, member, outcome.clone()));
         self.deliveries.push(ended);
+        drop(unnumbered);
     }
 
     fn commit_writer(&self, writer: Box<dyn WriteTransaction>, members: usize) -> Result<()> {

@@ -1,7 +1,14 @@
-//! Acknowledgements, delivered one after the other in the order of the commits.
+//! What follows transactions, one after the other in the order of the commits: subscribers are
+//! told, then the completion is called.
+//!
+//! Subscribers are told by a thread of the queue's own, so that nobody who commits waits for them.
+//! A call that takes too long is left to that thread, and another goes on.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use dflat_model::{CommitSeq, Table};
 
 use crate::change_set::ChangeSet;
 use crate::error::Result;
@@ -11,20 +18,49 @@ use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thre
 /// What follows a transaction.
 pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// What is called with each transaction that has ended.
-pub type Deliver = dyn Fn(Acknowledgement) + Send + Sync;
+/// Calls to make, one at a time, by who has the turn.
+pub trait Calls: Send + Sync {
+    /// Makes the next call; false if there is none, or the turn is another's.
+    fn make_next(&self, turn: u64) -> bool;
+
+    /// How many calls have begun.
+    fn progress(&self) -> u64;
+
+    /// Leaves the call that is being made to who makes it; the turn of who makes the others.
+    fn give_up(&self) -> u64;
+}
+
+/// What is done with each transaction that has ended.
+pub trait Deliver: Send + Sync {
+    /// The calls that follow from what was changed, if there are any. It calls no user code.
+    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>>;
+
+    /// Calls the completion.
+    fn complete(&self, outcome: Result<()>, completion: Completion);
+}
 
 /// A transaction that has ended, and what it changed.
-pub struct Acknowledgement {
+pub(super) struct Acknowledgement {
     /// What it changed, if anything; or why nothing of it is kept.
-    pub outcome: Result<Option<ChangeSet>>,
+    pub(super) outcome: Result<Option<ChangeSet>>,
     /// Who is told last.
-    pub completion: Completion,
+    pub(super) completion: Completion,
+}
+
+/// Something that takes its place between the transactions: the calls that follow from it. It calls
+/// no user code.
+pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
+
+enum Item {
+    Ended(Acknowledgement),
+    Registration(Registration),
 }
 
 /// A queue that one thread at a time empties.
 pub(super) struct Deliveries {
-    deliver: Box<Deliver>,
+    deliver: Box<dyn Deliver>,
+    /// How long a call may take before others go on without it.
+    patience: Duration,
     queue: Mutex<Queue>,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
@@ -32,29 +68,49 @@ pub(super) struct Deliveries {
     done: Condvar,
     /// Signalled when the queue's own thread is needed.
     needed: Condvar,
+    /// Signalled when the thread that watches it is needed.
+    begun: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Acknowledgement>,
+    waiting: VecDeque<Item>,
+    /// The item whose calls are being made.
+    current: Option<Current>,
     /// A thread empties the queue.
     active: bool,
     pushed: u64,
     delivered: u64,
+    /// The latest commit that changed each table.
+    changed: HashMap<String, CommitSeq>,
     /// The queue's own thread is asked to empty it.
     handed_over: bool,
+    /// Which of the threads that the queue has had is its own.
+    generation: u64,
     stopped: bool,
     thread: Option<JoinHandle<()>>,
+    watcher: Option<JoinHandle<()>>,
+    /// The watcher waits to be needed.
+    unwatched: bool,
+}
+
+/// An item whose calls are being made, and what follows them.
+struct Current {
+    calls: Arc<dyn Calls>,
+    turn: u64,
+    ended: Option<(ChangeSet, Completion)>,
 }
 
 impl Deliveries {
-    pub(super) fn new(deliver: Box<Deliver>) -> Self {
+    pub(super) fn new(deliver: Box<dyn Deliver>, patience: Duration) -> Self {
         Self {
             deliver,
+            patience,
             queue: Mutex::default(),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
+            begun: Condvar::new(),
         }
     }
 
@@ -66,43 +122,162 @@ impl Deliveries {
     /// Queues transactions that have ended, in this order.
     pub(super) fn push(&self, ended: impl IntoIterator<Item = Acknowledgement>) {
         let mut queue = self.lock();
-        let before = queue.waiting.len();
-        queue.waiting.extend(ended);
-        queue.pushed += (queue.waiting.len() - before) as u64;
+        for acknowledgement in ended {
+            if let Ok(Some(changes)) = &acknowledgement.outcome {
+                queue.note(changes);
+            }
+            queue.waiting.push_back(Item::Ended(acknowledgement));
+            queue.pushed += 1;
+        }
     }
 
-    /// Delivers what waits, unless another thread is at it.
-    pub(super) fn drain(&self) {
+    /// Queues something behind the transactions that have ended.
+    pub(super) fn register(&self, registration: Registration) {
+        let mut queue = self.lock();
+        queue.waiting.push_back(Item::Registration(registration));
+        queue.pushed += 1;
+    }
+
+    /// The latest commit that changed a table, delivered or not.
+    pub(super) fn changed(&self, table: &Table) -> CommitSeq {
+        let queue = self.lock();
+        queue
+            .changed
+            .get(table.name.as_ref())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Delivers what waits, unless another thread is at it; where subscribers are to be told, the
+    /// queue's own thread goes on.
+    pub(super) fn drain(self: &Arc<Self>) {
         let mut queue = self.lock();
         if queue.active {
             return;
         }
         queue.active = true;
-        while !queue.waiting.is_empty() {
+        while queue.current.is_none() && !queue.waiting.is_empty() {
             // Order: all at once, so that whoever commits meanwhile need not wait for the lock.
-            let mut ended = std::mem::take(&mut queue.waiting);
+            let mut items = std::mem::take(&mut queue.waiting);
             drop(queue);
-            let mut uncounted = 0;
-            for acknowledgement in ended.drain(..) {
-                // What is delivered to is the user's; a panic is caught there, and would end here.
-                let _ = catch_unwind(AssertUnwindSafe(|| (self.deliver)(acknowledgement)));
-                uncounted += 1;
-                if self.waiters.load(Ordering::Acquire) > 0 {
-                    self.lock().delivered += std::mem::take(&mut uncounted);
-                    self.done.notify_all();
-                }
-            }
+            let current = self.until_calls(&mut items);
             queue = self.lock();
-            queue.delivered += uncounted;
-            if queue.waiting.is_empty() {
-                // Its memory serves the next batch.
-                queue.waiting = ended;
-            }
+            queue.current = current;
+            // What is left is before what has come meanwhile; its memory serves the next batch.
+            items.append(&mut queue.waiting);
+            queue.waiting = items;
         }
         queue.active = false;
+        let calls = queue.current.is_some();
         drop(queue);
+        if calls {
+            self.hand_over();
+        }
         if self.waiters.load(Ordering::Acquire) > 0 {
             self.done.notify_all();
+        }
+    }
+
+    /// Delivers items up to one that subscribers are to be told of.
+    fn until_calls(&self, items: &mut VecDeque<Item>) -> Option<Current> {
+        let mut uncounted = 0;
+        let mut current = None;
+        while let Some(item) = items.pop_front() {
+            current = self.begin(item);
+            if current.is_some() {
+                break;
+            }
+            uncounted += 1;
+            if self.waiters.load(Ordering::Acquire) > 0 {
+                self.lock().delivered += std::mem::take(&mut uncounted);
+                self.done.notify_all();
+            }
+        }
+        self.lock().delivered += uncounted;
+        current
+    }
+
+    /// Begins an item; if there are no calls to make, ends it.
+    fn begin(&self, item: Item) -> Option<Current> {
+        let (changes, completion) = match item {
+            Item::Registration(register) => {
+                let calls = catch_unwind(AssertUnwindSafe(register)).ok().flatten()?;
+                let (turn, ended) = (0, None);
+                return Some(Current { calls, turn, ended });
+            }
+            Item::Ended(Acknowledgement {
+                outcome,
+                completion,
+            }) => match outcome {
+                Ok(Some(changes)) => (changes, completion),
+                Ok(None) => return self.complete(Ok(()), None, completion),
+                Err(error) => return self.complete(Err(error), None, completion),
+            },
+        };
+        // Whatever happens there, the completion is called.
+        let calls = catch_unwind(AssertUnwindSafe(|| self.deliver.publish(&changes)));
+        match calls.ok().flatten() {
+            None => self.complete(Ok(()), Some(changes), completion),
+            Some(calls) => Some(Current {
+                calls,
+                turn: 0,
+                ended: Some((changes, completion)),
+            }),
+        }
+    }
+
+    fn complete(
+        &self,
+        outcome: Result<()>,
+        changes: Option<ChangeSet>,
+        completion: Completion,
+    ) -> Option<Current> {
+        // What is called is the user's; a panic is caught there, and would end here.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            self.deliver.complete(outcome, completion)
+        }));
+        // Order: what changed is let go last, so that nobody waits while many objects are.
+        drop(changes);
+        None
+    }
+
+    /// Makes the calls that are to be made, as the queue's own thread; false if another has taken
+    /// its place.
+    fn call(self: &Arc<Self>, generation: u64) -> bool {
+        loop {
+            let mut queue = self.lock();
+            if queue.generation != generation {
+                return false;
+            }
+            if queue.active {
+                return true;
+            }
+            let Some(current) = &queue.current else {
+                return true;
+            };
+            let (calls, turn) = (Arc::clone(&current.calls), current.turn);
+            queue.active = true;
+            self.have_watched(queue);
+            let made = AssertUnwindSafe(|| while calls.make_next(turn) {});
+            // A panic is caught where it is the user's, and would end here.
+            let _ = catch_unwind(made);
+            let mut queue = self.lock();
+            if queue.generation != generation {
+                return false;
+            }
+            let current = queue.current.take();
+            drop(queue);
+            if let Some((changes, completion)) = current.and_then(|current| current.ended) {
+                self.complete(Ok(()), Some(changes), completion);
+            }
+            let mut queue = self.lock();
+            queue.delivered += 1;
+            queue.active = false;
+            drop(queue);
+            if self.waiters.load(Ordering::Acquire) > 0 {
+                self.done.notify_all();
+            }
+            self.drain();
         }
     }
 
@@ -110,7 +285,8 @@ impl Deliveries {
     /// user code.
     pub(super) fn hand_over(self: &Arc<Self>) {
         let mut queue = self.lock();
-        if queue.active || queue.handed_over || queue.waiting.is_empty() {
+        let idle = queue.waiting.is_empty() && queue.current.is_none();
+        if queue.active || queue.handed_over || idle {
             return;
         }
         if queue.thread.is_some() {
@@ -119,52 +295,131 @@ impl Deliveries {
             self.needed.notify_one();
             return;
         }
-        let deliveries = Arc::clone(self);
-        let thread = thread::Builder::new().name("dflat-deliver".to_owned());
-        if !queue.stopped
-            && let Ok(thread) = thread.spawn(move || deliveries.serve())
-        {
-            (queue.thread, queue.handed_over) = (Some(thread), true);
+        let generation = queue.generation;
+        if !queue.stopped && self.start(&mut queue) {
             return;
         }
         drop(queue);
-        self.drain();
+        self.drain_here(generation);
+    }
+
+    /// Starts the queue's own thread, which goes to work at once.
+    fn start(self: &Arc<Self>, queue: &mut Queue) -> bool {
+        let (deliveries, generation) = (Arc::clone(self), queue.generation);
+        let thread = thread::Builder::new().name("dflat-deliver".to_owned());
+        let started = thread.spawn(move || deliveries.serve(generation)).ok();
+        queue.handed_over = started.is_some();
+        queue.thread = started;
+        queue.handed_over
+    }
+
+    /// The same without a thread of its own: there is none any more, or none can be started.
+    fn drain_here(self: &Arc<Self>, generation: u64) {
+        if self.lock().current.is_none() {
+            self.drain();
+        }
+        self.call(generation);
     }
 
     /// The thread of the queue's own.
-    fn serve(&self) {
+    fn serve(self: &Arc<Self>, generation: u64) {
         loop {
-            let idle = |queue: &mut Queue| !queue.handed_over && !queue.stopped;
+            let idle = |queue: &mut Queue| {
+                queue.generation == generation && !queue.handed_over && !queue.stopped
+            };
             let waited = self.needed.wait_while(self.lock(), idle);
             let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+            if queue.generation != generation {
+                return;
+            }
             let stopped = queue.stopped;
             queue.handed_over = false;
             drop(queue);
             self.drain();
+            if !self.call(generation) {
+                return;
+            }
             if stopped {
                 return;
             }
         }
     }
 
-    /// Ends the queue's own thread when it has nothing to do; with `wait`, it has ended then.
+    /// Has the calls that are about to be made watched.
+    fn have_watched(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
+        if std::mem::take(&mut queue.unwatched) {
+            drop(queue);
+            self.begun.notify_one();
+        } else if queue.watcher.is_none() && !queue.stopped {
+            let deliveries = Arc::clone(self);
+            let thread = thread::Builder::new().name("dflat-patience".to_owned());
+            // Without one, a call is waited for as long as it takes.
+            queue.watcher = thread.spawn(move || deliveries.watch()).ok();
+        }
+    }
+
+    /// Gives up the calls that take too long: those that are the same after half the patience.
+    fn watch(self: &Arc<Self>) {
+        let mut seen = None;
+        let mut queue = self.lock();
+        while !queue.stopped {
+            let now = queue.progress();
+            if now.is_none() {
+                queue.unwatched = true;
+                let idle = |queue: &mut Queue| queue.unwatched && !queue.stopped;
+                let waited = self.begun.wait_while(queue, idle);
+                queue = waited.unwrap_or_else(PoisonError::into_inner);
+            } else if now == seen {
+                drop(queue);
+                self.give_up(now);
+                queue = self.lock();
+            } else {
+                let waited = self.begun.wait_timeout(queue, self.patience / 2);
+                queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            seen = now;
+        }
+    }
+
+    /// Lets another thread go on with the calls that are being made, if they still are where they
+    /// were, or wherever they are; the one at them is left to the call it makes.
+    pub(super) fn give_up(self: &Arc<Self>, at: Option<Progress>) {
+        let mut queue = self.lock();
+        let now = queue.progress();
+        if now.is_none() || (at.is_some() && at != now) {
+            return;
+        }
+        if let Some(current) = &mut queue.current {
+            current.turn = current.calls.give_up();
+        }
+        queue.generation += 1;
+        queue.active = false;
+        // Not joined: it may never come back.
+        queue.thread = None;
+        if !queue.stopped {
+            self.start(&mut queue);
+        }
+    }
+
+    /// Ends the queue's own threads when they have nothing to do; with `wait`, they have ended
+    /// then.
     pub(super) fn stop(&self, wait: bool) {
         let mut queue = self.lock();
         queue.stopped = true;
-        let thread = queue.thread.take();
+        let threads = [queue.thread.take(), queue.watcher.take()];
         drop(queue);
         self.needed.notify_all();
-        if let Some(thread) = thread
-            && wait
-            && thread.thread().id() != thread::current().id()
-        {
-            // Its work does not panic.
-            let _ = thread.join();
+        self.begun.notify_all();
+        for thread in threads.into_iter().flatten() {
+            if wait && thread.thread().id() != thread::current().id() {
+                // Its work does not panic.
+                let _ = thread.join();
+            }
         }
     }
 
     /// Waits until everything pushed so far is delivered.
-    pub(super) fn wait(&self) {
+    pub(super) fn wait(self: &Arc<Self>) {
         let target = self.lock().pushed;
         loop {
             self.drain();
@@ -174,10 +429,35 @@ impl Deliveries {
             }
             // Under the lock: who delivers counts what is done before it looks for waiters again.
             self.waiters.fetch_add(1, Ordering::AcqRel);
-            let busy = |queue: &mut Queue| queue.active && queue.delivered < target;
+            let busy = |queue: &mut Queue| {
+                queue.delivered < target && (queue.active || queue.current.is_some())
+            };
             let waited = self.done.wait_while(queue, busy);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             self.waiters.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// What changes whenever a call begins: how many items have ended, the turn, and how many of its
+/// calls have begun.
+type Progress = (u64, u64, u64);
+
+impl Queue {
+    fn progress(&self) -> Option<Progress> {
+        let current = self.current.as_ref().filter(|_| self.active)?;
+        Some((self.delivered, current.turn, current.calls.progress()))
+    }
+
+    fn note(&mut self, changes: &ChangeSet) {
+        for table in &changes.tables {
+            let name = table.table.name.as_ref();
+            match self.changed.get_mut(name) {
+                Some(changed) => *changed = changes.seq,
+                None => {
+                    self.changed.insert(name.to_owned(), changes.seq);
+                }
+            }
         }
     }
 }

@@ -32,8 +32,9 @@ use crate::storage::{Backend, Durability, StateId};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;
+use deliveries::Acknowledgement;
 use deliveries::Deliveries;
-pub use deliveries::{Acknowledgement, Completion, Deliver};
+pub use deliveries::{Calls, Completion, Deliver, Registration};
 pub(super) use open::{Fate, Footing, Open, PenGrip};
 use open::{Member, Pen};
 use watchdog::Watchdog;
@@ -63,14 +64,16 @@ pub struct Groups {
 
 impl Groups {
     /// Groups on a backend. `deliver` is called for each transaction that has ended, one at a time
-    /// and in the order of the commits.
+    /// and in the order of the commits; a call to a subscriber that takes longer than `patience` is
+    /// not waited for.
     #[must_use]
     pub(crate) fn new(
         backend: Arc<dyn Backend>,
         engine: u64,
         committed: Arc<AtomicU64>,
+        committing: Arc<Mutex<()>>,
         telemetry: Arc<Telemetry>,
-        deliver: Box<Deliver>,
+        (deliver, patience): (Box<dyn Deliver>, Duration),
     ) -> Self {
         let shared = Shared {
             indexer: Indexer::new(Arc::clone(&backend)),
@@ -78,11 +81,12 @@ impl Groups {
             engine,
             state: Mutex::new(Open::new(engine)),
             pen_down: Condvar::new(),
-            deliveries: Arc::new(Deliveries::new(deliver)),
+            deliveries: Arc::new(Deliveries::new(deliver, patience)),
             telemetry,
             watchdog: Watchdog::default(),
             assigned: AtomicU64::new(committed.load(Ordering::Acquire)),
             committed,
+            committing,
         };
         Self {
             shared: Arc::new(shared),
@@ -297,15 +301,25 @@ impl Groups {
         }
     }
 
-    /// Commits what is finished of these tables and waits until it, and all that was committed
-    /// before, is delivered.
+    /// Commits what is finished of a table, so that what is read is what is delivered before
+    /// anything that is queued from here on.
     pub fn flush(&self, table: &Table) {
         let mut open = self.lock();
         if open.is_dirty(std::slice::from_ref(table)) {
             self.shared.commit_finished(&mut open);
         }
-        drop(open);
-        self.shared.deliveries.wait();
+    }
+
+    /// Has something done behind the deliveries of what was committed so far.
+    pub fn register(&self, registration: Registration) {
+        self.shared.deliveries.register(registration);
+        self.shared.deliveries.hand_over();
+    }
+
+    /// The latest commit that changed a table since the engine was made.
+    #[must_use]
+    pub fn changed(&self, table: &Table) -> CommitSeq {
+        self.shared.deliveries.changed(table)
     }
 
     /// Commits what is finished and waits until it is delivered.

@@ -1,0 +1,336 @@
+//! What makes a list of the one before: the positions that changed.
+
+/// A place that an element has left for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The position in the old list.
+    pub from: usize,
+    /// The position in the new list.
+    pub to: usize,
+}
+
+/// A change to a list that is made in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Take out what stands at this position.
+    Remove(usize),
+    /// Put the new list's element of this position in at it.
+    Insert(usize),
+    /// Show the element at this position anew.
+    Update(usize),
+}
+
+/// The positions that make a new list of an old one.
+///
+/// Every element of the old list is deleted, moved or kept; every element of the new one is
+/// inserted, moved or kept. Those kept stand in the same order in both. An element that was moved
+/// or kept may have new values besides.
+///
+/// All positions are ascending. To change a list in place, take out what was deleted or moved from
+/// the back to the front, put in what was inserted or moved from the front to the back, and then
+/// show anew what was updated, which is what [`steps`](Self::steps) gives one by one.
+///
+/// # Examples
+/// ```
+/// use dflat_engine::observe::Difference;
+/// let mut list = vec!['a', 'b', 'c'];
+/// let new = ['d', 'c', 'a'];
+/// let difference = Difference::between(&list, &new, |c| *c, |a, b| a == b);
+/// difference.apply(&mut list, |position| new[position]);
+/// assert_eq!(list, new);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub(super) deleted: Vec<usize>,
+    pub(super) inserted: Vec<usize>,
+    pub(super) moved: Vec<Move>,
+    pub(super) updated: Vec<usize>,
+}
+
+impl Difference {
+    /// The positions in the old list of what is not in the new one, ascending.
+    #[must_use]
+    pub fn deleted(&self) -> &[usize] {
+        &self.deleted
+    }
+
+    /// The positions in the new list of what was not in the old one, ascending.
+    #[must_use]
+    pub fn inserted(&self) -> &[usize] {
+        &self.inserted
+    }
+
+    /// What is in both at places that its neighbours do not account for, by ascending new position.
+    #[must_use]
+    pub fn moved(&self) -> &[Move] {
+        &self.moved
+    }
+
+    /// The positions in the new list of what was in the old one with other values, ascending; what
+    /// moved, too.
+    #[must_use]
+    pub fn updated(&self) -> &[usize] {
+        &self.updated
+    }
+
+    /// Whether both lists are the same.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deleted.is_empty()
+            && self.inserted.is_empty()
+            && self.moved.is_empty()
+            && self.updated.is_empty()
+    }
+
+    /// What makes the new list of the old one in place, in this order; each position is that in the
+    /// list as the steps before have left it.
+    pub fn steps(&self) -> impl Iterator<Item = Step> {
+        let left = merged(&self.deleted, self.leaving());
+        let come = merged(
+            &self.inserted,
+            self.moved.iter().map(|moved| moved.to).collect(),
+        );
+        let removed = left.into_iter().rev().map(Step::Remove);
+        let inserted = come.into_iter().map(Step::Insert);
+        let updated = self.updated.iter().copied().map(Step::Update);
+        removed.chain(inserted).chain(updated)
+    }
+
+    /// Makes a new list of an old one: `make` gives what stands at a position of the new list where
+    /// it was inserted or updated; the rest is taken from the old list.
+    ///
+    /// # Cost
+    /// In proportion to the lists.
+    pub fn apply<E>(&self, list: &mut Vec<E>, mut make: impl FnMut(usize) -> E) {
+        let mut old: Vec<Option<E>> = std::mem::take(list).into_iter().map(Some).collect();
+        let mut take = |position: usize| old.get_mut(position).and_then(Option::take);
+        for position in &self.deleted {
+            take(*position);
+        }
+        let moved: Vec<_> = self
+            .moved
+            .iter()
+            .map(|moved| (moved.to, take(moved.from)))
+            .collect();
+        let mut kept = old.into_iter().flatten();
+        let mut inserted = self.inserted.iter().copied().peekable();
+        let mut moved = moved.into_iter().peekable();
+        loop {
+            let at = list.len();
+            if inserted.next_if_eq(&at).is_some() {
+                list.push(make(at));
+            } else if let Some((_, element)) = moved.next_if(|(to, _)| *to == at) {
+                list.extend(element);
+            } else if let Some(element) = kept.next() {
+                list.push(element);
+            } else {
+                break;
+            }
+        }
+        for position in &self.updated {
+            if let Some(element) = list.get_mut(*position) {
+                *element = make(*position);
+            }
+        }
+    }
+
+    /// What makes the third list of the first, if `self` makes the second of the first and `next`
+    /// the third of the second.
+    ///
+    /// # Cost
+    /// In proportion to the positions in both, and a logarithm of their number.
+    #[must_use]
+    pub fn compose(&self, next: &Self) -> Self {
+        let (first, second) = (Map::new(self), Map::new(next));
+        let deleted = next.deleted.iter().filter_map(|at| first.origin(*at));
+        let mut deleted: Vec<usize> = self.deleted.iter().copied().chain(deleted).collect();
+        deleted.sort_unstable();
+        let survived = self.inserted.iter().filter_map(|at| second.place(*at));
+        let mut inserted: Vec<usize> = next.inserted.iter().copied().chain(survived).collect();
+        inserted.sort_unstable();
+        let earlier = self.moved.iter().filter_map(|moved| {
+            let to = second.place(moved.to)?;
+            Some(Move { to, ..*moved })
+        });
+        let later = next.moved.iter().filter_map(|moved| {
+            let from = first.origin(moved.from)?;
+            Some(Move { from, ..*moved })
+        });
+        let mut moved: Vec<Move> = earlier.chain(later).collect();
+        moved.sort_unstable_by_key(|moved| moved.to);
+        moved.dedup();
+        let earlier = self.updated.iter().filter_map(|at| second.place(*at));
+        let mut updated: Vec<usize> = next.updated.iter().copied().chain(earlier).collect();
+        updated.sort_unstable();
+        updated.dedup();
+        updated.retain(|at| inserted.binary_search(at).is_err());
+        Self {
+            deleted,
+            inserted,
+            moved,
+            updated,
+        }
+    }
+
+    /// What makes `new` of `old`, whose elements are known by a key that is unique in each.
+    ///
+    /// # Cost
+    /// In proportion to the lists between what they begin and end with alike.
+    pub fn between<E, K: std::hash::Hash + Eq>(
+        old: &[E],
+        new: &[E],
+        key: impl Fn(&E) -> K,
+        same: impl Fn(&E, &E) -> bool,
+    ) -> Self {
+        let mut difference = Self::default();
+        let alike = |(a, b): &(&E, &E)| key(a) == key(b);
+        let front = old.iter().zip(new).take_while(alike).count();
+        let (old_rest, new_rest) = (old.get(front..), new.get(front..));
+        let (old_rest, new_rest) = (old_rest.unwrap_or_default(), new_rest.unwrap_or_default());
+        let back = old_rest
+            .iter()
+            .rev()
+            .zip(new_rest.iter().rev())
+            .take_while(alike)
+            .count();
+        let middle = front..old.len() - back;
+        let positions = middle.clone().zip(old.get(middle).unwrap_or_default());
+        let mut positions: std::collections::HashMap<K, usize> =
+            positions.map(|(at, element)| (key(element), at)).collect();
+        let mut survivors = Vec::new();
+        for (at, element) in new.iter().enumerate() {
+            let from = if at < front {
+                Some(at)
+            } else if at >= new.len() - back {
+                Some(at + old.len() - new.len())
+            } else {
+                let from = positions.remove(&key(element));
+                match from {
+                    Some(from) => survivors.push(Move { from, to: at }),
+                    None => difference.inserted.push(at),
+                }
+                from
+            };
+            if let Some(before) = from.and_then(|from| old.get(from))
+                && !same(before, element)
+            {
+                difference.updated.push(at);
+            }
+        }
+        difference.deleted = positions.into_values().collect();
+        difference.deleted.sort_unstable();
+        difference.moved = out_of_order(&survivors);
+        difference
+    }
+
+    fn leaving(&self) -> Vec<usize> {
+        let mut leaving: Vec<usize> = self.moved.iter().map(|moved| moved.from).collect();
+        leaving.sort_unstable();
+        leaving
+    }
+}
+
+/// Both in one ascending list.
+fn merged(a: &[usize], mut b: Vec<usize>) -> Vec<usize> {
+    b.extend_from_slice(a);
+    b.sort_unstable();
+    b
+}
+
+/// Where the elements of one list stand in the other.
+struct Map<'d> {
+    difference: &'d Difference,
+    /// The old positions of what is deleted or moved.
+    left: Vec<usize>,
+    /// The new positions of what is inserted or moved.
+    come: Vec<usize>,
+    /// Moves by their old position.
+    by_origin: Vec<Move>,
+}
+
+impl<'d> Map<'d> {
+    fn new(difference: &'d Difference) -> Self {
+        let to = difference.moved.iter().map(|moved| moved.to).collect();
+        let mut by_origin = difference.moved.clone();
+        by_origin.sort_unstable_by_key(|moved| moved.from);
+        Self {
+            difference,
+            left: merged(&difference.deleted, difference.leaving()),
+            come: merged(&difference.inserted, to),
+            by_origin,
+        }
+    }
+
+    /// The old position of what stands at a new one, unless it was inserted.
+    fn origin(&self, at: usize) -> Option<usize> {
+        match self.come.binary_search(&at) {
+            Ok(_) => {
+                let moved = &self.difference.moved;
+                let found = moved.binary_search_by_key(&at, |moved| moved.to).ok()?;
+                moved.get(found).map(|moved| moved.from)
+            }
+            Err(come) => Some(nth_kept(&self.left, at - come)),
+        }
+    }
+
+    /// The new position of what stood at an old one, unless it was deleted.
+    fn place(&self, at: usize) -> Option<usize> {
+        match self.left.binary_search(&at) {
+            Ok(_) => {
+                let moved = &self.by_origin;
+                let found = moved.binary_search_by_key(&at, |moved| moved.from).ok()?;
+                moved.get(found).map(|moved| moved.to)
+            }
+            Err(left) => Some(nth_kept(&self.come, at - left)),
+        }
+    }
+}
+
+/// The `n`th position, from 0, that is not in an ascending list.
+fn nth_kept(skipped: &[usize], n: usize) -> usize {
+    // Before skipped[i] there are skipped[i] - i others.
+    let mut range = 0..skipped.len();
+    while !range.is_empty() {
+        let middle = range.start + range.len() / 2;
+        match skipped.get(middle) {
+            Some(at) if at - middle <= n => range.start = middle + 1,
+            _ => range.end = middle,
+        }
+    }
+    n + range.start
+}
+
+/// The moves, ascending by their new position, without as many as can stay where they are: those
+/// whose old positions ascend, too.
+pub(super) fn out_of_order(moves: &[Move]) -> Vec<Move> {
+    if moves.is_sorted_by_key(|moved| moved.from) {
+        return Vec::new();
+    }
+    // The longest ascending row: the ends of the rows of each length, and what stands before each.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(moves.len());
+    let from = |index: &usize| moves.get(*index).map(|moved| moved.from);
+    for (index, moved) in moves.iter().enumerate() {
+        let length = ends.partition_point(|end| from(end) < Some(moved.from));
+        before.push(
+            length
+                .checked_sub(1)
+                .and_then(|shorter| ends.get(shorter).copied()),
+        );
+        ends.truncate(ends.len().max(length));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut stays = vec![false; moves.len()];
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        if let Some(stay) = stays.get_mut(index) {
+            *stay = true;
+        }
+        next = before.get(index).copied().flatten();
+    }
+    let moving = moves.iter().zip(stays).filter(|(_, stays)| !stays);
+    moving.map(|(moved, _)| *moved).collect()
+}

@@ -1,0 +1,84 @@
+//! A live query, and who follows it.
+
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, Query, Table};
+
+use super::merge::{Rows, Scratch, Touched};
+use super::registry::Subscriber;
+use super::{Event, Interest, LiveCount, LiveResult};
+use crate::error::Result;
+use crate::fetch::Fetched;
+
+/// Reads what a change set does not tell.
+pub trait Reread {
+    /// The objects of a query, as of a commit that is known exactly.
+    ///
+    /// # Errors
+    /// As reading can fail.
+    fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched>;
+
+    /// The number of a query's objects, as of a commit that is known exactly.
+    ///
+    /// # Errors
+    /// As reading can fail.
+    fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)>;
+}
+
+/// What follows the commits.
+pub(super) enum Live {
+    Result(LiveResult),
+    Count(LiveCount),
+}
+
+impl Live {
+    /// Whether it is the same computation.
+    pub(super) fn is(&self, query: &Query, interest: Option<&Interest>) -> bool {
+        match self {
+            Self::Result(live) => interest == Some(live.interest()) && **live.query() == *query,
+            Self::Count(live) => interest.is_none() && **live.query() == *query,
+        }
+    }
+
+    pub(super) fn query(&self) -> &Arc<Query> {
+        match self {
+            Self::Result(live) => live.query(),
+            Self::Count(live) => live.query(),
+        }
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        match self {
+            Self::Result(live) => live.is_failed(),
+            Self::Count(live) => live.is_failed(),
+        }
+    }
+
+    /// Follows a commit: what is to be told, if anything.
+    pub(super) fn follow(
+        &mut self,
+        (table, rows, seq): (&Table, Rows<'_>, CommitSeq),
+        touched: Touched,
+        scratch: &mut Scratch,
+        reread: &dyn Reread,
+    ) -> Option<Event> {
+        match self {
+            Self::Result(live) => {
+                let refetch = |table: &Table, query: &Query| reread.fetch(table, query);
+                let told = live.follow((table, rows, seq), touched, scratch, refetch);
+                told.transpose().map(Event::Result)
+            }
+            Self::Count(live) => {
+                let count = |table: &Table, query: &Query| reread.count(table, query);
+                let told = live.follow(table, seq, &touched, count);
+                told.transpose().map(|count| Event::Count(count, 1))
+            }
+        }
+    }
+}
+
+/// A live query and its subscribers.
+pub(super) struct Follower {
+    pub(super) live: Live,
+    pub(super) subscribers: Vec<Arc<Subscriber>>,
+}

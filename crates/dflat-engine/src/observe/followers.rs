@@ -1,0 +1,186 @@
+//! The live queries of a table.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, Query};
+
+use super::Interest;
+use super::follower::{Follower, Live, Reread};
+use super::merge::{Row, Rows, Scratch, Touched, after, before, compare};
+use super::publication::Call;
+use super::registry::Subscriber;
+use crate::change_set::TableChanges;
+use crate::fetch::Fetched;
+use crate::object::Object;
+use crate::query::{evaluate, is_after};
+
+/// Live queries by slot. Those that are the same are one.
+#[derive(Default)]
+pub(super) struct Followers {
+    slots: Vec<Option<Follower>>,
+    free: Vec<usize>,
+    /// The slots by a hash of their query.
+    by_query: HashMap<u64, Vec<usize>>,
+    scratch: Scratch,
+}
+
+/// A hash of what a query asks.
+fn hash(query: &Query) -> u64 {
+    struct Written(DefaultHasher);
+    impl std::fmt::Write for Written {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut written =
+        Written(std::hash::BuildHasherDefault::<DefaultHasher>::default().build_hasher());
+    // A hash can't fail to be written to.
+    let _ = std::fmt::write(&mut written, format_args!("{query}"));
+    written.0.finish()
+}
+
+impl Followers {
+    /// The slot of a query, if it is followed; without an interest, of its count.
+    pub(super) fn find(&self, query: &Query, interest: Option<&Interest>) -> Option<usize> {
+        let slots = self.by_query.get(&hash(query))?;
+        let is_it = |slot: &usize| {
+            let follower = self.slots.get(*slot).and_then(Option::as_ref);
+            follower.is_some_and(|f| f.live.is(query, interest) && !f.live.is_failed())
+        };
+        slots.iter().copied().find(is_it)
+    }
+
+    /// The slot of a result that is followed, and what it is.
+    pub(super) fn shared(&self, query: &Query, interest: &Interest) -> Option<(usize, Fetched)> {
+        let slot = self.find(query, Some(interest))?;
+        match &self.slots.get(slot)?.as_ref()?.live {
+            Live::Result(live) => Some((slot, live.current()?)),
+            Live::Count(_) => None,
+        }
+    }
+
+    /// Follows a query from now on; its slot.
+    pub(super) fn add(&mut self, live: Live) -> usize {
+        let hash = hash(live.query());
+        let follower = Follower {
+            live,
+            subscribers: Vec::new(),
+        };
+        let slot = self.free.pop().unwrap_or(self.slots.len());
+        match self.slots.get_mut(slot) {
+            Some(free) => *free = Some(follower),
+            None => self.slots.push(Some(follower)),
+        }
+        self.by_query.entry(hash).or_default().push(slot);
+        slot
+    }
+
+    pub(super) fn subscribe(&mut self, slot: usize, subscriber: Arc<Subscriber>) {
+        if let Some(Some(follower)) = self.slots.get_mut(slot) {
+            follower.subscribers.push(subscriber);
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, slot: usize, subscriber: &Arc<Subscriber>) {
+        let Some(Some(follower)) = self.slots.get_mut(slot) else {
+            return;
+        };
+        follower
+            .subscribers
+            .retain(|other| !Arc::ptr_eq(other, subscriber));
+        if !follower.subscribers.is_empty() {
+            return;
+        }
+        let hash = hash(follower.live.query());
+        if let Some(slots) = self.by_query.get_mut(&hash) {
+            slots.retain(|other| *other != slot);
+            if slots.is_empty() {
+                self.by_query.remove(&hash);
+            }
+        }
+        if let Some(gone) = self.slots.get_mut(slot) {
+            *gone = None;
+            self.free.push(slot);
+        }
+    }
+
+    /// All subscribers, which are taken out.
+    pub(super) fn drain(&mut self) -> Vec<Arc<Subscriber>> {
+        let followers = std::mem::take(self).slots.into_iter().flatten();
+        followers
+            .flat_map(|follower| follower.subscribers)
+            .collect()
+    }
+
+    /// Follows a commit.
+    pub(super) fn follow(
+        &mut self,
+        changes: &TableChanges,
+        seq: CommitSeq,
+        reread: &dyn Reread,
+        calls: &mut VecDeque<Call>,
+    ) {
+        for follower in self.slots.iter_mut().flatten() {
+            let touched = touched(follower.live.query(), &changes.rows);
+            let changed = (&changes.table, changes.rows.as_slice(), seq);
+            let told = follower
+                .live
+                .follow(changed, touched, &mut self.scratch, reread);
+            if let Some(event) = told {
+                tell(&follower.subscribers, event, calls);
+            }
+        }
+    }
+}
+
+/// Tells all of them the same.
+fn tell(subscribers: &[Arc<Subscriber>], event: super::Event, calls: &mut VecDeque<Call>) {
+    let Some((last, others)) = subscribers.split_last() else {
+        return;
+    };
+    let call = |subscriber: &Arc<Subscriber>, event| Call {
+        subscriber: Arc::clone(subscriber),
+        event,
+    };
+    calls.extend(
+        others
+            .iter()
+            .map(|subscriber| call(subscriber, event.clone())),
+    );
+    calls.push_back(call(last, event));
+}
+
+/// The rows that met or meet a query's condition.
+fn touched(query: &Query, rows: Rows<'_>) -> Touched {
+    let of = |state: for<'c> fn(Rows<'c>, Row) -> Option<&'c Object>| {
+        let count = Row::try_from(rows.len()).unwrap_or(Row::MAX);
+        let mut matching: Vec<Row> = (0..count)
+            .filter(|row| state(rows, *row).is_some_and(|object| matches(query, object)))
+            .collect();
+        if !query.order.is_empty() {
+            matching.sort_by(|a, b| match (state(rows, *a), state(rows, *b)) {
+                (Some(a), Some(b)) => compare(&query.order, a, b),
+                _ => a.cmp(b),
+            });
+        }
+        matching
+    };
+    Touched {
+        before: of(before),
+        after: of(after),
+    }
+}
+
+fn matches(query: &Query, object: &Object) -> bool {
+    let payload = object.payload();
+    let meets = match &query.predicate {
+        None => true,
+        Some(predicate) => evaluate(predicate, payload) == Ok(Some(true)),
+    };
+    let row = (object.row_id(), payload);
+    let is_behind = |cursor| is_after(&query.order, cursor, row) == Ok(true);
+    meets && query.after.as_ref().is_none_or(is_behind)
+}

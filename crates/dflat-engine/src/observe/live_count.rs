@@ -1,0 +1,91 @@
+//! The number of a query's objects, which follows the commits.
+
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, Query, Table};
+
+use super::merge::Touched;
+use crate::error::Result;
+
+/// The number of a query's objects as of the latest commit. It holds none of them.
+pub struct LiveCount {
+    query: Arc<Query>,
+    /// How many meet the condition, whatever the window.
+    total: usize,
+    told: usize,
+    seq: CommitSeq,
+    /// Counting has failed, so that the total is not known.
+    failed: bool,
+}
+
+/// The query whose objects are counted: the same without its window.
+#[must_use]
+pub fn unlimited(query: &Query) -> Query {
+    Query {
+        offset: 0,
+        limit: None,
+        ..query.clone()
+    }
+}
+
+impl LiveCount {
+    /// The count of a query, which `total` objects meet without its window as of a commit; unless
+    /// they could not be counted.
+    #[must_use]
+    pub fn new(query: Arc<Query>, total: Option<(usize, CommitSeq)>) -> Self {
+        let mut live = Self {
+            query,
+            total: 0,
+            told: 0,
+            seq: CommitSeq(0),
+            failed: total.is_none(),
+        };
+        if let Some((total, seq)) = total {
+            (live.total, live.seq) = (total, seq);
+            live.told = live.within();
+        }
+        live
+    }
+
+    pub(super) fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What the count is, unless counting has failed.
+    pub(super) fn current(&self) -> Option<usize> {
+        (!self.failed).then_some(self.told)
+    }
+
+    fn within(&self) -> usize {
+        let rest = self.total.saturating_sub(self.query.offset);
+        self.query.limit.map_or(rest, |limit| rest.min(limit))
+    }
+
+    /// Follows a commit: the new count, or `None` if it is the same.
+    pub(super) fn follow(
+        &mut self,
+        table: &Table,
+        seq: CommitSeq,
+        touched: &Touched,
+        count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,
+    ) -> Result<Option<usize>> {
+        let missed = self.failed;
+        if missed {
+            // An error is told once.
+            let Ok((total, seq)) = count(table, &unlimited(&self.query)) else {
+                return Ok(None);
+            };
+            (self.total, self.seq, self.failed) = (total, seq, false);
+        } else if seq > self.seq {
+            self.seq = seq;
+            self.total = (self.total + touched.after.len()).saturating_sub(touched.before.len());
+        }
+        let told = self.told;
+        self.told = self.within();
+        Ok((missed || told != self.told).then_some(self.told))
+    }
+}

@@ -1,0 +1,222 @@
+//! Changed rows put into a list that is in order.
+
+use std::cmp::Ordering;
+
+use dflat_model::{Order, RowId};
+
+use super::difference::{Difference, Move, out_of_order};
+use crate::change_set::RowChange;
+use crate::object::Object;
+use crate::query::compare_rows;
+
+/// A row of a change set: its place among the changes is its name.
+pub(super) type Row = u32;
+
+/// The changes to a table, by ascending row id.
+pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
+
+/// The rows of a change set that concern a result, each list in the result's order.
+#[derive(Default)]
+pub(super) struct Touched {
+    /// The rows that met the condition before the change, in the order of what they were.
+    pub(super) before: Vec<Row>,
+    /// The rows that meet it after the change, in the order of what they are.
+    pub(super) after: Vec<Row>,
+}
+
+/// Memory that is used again from one result to the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// By row: the index among those taken out, from 1; 0 for others.
+    removed: Vec<u32>,
+}
+
+/// A list in order, to be changed.
+pub(super) struct List<'l> {
+    pub(super) objects: &'l [Object],
+    pub(super) order: &'l [Order],
+}
+
+/// What became of a list.
+pub(super) struct Merged {
+    pub(super) objects: Vec<Object>,
+    pub(super) difference: Difference,
+}
+
+pub(super) fn before<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
+    rows.get(row as usize)?.1.before.as_ref()
+}
+
+pub(super) fn after<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
+    rows.get(row as usize)?.1.after.as_ref()
+}
+
+/// Compares two objects as an order does.
+pub(super) fn compare(order: &[Order], a: &Object, b: &Object) -> Ordering {
+    if order.is_empty() {
+        return a.row_id().cmp(&b.row_id());
+    }
+    // Objects are verified, so that every key can be read.
+    let rows = ((a.row_id(), a.payload()), (b.row_id(), b.payload()));
+    compare_rows(order, rows.0, rows.1).unwrap_or(Ordering::Equal)
+}
+
+impl List<'_> {
+    /// The first position from `start` on whose object does not come before `object`.
+    ///
+    /// Costs a comparison if it is the first, and a logarithm of how far it is.
+    fn find(&self, start: usize, object: &Object) -> usize {
+        let is_before =
+            |other: Option<&Object>| other.is_some_and(|o| compare(self.order, o, object).is_lt());
+        let (mut low, mut step) = (start, 1);
+        while is_before(self.objects.get(low + step - 1)) {
+            low += step;
+            step *= 2;
+        }
+        let rest = self
+            .objects
+            .get(low..(low + step - 1).min(self.objects.len()));
+        low + rest.map_or(0, |rest| rest.partition_point(|o| is_before(Some(o))))
+    }
+
+    /// The positions of the rows as they were; `None` if one is not where it should be.
+    fn positions(&self, rows: Rows<'_>, removed: &[Row]) -> Option<Vec<usize>> {
+        let mut positions = Vec::with_capacity(removed.len());
+        let mut next = 0;
+        for row in removed {
+            let (row_id, _) = rows.get(*row as usize)?;
+            let is_it = |at: usize| self.objects.get(at).is_some_and(|o| o.row_id() == *row_id);
+            if !is_it(next) {
+                next = self.find(next, before(rows, *row)?);
+                if !is_it(next) {
+                    return None;
+                }
+            }
+            positions.push(next);
+            next += 1;
+        }
+        Some(positions)
+    }
+
+    /// The list after a change: `same` tells whether the two states of a row look the same.
+    ///
+    /// `None` if the list does not hold what it should.
+    ///
+    /// # Cost
+    /// In proportion to the list, for the copy of its handles, and to the rows touched.
+    pub(super) fn merge(
+        &self,
+        rows: Rows<'_>,
+        touched: &Touched,
+        scratch: &mut Scratch,
+        same: impl Fn(&Object, &Object) -> bool,
+    ) -> Option<Merged> {
+        let left = self.positions(rows, &touched.before)?;
+        scratch.removed.resize(rows.len(), 0);
+        for (row, index) in touched.before.iter().zip(1..) {
+            if let Some(removed) = scratch.removed.get_mut(*row as usize) {
+                *removed = index;
+            }
+        }
+        let merged = self.merge_at(rows, touched, &left, &scratch.removed, same);
+        for row in &touched.before {
+            if let Some(removed) = scratch.removed.get_mut(*row as usize) {
+                *removed = 0;
+            }
+        }
+        Some(merged)
+    }
+
+    fn merge_at(
+        &self,
+        rows: Rows<'_>,
+        touched: &Touched,
+        left: &[usize],
+        removed: &[u32],
+        same: impl Fn(&Object, &Object) -> bool,
+    ) -> Merged {
+        let mut copy = Copy::new(self.objects, left, touched.after.len());
+        let mut difference = Difference::default();
+        let mut survived = vec![false; left.len()];
+        let (mut in_place, mut moved) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        for row in &touched.after {
+            let Some(object) = after(rows, *row) else {
+                continue;
+            };
+            next = self.find(next, object);
+            copy.until(next);
+            let to = copy.out.len();
+            copy.out.push(object.clone());
+            let index = removed.get(*row as usize).copied().unwrap_or_default() as usize;
+            let Some((index, from)) = index.checked_sub(1).zip(left.get(index.wrapping_sub(1)))
+            else {
+                difference.inserted.push(to);
+                continue;
+            };
+            if let Some(survived) = survived.get_mut(index) {
+                *survived = true;
+            }
+            if before(rows, *row).is_none_or(|before| !same(before, object)) {
+                difference.updated.push(to);
+            }
+            // Between the same neighbours as before it may stay; how many were kept tells which.
+            let from = *from;
+            let stays = from - index == copy.kept;
+            let list = if stays { &mut in_place } else { &mut moved };
+            list.push(Move { from, to });
+        }
+        copy.until(self.objects.len());
+        let gone = left
+            .iter()
+            .zip(&survived)
+            .filter(|(_, survived)| !**survived);
+        difference.deleted = gone.map(|(at, _)| *at).collect();
+        moved.extend(out_of_order(&in_place));
+        moved.sort_unstable_by_key(|moved| moved.to);
+        difference.moved = moved;
+        Merged {
+            objects: copy.out,
+            difference,
+        }
+    }
+}
+
+/// A copy of a list without some positions.
+struct Copy<'l> {
+    objects: &'l [Object],
+    left: std::iter::Peekable<std::iter::Copied<std::slice::Iter<'l, usize>>>,
+    next: usize,
+    /// How many objects of the list are in the copy.
+    kept: usize,
+    out: Vec<Object>,
+}
+
+impl<'l> Copy<'l> {
+    fn new(objects: &'l [Object], left: &'l [usize], more: usize) -> Self {
+        Self {
+            objects,
+            left: left.iter().copied().peekable(),
+            next: 0,
+            kept: 0,
+            out: Vec::with_capacity(objects.len() + more - left.len()),
+        }
+    }
+
+    /// Copies what stands before a position.
+    fn until(&mut self, end: usize) {
+        while let Some(skipped) = self.left.next_if(|at| *at < end) {
+            self.extend(skipped);
+            self.next = skipped + 1;
+        }
+        self.extend(end);
+    }
+
+    fn extend(&mut self, end: usize) {
+        if let Some(run) = self.objects.get(self.next..end) {
+            self.out.extend_from_slice(run);
+            self.kept += run.len();
+            self.next = end;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Calling a subscriber's function: one call at a time, in order, and none after its end.
+
+use super::mailbox::{Absorb, Mailbox};
+use crate::callback;
+use crate::error::Error;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
+
+type Function<E> = Box<dyn FnMut(E) + Send>;
+
+/// A piece of work for an executor.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Runs jobs, on a thread of its choice.
+pub type Executor = dyn Fn(Job) + Send + Sync;
+
+/// A subscriber's function, what waits for it, and whether it may still be called.
+pub struct Teller<E> {
+    /// Who calls; whoever delivers, if there is none.
+    executor: Option<Arc<Executor>>,
+    cancelled: AtomicBool,
+    state: Mutex<State<E>>,
+    /// Signalled, while somebody waits, when a call has ended.
+    returned: Condvar,
+}
+
+struct State<E> {
+    mailbox: Mailbox<E>,
+    /// Somebody is about to call for all that waits.
+    served: bool,
+    /// A call is running.
+    calling: bool,
+    /// Somebody waits for it to end.
+    awaited: bool,
+    /// A call took too long: nobody waits for one any more.
+    slow: bool,
+    /// `None` while it is called, and at the end.
+    function: Option<Function<E>>,
+    error: Option<Error>,
+}
+
+impl<E: Absorb + Send + 'static> Teller<E> {
+    /// A function that is called by the executor, or where deliveries are made, and for which so
+    /// many deliveries wait at most.
+    pub fn new(executor: Option<Arc<Executor>>, capacity: usize, function: Function<E>) -> Self {
+        Self {
+            executor,
+            cancelled: AtomicBool::new(false),
+            state: Mutex::new(State {
+                mailbox: Mailbox::new(capacity),
+                served: false,
+                calling: false,
+                awaited: false,
+                slow: false,
+                function: Some(function),
+                error: None,
+            }),
+            returned: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        // No user code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Delivers something: calls the function, or has it called, for it and what waits before it.
+    /// If somebody is at it, it waits for them.
+    pub fn deliver(self: &Arc<Self>, event: E) {
+        let mut state = self.lock();
+        if self.is_cancelled() {
+            drop(state);
+            return;
+        }
+        state.mailbox.push(event);
+        if std::mem::replace(&mut state.served, true) {
+            return;
+        }
+        let slow = state.slow;
+        drop(state);
+        let service = Service(Some(Arc::clone(self)));
+        match &self.executor {
+            Some(executor) => {
+                let job = Box::new(move || service.run());
+                // An executor that panics has dropped the job.
+                let _ = callback::run("an executor", || executor(job));
+            }
+            None if slow => {
+                let thread = thread::Builder::new().name("dflat-slow".to_owned());
+                // Without a thread the job is dropped, and the next delivery tries again.
+                let _ = thread.spawn(move || service.run());
+            }
+            None => service.run(),
+        }
+    }
+
+    /// Calls the function for all that waits.
+    fn serve(&self) {
+        loop {
+            let mut state = self.lock();
+            let next = state.mailbox.pop().filter(|_| !self.is_cancelled());
+            let Some((event, mut function)) = next.and_then(|e| Some((e, state.function.take()?)))
+            else {
+                state.served = false;
+                drop(state);
+                break;
+            };
+            state.calling = true;
+            drop(state);
+            let called = callback::run("a subscription's callback", || function(event));
+            let mut state = self.lock();
+            if let Err(error) = called {
+                state.error = Some(error);
+                self.cancelled.store(true, Ordering::Release);
+            }
+            state.function = Some(function);
+            // Order: what it holds is gone before anybody hears that no call is running.
+            let ended = if self.is_cancelled() {
+                Self::end(&mut state)
+            } else {
+                None
+            };
+            if ended.is_some() {
+                drop(state);
+                release(ended);
+                state = self.lock();
+            }
+            state.calling = false;
+            if std::mem::take(&mut state.awaited) {
+                self.returned.notify_all();
+            }
+        }
+    }
+
+    fn end(state: &mut State<E>) -> Option<(Function<E>, std::collections::VecDeque<E>)> {
+        Some((state.function.take()?, state.mailbox.take()))
+    }
+
+    /// Lets nobody wait for a call any more: they are made on a thread of their own, and what comes
+    /// meanwhile is made one.
+    pub fn give_up(&self) {
+        self.lock().slow = true;
+    }
+
+    /// Whether it was given up as too slow.
+    pub fn is_slow(&self) -> bool {
+        self.lock().slow
+    }
+
+    /// Whether the function will not be called again.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Why it has ended, if not because it was cancelled.
+    pub fn error(&self) -> Option<Error> {
+        self.lock().error.clone()
+    }
+
+    /// Ends it with an error.
+    pub fn fail(&self, error: Error) {
+        self.lock().error = Some(error);
+        self.cancel(false);
+    }
+
+    /// How many deliveries were made one with the one before.
+    pub fn coalesced(&self) -> u64 {
+        self.lock().mailbox.coalesced()
+    }
+
+    /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
+    pub fn cancel(&self, wait: bool) {
+        self.cancelled.store(true, Ordering::Release);
+        let mut state = self.lock();
+        let mut ended = Self::end(&mut state);
+        while wait && state.calling {
+            state.awaited = true;
+            state = self
+                .returned
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            ended = ended.or_else(|| Self::end(&mut state));
+        }
+        drop(state);
+        release(ended);
+    }
+}
+
+/// Drops what belongs to a user: it may be the last workspace, whose end must not be waited for.
+fn release<D>(dropped: D) {
+    let _ = callback::run("the end of a subscription", || drop(dropped));
+}
+
+/// Somebody who is to call for all that waits; if they are dropped instead, the next delivery finds
+/// somebody else.
+struct Service<E: Absorb + Send + 'static>(Option<Arc<Teller<E>>>);
+
+impl<E: Absorb + Send + 'static> Service<E> {
+    fn run(mut self) {
+        if let Some(teller) = self.0.take() {
+            teller.serve();
+        }
+    }
+}
+
+impl<E: Absorb + Send + 'static> Drop for Service<E> {
+    fn drop(&mut self) {
+        if let Some(teller) = &self.0 {
+            teller.lock().served = false;
+        }
+    }
+}

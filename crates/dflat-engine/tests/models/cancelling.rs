@@ -1,0 +1,182 @@
+//! Tellers: one call at a time, in order, none lost, none after a cancellation that waited.
+
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+use crate::explore;
+use crate::mailbox::Absorb;
+use crate::teller::{Job, Teller};
+
+/// A number that is never made one with another.
+#[derive(Debug)]
+struct Number(usize);
+
+impl Absorb for Number {
+    fn absorb(&mut self, later: Self) -> Option<Self> {
+        Some(later)
+    }
+}
+
+/// A sum of numbers.
+#[derive(Debug)]
+struct Sum(usize);
+
+impl Absorb for Sum {
+    fn absorb(&mut self, later: Self) -> Option<Self> {
+        self.0 += later.0;
+        None
+    }
+}
+
+/// What was told, and whether a call is running.
+#[derive(Default)]
+struct Told {
+    numbers: Mutex<Vec<usize>>,
+    running: AtomicUsize,
+}
+
+impl Told {
+    fn note(&self, number: usize) {
+        assert_eq!(
+            self.running.fetch_add(1, Ordering::SeqCst),
+            0,
+            "one call at a time"
+        );
+        thread::yield_now();
+        self.numbers.lock().unwrap().push(number);
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn numbers(&self) -> Vec<usize> {
+        self.numbers.lock().unwrap().clone()
+    }
+}
+
+fn teller(told: &Arc<Told>) -> Arc<Teller<Number>> {
+    let told = Arc::clone(told);
+    let function = Box::new(move |number: Number| told.note(number.0));
+    Arc::new(Teller::new(None, 1, function))
+}
+
+#[test]
+fn no_call_runs_after_a_cancellation_that_waited() {
+    explore(|| {
+        let told: Arc<Told> = Arc::default();
+        let teller = teller(&told);
+        let delivering = {
+            let teller = Arc::clone(&teller);
+            thread::spawn(move || (0..3).for_each(|number| teller.deliver(Number(number))))
+        };
+        teller.cancel(true);
+        let at_its_end = told.numbers();
+        assert_eq!(told.running.load(Ordering::SeqCst), 0);
+        delivering.join().unwrap();
+        assert_eq!(told.numbers(), at_its_end);
+        assert!(at_its_end.iter().copied().eq(0..at_its_end.len()));
+    });
+}
+
+#[test]
+fn two_cancellations_at_once_both_end() {
+    explore(|| {
+        let told: Arc<Told> = Arc::default();
+        let teller = teller(&told);
+        let threads = [0, 1, 2].map(|n| {
+            let teller = Arc::clone(&teller);
+            thread::spawn(move || match n {
+                0 => teller.deliver(Number(0)),
+                _ => teller.cancel(true),
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let at_its_end = told.numbers();
+        teller.deliver(Number(1));
+        assert_eq!(told.numbers(), at_its_end);
+    });
+}
+
+#[test]
+fn two_callbacks_that_cancel_each_other_both_return() {
+    explore(|| {
+        type Slot = Arc<Mutex<Option<Arc<Teller<Number>>>>>;
+        let slots: [Slot; 2] = Default::default();
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let tellers = [1, 0].map(|other: usize| {
+            let (slot, calls) = (Arc::clone(&slots[other]), Arc::clone(&calls));
+            let function = Box::new(move |_: Number| {
+                calls.fetch_add(1, Ordering::SeqCst);
+                let other = slot.lock().unwrap().clone();
+                // Inside a callback nobody waits.
+                other.unwrap().cancel(false);
+            });
+            Arc::new(Teller::new(None, 1, function))
+        });
+        for (slot, teller) in slots.iter().zip(&tellers) {
+            *slot.lock().unwrap() = Some(Arc::clone(teller));
+        }
+        let threads = tellers
+            .clone()
+            .map(|teller| thread::spawn(move || teller.deliver(Number(0))));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let made = calls.load(Ordering::SeqCst);
+        assert!((1..=2).contains(&made));
+        assert!(tellers.iter().any(|teller| teller.is_cancelled()));
+        slots
+            .iter()
+            .for_each(|slot| drop(slot.lock().unwrap().take()));
+    });
+}
+
+#[test]
+fn an_executor_gets_all_in_order_whoever_delivers() {
+    explore(|| {
+        let told: Arc<Told> = Arc::default();
+        let noting = Arc::clone(&told);
+        let function = Box::new(move |number: Number| noting.note(number.0));
+        let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
+        let queue = Arc::clone(&jobs);
+        let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
+        let teller = Arc::new(Teller::new(Some(executor), 8, function));
+        let delivering = {
+            let teller = Arc::clone(&teller);
+            thread::spawn(move || (0..3).for_each(|number| teller.deliver(Number(number))))
+        };
+        while told.numbers().len() < 3 {
+            let job = jobs.lock().unwrap().pop();
+            match job {
+                Some(job) => job(),
+                None => thread::yield_now(),
+            }
+        }
+        delivering.join().unwrap();
+        assert_eq!(told.numbers(), [0, 1, 2]);
+    });
+}
+
+#[test]
+fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
+    explore(|| {
+        let told: Arc<Told> = Arc::default();
+        let noting = Arc::clone(&told);
+        let function = Box::new(move |sum: Sum| noting.note(sum.0));
+        let teller = Arc::new(Teller::new(None, 1, function));
+        let stuck = {
+            let teller = Arc::clone(&teller);
+            thread::spawn(move || teller.deliver(Sum(1)))
+        };
+        teller.give_up();
+        teller.deliver(Sum(2));
+        teller.deliver(Sum(4));
+        stuck.join().unwrap();
+        while told.numbers().iter().sum::<usize>() < 7 {
+            thread::yield_now();
+        }
+        teller.cancel(true);
+        assert_eq!(told.numbers().iter().sum::<usize>(), 7);
+    });
+}

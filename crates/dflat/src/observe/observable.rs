@@ -1,0 +1,303 @@
+//! What can be subscribed to.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use dflat_engine::engine::{Engine, Known, Subject};
+use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
+use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate};
+use dflat_model::{Expression, Query, Table};
+
+use super::Update;
+use crate::{Error, ErrorKind, Fetch, FetchedResult, Object, Result, Selection};
+
+/// What happened to an observed object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SubscribedObject<T> {
+    /// It has new values.
+    Updated(T),
+    /// It was deleted. Nothing follows: an object created later with the same key is another.
+    Deleted,
+}
+
+/// What can be subscribed to: `&T` for an object, `&FetchedResult<T>` for a result that was
+/// fetched, a [`Fetch`] of a workspace for a query, its [`live_count`](Fetch::live_count) for the
+/// number of its objects, and its [`live_select`](Fetch::live_select) for some of their values.
+pub trait Observable: Sized {
+    /// What a subscriber is told.
+    type Delivery: Send + 'static;
+
+    /// What the engine is to observe.
+    #[doc(hidden)]
+    fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>>;
+}
+
+/// What the engine observes, and how it is told.
+#[doc(hidden)]
+pub struct Observed<D> {
+    pub(super) table: Table,
+    pub(super) subject: Subject,
+    pub(super) convert: Convert<D>,
+    /// Whether a delivery is the last.
+    pub(super) is_last: fn(&D) -> bool,
+    /// A delivery that tells an error, if there are such.
+    pub(super) failed: fn(Error) -> Option<D>,
+}
+
+/// Makes a delivery of an event; `None` for one that need not be told. The flag asks for what is
+/// there at first.
+pub(super) type Convert<D> = Box<dyn FnMut(Event, bool) -> Option<D> + Send>;
+
+impl<T: Object> Observable for &T {
+    type Delivery = SubscribedObject<T>;
+
+    fn observed(self, _: &Engine) -> Result<Observed<SubscribedObject<T>>> {
+        Ok(Observed {
+            table: T::TABLE,
+            subject: Subject::Object(self.handle().clone()),
+            convert: Box::new(|event, _| match event {
+                Event::Object(ObjectEvent::Updated(object)) => {
+                    Some(SubscribedObject::Updated(T::from_handle(object)))
+                }
+                Event::Object(ObjectEvent::Deleted) => Some(SubscribedObject::Deleted),
+                Event::Result(_) | Event::Count(..) => None,
+            }),
+            is_last: |delivery| matches!(delivery, SubscribedObject::Deleted),
+            failed: |_| None,
+        })
+    }
+}
+
+impl<T: Object> Observable for &FetchedResult<T> {
+    type Delivery = Result<Update<FetchedResult<T>>>;
+
+    fn observed(self, _: &Engine) -> Result<Observed<Self::Delivery>> {
+        let known = Known::Result(self.to_fetched());
+        Ok(results(self.shared_query(), known, Some(self.clone())))
+    }
+}
+
+impl<T: Object> Observable for Fetch<'_, T> {
+    type Delivery = Result<Update<FetchedResult<T>>>;
+
+    fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
+        let query = self.query_of(engine)?;
+        Ok(results(&query, Known::Nothing, None))
+    }
+}
+
+/// The number of a query's objects, to be subscribed to.
+#[must_use = "a count does nothing until it is subscribed to"]
+#[derive(Debug)]
+pub struct LiveCount<'w, T>(Fetch<'w, T>);
+
+impl<T: Object> Observable for LiveCount<'_, T> {
+    type Delivery = Result<usize>;
+
+    fn observed(self, engine: &Engine) -> Result<Observed<Result<usize>>> {
+        let query = self.0.query_of(engine)?;
+        Ok(Observed {
+            table: T::TABLE,
+            subject: Subject::Count(query),
+            convert: Box::new(|event, initial| match event {
+                Event::Count(count, commits) => {
+                    (initial || commits > 0 || count.is_err()).then_some(count)
+                }
+                Event::Object(_) | Event::Result(_) => None,
+            }),
+            is_last: |_| false,
+            failed: |error| Some(Err(error)),
+        })
+    }
+}
+
+/// Some values of a query's objects, to be subscribed to.
+#[must_use = "a projection does nothing until it is subscribed to"]
+#[derive(Debug)]
+pub struct Projection<'w, T, S> {
+    fetch: Fetch<'w, T>,
+    expressions: Arc<[Expression]>,
+    selection: PhantomData<fn() -> S>,
+}
+
+impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
+    type Delivery = Result<Update<Arc<[S::Output]>>>;
+
+    fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
+        let query = self.fetch.query_of(engine)?;
+        let expressions = Arc::clone(&self.expressions);
+        let read = move |update: &ResultUpdate| {
+            let objects = update.fetched.objects.iter();
+            // Objects are verified, so that every value can be read.
+            let rows = objects.filter_map(|object| S::read(&expressions, object.payload()).ok());
+            rows.collect::<Arc<[S::Output]>>()
+        };
+        let interest = Interest::Values(self.expressions);
+        let same = |a: &Arc<[S::Output]>, b: &Arc<[S::Output]>| a == b;
+        let view = View { read, same };
+        Ok(observed(
+            T::TABLE,
+            query,
+            interest,
+            Known::Nothing,
+            None,
+            view,
+        ))
+    }
+}
+
+impl<'w, T: Object> Fetch<'w, T> {
+    /// The number of the query's objects, to be subscribed to: it is told when it has changed.
+    ///
+    /// No object is kept for it, and after the first count nothing is read.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let urgent = workspace.fetch::<Post>().filter(Post::PRIORITY.gt(100));
+    /// let count = workspace.observe(urgent.live_count())?.watch()?;
+    /// workspace.settle()?;
+    /// assert_eq!(count.latest().expect("the count as it is")?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn live_count(self) -> LiveCount<'w, T> {
+        LiveCount(self)
+    }
+
+    /// Some values of the query's objects, to be subscribed to: they are told when one of them has
+    /// changed, or which objects they are of, and in which order. A change to anything else of the
+    /// objects is none.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let titles = workspace.fetch::<Post>().live_select(Post::TITLE);
+    /// let titles = workspace.observe(titles)?.watch()?;
+    /// workspace.settle()?;
+    /// assert!(titles.latest().expect("the titles as they are")?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn live_select<S: Selection<T>>(mut self, selection: S) -> Projection<'w, T, S> {
+        let expressions = selection.expressions().into_iter();
+        let expressions = expressions.map(|(expression, depth)| {
+            if depth > PREDICATE_DEPTH_MAX {
+                self.refuse_as_too_deep();
+            }
+            expression
+        });
+        let expressions = expressions.collect();
+        Projection {
+            fetch: self,
+            expressions,
+            selection: PhantomData,
+        }
+    }
+
+    /// The query, if it was started from a workspace on this engine.
+    fn query_of(self, engine: &Engine) -> Result<Arc<Query>> {
+        self.check()?;
+        let (source, query) = self.into_parts();
+        if source.is_some_and(|source| source.is_same(engine)) {
+            return Ok(Arc::new(query));
+        }
+        let message = format!(
+            "cannot subscribe to a query of {} that was not started from this workspace",
+            T::TABLE.type_name
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+}
+
+fn results<T: Object>(
+    query: &Arc<Query>,
+    known: Known,
+    last: Option<FetchedResult<T>>,
+) -> Observed<Result<Update<FetchedResult<T>>>> {
+    let of = Arc::clone(query);
+    let interest = Interest::Objects;
+    let read =
+        move |update: &ResultUpdate| FetchedResult::new(update.fetched.clone(), Arc::clone(&of));
+    let same = |a: &FetchedResult<T>, b: &FetchedResult<T>| {
+        let same = |(a, b): (&T, &T)| {
+            let seen = Interest::Objects.is_same(&T::TABLE, a.handle(), b.handle());
+            seen && a.row_id() == b.row_id()
+        };
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    };
+    let view = View { read, same };
+    observed(T::TABLE, Arc::clone(query), interest, known, last, view)
+}
+
+/// How a result is made of an update, and when two of them look the same.
+struct View<Read, Same> {
+    read: Read,
+    same: Same,
+}
+
+fn observed<R: Clone + Send + 'static>(
+    table: Table,
+    query: Arc<Query>,
+    interest: Interest,
+    known: Known,
+    mut last: Option<R>,
+    view: View<
+        impl Fn(&ResultUpdate) -> R + Send + 'static,
+        impl Fn(&R, &R) -> bool + Send + 'static,
+    >,
+) -> Observed<Result<Update<R>>> {
+    let convert = move |event: Event, initial: bool| {
+        let update = match event {
+            Event::Result(Ok(update)) => update,
+            Event::Result(Err(error)) => return Some(Err(error)),
+            Event::Object(_) | Event::Count(..) => return None,
+        };
+        let result = (view.read)(&update);
+        let previous = last.replace(result.clone());
+        let silent = match &previous {
+            None => update.commits == 0 && !initial,
+            // Several changes can come to none.
+            Some(previous) => update.commits > 1 && (view.same)(previous, &result),
+        };
+        if silent {
+            return None;
+        }
+        Some(Ok(Update {
+            result,
+            previous,
+            difference: update.difference,
+            commit: update.fetched.seq.0,
+            commits: update.commits,
+        }))
+    };
+    Observed {
+        table,
+        subject: Subject::Result {
+            query,
+            interest,
+            known,
+        },
+        convert: Box::new(convert),
+        is_last: |_| false,
+        failed: |error| Some(Err(error)),
+    }
+}
