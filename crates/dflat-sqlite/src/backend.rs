@@ -135,7 +135,7 @@ impl SqliteBackend {
 
     /// Counts a reader, and gives it a connection if there is a file.
     pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Session>)> {
-        let (place, session) = self.pool.readers().take()?;
+        let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
         if session.is_some() {
             return Ok((place, session));
         }
@@ -226,6 +226,27 @@ impl SqliteBackend {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn options(&self) -> &SqliteOptions {
+        &self.options
+    }
+
+    /// Closes the file, so that no lock on it is held, when those who use it are done; they are
+    /// waited for up to the busy timeout. Until [`Self::resume`], writers wait, and readers, too,
+    /// up to the busy timeout.
+    ///
+    /// # Errors
+    /// `Busy` if somebody still uses it then: all goes on as before. `ShutDown` after closing.
+    pub fn suspend(&self) -> Result<()> {
+        self.pool.suspend(self.options.busy_timeout)?;
+        self.commits.begin_anew();
+        Ok(())
+    }
+
+    /// Ends a suspension, if there is one.
+    pub fn resume(&self) {
+        self.pool.resume();
+    }
+
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -257,6 +278,10 @@ impl Backend for SqliteBackend {
 
     fn durability(&self) -> Durability {
         self.options.durability
+    }
+
+    fn wait_while_suspended(&self) {
+        self.pool.wait_while_suspended();
     }
 
     fn log_bytes(&self) -> u64 {

@@ -22,8 +22,8 @@ use crate::ffi::{Fault, LogExtent};
 use crate::open::integer;
 use crate::session::Session;
 
-/// How long a writer waits at most for those who read from a log that is too long; so many times as
-/// long as the log is so many times as long as it may be.
+/// How long a writer waits at most for those who read from a log that is too long; twice as long if
+/// that is twice as long as it may be, and so on.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The most times.
@@ -213,8 +213,15 @@ impl SqliteBackend {
     /// Takes the log into the file as far as nobody is in the way; if it is longer than it may be,
     /// lets it start again.
     pub(crate) fn checkpoint(&self, bytes_max: u64) -> Result<Outcome> {
-        let what = || format!("cannot make a checkpoint of {}", self.path().display());
         let _alone = self.lock_checkpoints();
+        self.pool().begin_upkeep()?;
+        let outcome = self.checkpoint_alone(bytes_max);
+        self.pool().end_upkeep();
+        outcome
+    }
+
+    fn checkpoint_alone(&self, bytes_max: u64) -> Result<Outcome> {
+        let what = || format!("cannot make a checkpoint of {}", self.path().display());
         // With a connection of its own: it waits for the device, and nobody else is to wait.
         let mut session = self.open_writer()?;
         self.pool().readers().end_kept();

@@ -173,6 +173,16 @@ impl Commits {
         self.lock().last = Some(standing.count.next());
     }
 
+    /// Forgets what was known when all connections are closed: the log and its count end then.
+    pub(crate) fn begin_anew(&self) {
+        let mut known = self.lock();
+        *known = Known {
+            era: (known.era + 1) & State::ERA_MAX,
+            others_wrote: true,
+            ..Known::default()
+        };
+    }
+
     /// Names the state with this count.
     pub(crate) fn state(&self, count: Option<Count>) -> StateId {
         let era = self.lock().era;

@@ -13,6 +13,7 @@
 //!   `vfs`, through which a connection reaches the file if its I/O is counted.
 
 mod backend;
+mod backup;
 mod checkpointer;
 mod commits;
 mod ddl;
@@ -36,7 +37,8 @@ mod transaction;
 mod vfs;
 
 pub use backend::SqliteBackend;
-pub use options::{Durability, Reclaim, SqliteOptions};
+pub use backup::Progress;
+pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 #[doc(hidden)]
 pub use vfs::inject;
 pub use vfs::{

@@ -1,6 +1,6 @@
 //! Opening, creating, configuring and tidying up the file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::commits::{Commits, Header, count_at_open};
-use crate::ffi::{Access, Connection, Fault, Switch};
+use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
 use crate::options::SqliteOptions;
 use crate::session::{Control, Session};
 use crate::vfs::{self, Monitor};
@@ -109,7 +109,8 @@ pub(crate) fn open_writer(
     commits: &Arc<Commits>,
 ) -> Result<Session> {
     let what = || format!("cannot write {}", path.display());
-    create(path).map_err(|error| create_error(error, what()))?;
+    let created = create(path, options.file_protection);
+    created.map_err(|error| create_error(error, what()))?;
     let mut connection =
         open(path, Access::ReadWrite, options).map_err(|fault| fault.error(what()))?;
     if connection.is_read_only() {
@@ -170,7 +171,11 @@ pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
     vacuumed.and(restored)
 }
 
-fn open(path: &Path, access: Access, options: &SqliteOptions) -> Result<Connection, Fault> {
+pub(crate) fn open(
+    path: &Path,
+    access: Access,
+    options: &SqliteOptions,
+) -> Result<Connection, Fault> {
     let vfs = if options.io_stats {
         let missing = || Fault::misuse("SQLite has no VFS whose calls can be counted");
         Some(vfs::name().ok_or_else(missing)?)
@@ -178,33 +183,24 @@ fn open(path: &Path, access: Access, options: &SqliteOptions) -> Result<Connecti
         None
     };
     let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
-    Connection::open(path, access, vfs)
+    Connection::open(path, access, options.file_protection, vfs)
 }
 
 /// Creates an empty file, private to its owner, if there is none.
-fn create(path: &Path) -> io::Result<()> {
+fn create(path: &Path, protection: Option<FileProtection>) -> io::Result<()> {
     let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
     if path.try_exists()? {
         return Ok(());
     }
-    match create_private(path) {
+    match create_private(path, protection) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         created => created.map(drop),
     }
 }
 
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    // SQLite gives the files beside it the same mode.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 /// The settings of every connection. A file from elsewhere can't make it run code, and what it
 /// names wrongly is an error.
-fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
+pub(crate) fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
     connection.set_busy_timeout(busy_timeout);
     connection.set(Switch::Defensive, true);
     connection.set(Switch::TrustedSchema, false);
@@ -274,12 +270,12 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// The error of opening or reading.
-fn io_error(error: io::Error, message: String) -> Error {
+pub(crate) fn io_error(error: io::Error, message: String) -> Error {
     Error::with_source(ErrorKind::Io, message, error)
 }
 
 /// The error of creating.
-fn create_error(error: io::Error, message: String) -> Error {
+pub(crate) fn create_error(error: io::Error, message: String) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 pub use dflat_engine::storage::Durability;
 
+pub use crate::ffi::FileProtection;
+
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
@@ -20,6 +22,9 @@ pub struct SqliteOptions {
     pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,
+    /// How the files that are created are protected while the device is locked, on Apple's systems.
+    /// Defaults to what the directory says.
+    pub file_protection: Option<FileProtection>,
     /// Whether the file's I/O is counted, for
     /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
     pub io_stats: bool,
@@ -33,6 +38,7 @@ impl Default for SqliteOptions {
             readers_max: 64,
             log_bytes_max: 16 << 20,
             reclaim: Reclaim::default(),
+            file_protection: None,
             io_stats: false,
         }
     }

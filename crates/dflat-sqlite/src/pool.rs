@@ -1,16 +1,20 @@
 //! Who has the connection that writes, and whether the database is open.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::readers::Readers;
+use crate::readers::{Gate, Readers};
 use crate::session::Session;
 
 /// The connections.
 pub(crate) struct Pool {
     readers: Readers,
     state: Mutex<State>,
+    /// As the phase, for those who begin and hardly ever have to wait.
+    is_suspended: AtomicBool,
     writer_returned: Condvar,
     phase_changed: Condvar,
 }
@@ -19,6 +23,8 @@ struct State {
     phase: Phase,
     writer: Option<Session>,
     writer_out: bool,
+    /// Connections of upkeep, which are not of the pool.
+    upkeep_out: usize,
     /// How many have asked to write, and how many of them have had their turn: first come, first
     /// served, so that work in many steps lets others in between.
     asked: u64,
@@ -30,6 +36,8 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
+    /// All wait until it is open again.
+    Suspended,
     Closing,
     Closed,
 }
@@ -42,10 +50,12 @@ impl Pool {
                 phase: Phase::Open,
                 writer: None,
                 writer_out: false,
+                upkeep_out: 0,
                 asked: 0,
                 served: 0,
                 upkeep_waiting: 0,
             }),
+            is_suspended: AtomicBool::new(false),
             writer_returned: Condvar::new(),
             phase_changed: Condvar::new(),
         }
@@ -68,7 +78,9 @@ impl Pool {
         state.asked += 1;
         loop {
             state.check_open()?;
-            if !state.writer_out && state.upkeep_waiting == 0 && state.served == turn {
+            let suspended = state.phase == Phase::Suspended;
+            let is_turn = state.served == turn && state.upkeep_waiting == 0;
+            if !state.writer_out && is_turn && !suspended {
                 state.served += 1;
                 state.writer_out = true;
                 return Ok(state.writer.take());
@@ -85,11 +97,10 @@ impl Pool {
             state = wait(self.writer_returned.wait(state));
         }
         state.upkeep_waiting -= 1;
-        let open = state.check_open();
-        if open.is_err() {
+        if state.phase != Phase::Open {
             drop(state);
             self.writer_returned.notify_all();
-            return open.map(|()| None);
+            return Err(closed());
         }
         state.writer_out = true;
         Ok(state.writer.take())
@@ -99,7 +110,9 @@ impl Pool {
     pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
         let mut state = self.lock();
         state.check_open()?;
-        if state.writer_out || state.upkeep_waiting > 0 || state.served != state.asked {
+        let suspended = state.phase == Phase::Suspended;
+        let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
+        if state.writer_out || awaited || suspended {
             return Ok(None);
         }
         state.writer_out = true;
@@ -119,26 +132,101 @@ impl Pool {
         self.phase_changed.notify_all();
     }
 
+    /// Counts a connection that upkeep opens for itself, until [`Self::end_upkeep`].
+    pub(crate) fn begin_upkeep(&self) -> Result<()> {
+        let mut state = self.lock();
+        if state.phase != Phase::Open {
+            return Err(closed());
+        }
+        state.upkeep_out += 1;
+        Ok(())
+    }
+
+    pub(crate) fn end_upkeep(&self) {
+        self.lock().upkeep_out -= 1;
+        self.phase_changed.notify_all();
+    }
+
+    /// Lets nobody in, waits until all are out, for as long as `timeout`, and closes the
+    /// connections. Who comes waits for [`Self::resume`].
+    pub(crate) fn suspend(&self, timeout: Duration) -> Result<()> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut state = self.lock();
+        state.check_open()?;
+        if state.phase == Phase::Suspended {
+            return Ok(());
+        }
+        self.set_suspended(&mut state, true);
+        // Upkeep that waits for the writer's place gives up.
+        self.writer_returned.notify_all();
+        let used = |state: &mut State| {
+            (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspended
+        };
+        let waited = self.phase_changed.wait_timeout_while(state, timeout, used);
+        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let is_used = used(&mut state);
+        let writer = state.writer.take();
+        drop(state);
+        // Order: as in `drain`.
+        let is_done = !is_used && self.readers.drain(deadline);
+        drop(writer);
+        if !is_done {
+            self.resume();
+            let message = "cannot suspend: a transaction, a snapshot or a backup goes on";
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        Ok(())
+    }
+
+    fn set_suspended(&self, state: &mut State, suspended: bool) {
+        let (phase, gate) = match suspended {
+            true => (Phase::Suspended, Gate::Suspended),
+            false => (Phase::Open, Gate::Open),
+        };
+        state.phase = phase;
+        self.is_suspended.store(suspended, Ordering::Release);
+        self.readers.set_gate(gate);
+    }
+
+    /// Waits for the end of a suspension, if there is one.
+    pub(crate) fn wait_while_suspended(&self) {
+        if self.is_suspended.load(Ordering::Acquire) {
+            let suspended = |state: &mut State| state.phase == Phase::Suspended;
+            drop(wait(self.phase_changed.wait_while(self.lock(), suspended)));
+        }
+    }
+
+    /// Lets those go on who wait for it.
+    pub(crate) fn resume(&self) {
+        let mut state = self.lock();
+        if state.phase == Phase::Suspended {
+            self.set_suspended(&mut state, false);
+        }
+        drop(state);
+        self.writer_returned.notify_all();
+        self.phase_changed.notify_all();
+    }
+
     /// Lets nobody in, waits until all are out, and drops the connections. False if that was done
     /// before, or is being done by another thread, which is waited for.
     pub(crate) fn drain(&self) -> bool {
         let mut state = self.lock();
-        if state.phase != Phase::Open {
+        if matches!(state.phase, Phase::Closing | Phase::Closed) {
             while state.phase != Phase::Closed {
                 state = wait(self.phase_changed.wait(state));
             }
             return false;
         }
         state.phase = Phase::Closing;
-        self.readers.close();
+        self.readers.set_gate(Gate::Closed);
         self.writer_returned.notify_all();
-        while state.writer_out {
+        while state.writer_out || state.upkeep_out > 0 {
             state = wait(self.phase_changed.wait(state));
         }
         let writer = state.writer.take();
         drop(state);
         // Order: the last connection to close takes the log into the file, which a reader can't.
-        self.readers.drain();
+        self.readers.drain(None);
         drop(writer);
         true
     }
@@ -152,10 +240,9 @@ impl Pool {
 
 impl State {
     fn check_open(&self) -> Result<()> {
-        if self.phase == Phase::Open {
-            Ok(())
-        } else {
-            Err(closed())
+        match self.phase {
+            Phase::Open | Phase::Suspended => Ok(()),
+            Phase::Closing | Phase::Closed => Err(closed()),
         }
     }
 }

@@ -10,8 +10,9 @@
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use dflat_engine::Result;
+use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::pool::closed;
 use crate::session::Session;
@@ -40,9 +41,19 @@ struct Place {
 
 #[derive(Default)]
 struct State {
-    is_closed: bool,
+    gate: Gate,
     at_rest: Vec<Session>,
     out_count: usize,
+}
+
+/// Whether readers are let in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Gate {
+    #[default]
+    Open,
+    /// They wait.
+    Suspended,
+    Closed,
 }
 
 /// The place that a reader took its connection from, and gives it back to.
@@ -77,12 +88,23 @@ impl Readers {
     }
 
     /// Counts a reader, and gives it a connection if one is at rest. It is given back by
-    /// [`Self::give_back`].
-    pub(crate) fn take(&self) -> Result<(PlaceId, Option<Session>)> {
+    /// [`Self::give_back`]. A suspension is waited for up to `timeout`.
+    pub(crate) fn take(&self, timeout: Duration) -> Result<(PlaceId, Option<Session>)> {
         let PlaceId(own) = self.place();
         let mut state = self.places[own].lock();
-        if state.is_closed {
-            return Err(closed());
+        if state.gate != Gate::Open {
+            let suspended = |state: &mut State| state.gate == Gate::Suspended;
+            let changed = &self.places[own].returned;
+            let waited = changed.wait_timeout_while(state, timeout, suspended);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match state.gate {
+            Gate::Open => {}
+            Gate::Suspended => {
+                let message = "cannot read: the workspace is suspended";
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+            Gate::Closed => return Err(closed()),
         }
         state.out_count += 1;
         if let Some(session) = state.at_rest.pop() {
@@ -114,7 +136,7 @@ impl Readers {
             state = place.lock();
         }
         state.out_count -= 1;
-        if state.is_closed {
+        if state.gate != Gate::Open {
             drop(state);
             place.returned.notify_all();
         }
@@ -149,25 +171,33 @@ impl Readers {
         KeepingForbidden(self)
     }
 
-    /// Lets nobody in any more.
-    pub(crate) fn close(&self) {
+    /// Lets readers in, or not.
+    pub(crate) fn set_gate(&self, gate: Gate) {
         for place in &self.places {
-            place.lock().is_closed = true;
+            place.lock().gate = gate;
+            place.returned.notify_all();
         }
     }
 
-    /// Waits, after [`Self::close`], until all are out, and closes the connections.
-    pub(crate) fn drain(&self) {
+    /// Waits, while the gate is not open, until all are out, and closes the connections. Whether
+    /// that was done in time.
+    pub(crate) fn drain(&self, deadline: Option<Instant>) -> bool {
         for place in &self.places {
             let mut state = place.lock();
             while state.out_count > 0 {
-                let waited = place.returned.wait(state);
-                state = waited.unwrap_or_else(PoisonError::into_inner);
+                let rest = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+                if rest.is_some_and(|rest| rest.is_zero()) {
+                    return false;
+                }
+                let rest = rest.unwrap_or(Duration::from_secs(3600));
+                let waited = place.returned.wait_timeout(state, rest);
+                (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             }
             let at_rest = std::mem::take(&mut state.at_rest);
             drop(state);
             drop(at_rest);
         }
+        true
     }
 
     #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use dflat_engine::transaction::Concurrency;
-pub use dflat_sqlite::Reclaim;
+pub use dflat_sqlite::{FileProtection, Progress, Reclaim};
 
 use crate::engines::{self, Choice, Options};
 use crate::{Durability, Result, Workspace};
@@ -101,6 +101,16 @@ impl WorkspaceBuilder {
         self.options.sqlite.reclaim = reclaim;
         self.chosen
             .push(("reclaim", |a, b| a.sqlite.reclaim == b.sqlite.reclaim));
+        self
+    }
+
+    /// How the files that are created are protected while the device is locked, on Apple's systems;
+    /// elsewhere it is accepted and does nothing. Defaults to what the directory says.
+    pub fn file_protection(mut self, protection: FileProtection) -> Self {
+        self.options.sqlite.file_protection = Some(protection);
+        self.chosen.push(("file_protection", |a, b| {
+            a.sqlite.file_protection == b.sqlite.file_protection
+        }));
         self
     }
 

@@ -61,6 +61,8 @@ mod engines;
 mod fetch;
 mod fetched_result;
 mod indexes;
+#[cfg(feature = "sqlite")]
+mod maintenance;
 mod object;
 mod observe;
 mod payload;
@@ -76,10 +78,10 @@ mod workspace;
 mod write_by_query;
 
 #[cfg(feature = "sqlite")]
-pub use builder::{Concurrency, Reclaim, WorkspaceBuilder};
+pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 pub use dflat_engine::fetch::Cancellation;
-pub use dflat_engine::storage::Durability;
+pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
 /// A condition with natural operators: `query!(Type: condition)`.
 ///

@@ -32,9 +32,20 @@ struct Owner {
     sqlite: Option<Arc<SqliteBackend>>,
 }
 
+impl Owner {
+    #[allow(clippy::unused_self, reason = "in memory there is nothing to suspend")]
+    fn end_suspension(&self) {
+        #[cfg(feature = "sqlite")]
+        if let Some(sqlite) = &self.sqlite {
+            sqlite.resume();
+        }
+    }
+}
+
 impl Drop for Owner {
     fn drop(&mut self) {
         let options = CloseOptions::default();
+        self.end_suspension();
         self.dictionary.close();
         if callback::is_running() {
             // Waiting here could wait for this very thread.
@@ -94,6 +105,12 @@ impl Workspace {
         self.owner.sqlite.as_ref()?.io_report()
     }
 
+    /// What the workspace is on, unless it is in memory.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn sqlite(&self) -> Option<&Arc<SqliteBackend>> {
+        self.owner.sqlite.as_ref()
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.owner.engine
     }
@@ -107,52 +124,6 @@ impl Workspace {
     #[must_use]
     pub fn dictionary(&self) -> Dictionary {
         Dictionary::new(self.owner.dictionary.clone())
-    }
-
-    /// Gives up to `pages` unused pages of the file back to the file system; how many are left.
-    /// Call it in a loop: transactions go on between the steps, and readers all the time. In memory
-    /// there is nothing to do.
-    ///
-    /// # Errors
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file was made without
-    ///   incremental vacuum, as those of Dflat for Swift are: [`compact`](Self::compact) changes
-    ///   that.
-    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - Else as writing can fail.
-    #[cfg(feature = "sqlite")]
-    pub fn reclaim(&self, pages: u32) -> Result<u64> {
-        callback::forbid_blocking("reclaim space")?;
-        let sqlite = self.owner.sqlite.as_ref();
-        sqlite.map_or(Ok(0), |sqlite| sqlite.reclaim(pages))
-    }
-
-    /// Removes the last traces of deleted objects: afterwards none of their bytes is in the file or
-    /// beside it. In memory there is nothing to do.
-    ///
-    /// # Errors
-    /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
-    /// - Else as [`reclaim`](Self::reclaim).
-    ///
-    /// # Cost
-    /// The whole file is written anew.
-    #[cfg(feature = "sqlite")]
-    pub fn purge(&self) -> Result<()> {
-        callback::forbid_blocking("purge")?;
-        let sqlite = self.owner.sqlite.as_ref();
-        sqlite.map_or(Ok(()), |sqlite| sqlite.purge())
-    }
-
-    /// Writes the whole file anew, without unused space and without a trace of deleted objects;
-    /// from then on it can be [reclaimed](Self::reclaim) and [purged](Self::purge). In memory there
-    /// is nothing to do.
-    ///
-    /// # Errors
-    /// As [`purge`](Self::purge), on any file.
-    #[cfg(feature = "sqlite")]
-    pub fn compact(&self) -> Result<()> {
-        callback::forbid_blocking("compact")?;
-        let sqlite = self.owner.sqlite.as_ref();
-        sqlite.map_or(Ok(()), |sqlite| sqlite.compact())
     }
 
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
@@ -348,26 +319,60 @@ impl Workspace {
 
     /// Finishes the transactions queued so far and gives every resource back. What is called
     /// afterwards fails with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still
-    /// held end. A second call does no harm.
+    /// held end, and so does a suspension. A second call does no harm.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use
     /// [`shutdown_then`](Self::shutdown_then) there. Else as closing the file can fail.
     pub fn shutdown(&self) -> Result<()> {
+        self.shutdown_with(CloseOptions::default())
+    }
+
+    /// Shuts down as [`shutdown`](Self::shutdown) does, and tidies up the file: with `truncate`
+    /// one file is left, without a write-ahead log beside it; with `vacuum` unused space is given
+    /// back. If the file is open in other workspaces of this process, the last of them to be shut
+    /// down says what is done.
+    ///
+    /// # Examples
+    /// ```
+    /// use dflat::{CloseOptions, Workspace};
+    /// # fn main() -> dflat::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a directory");
+    /// # let path = directory.path().join("posts.db");
+    /// let workspace = Workspace::open(path)?;
+    /// workspace.shutdown_with(CloseOptions { truncate: true, vacuum: true })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`shutdown`](Self::shutdown); [`Busy`](crate::ErrorKind::Busy) if another program uses
+    /// the file. It is closed all the same.
+    ///
+    /// # Cost
+    /// `vacuum` moves as many pages as are unused; a file of Dflat for Swift is written anew.
+    pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
+        self.end_suspension();
         self.owner.dictionary.close();
         let written = self.owner.dictionary.synchronize();
-        self.engine().shutdown(CloseOptions::default())?;
+        self.engine().shutdown(options)?;
         written
     }
 
     /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its
     /// own when all is done.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
+        self.end_suspension();
         // Order: queued before further work is refused.
         self.owner.dictionary.close();
         self.engine()
             .shutdown_then(CloseOptions::default(), Box::new(completion));
+    }
+
+    /// What is queued has to be done before the end.
+    fn end_suspension(&self) {
+        self.owner.end_suspension();
     }
 }
 

@@ -152,6 +152,7 @@ impl Engine {
     }
 
     fn transaction(&self, tables: Vec<Table>) -> Rc<Transaction> {
+        self.inner.groups.backend().wait_while_suspended();
         Rc::new(Transaction::new(self.inner.groups.clone(), tables))
     }
 }

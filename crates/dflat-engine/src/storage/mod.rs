@@ -61,6 +61,9 @@ pub trait Backend: Send + Sync + 'static {
         Durability::Normal
     }
 
+    /// Waits while the storage is to be left alone: a transaction calls it before its handler runs.
+    fn wait_while_suspended(&self) {}
+
     /// The bytes of a log beside the storage that is not part of it yet; 0 if there is none.
     fn log_bytes(&self) -> u64 {
         0

@@ -4,7 +4,7 @@
     reason = "SQLite's C API; one of the three modules that call it"
 )]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,6 +15,7 @@ use std::time::Duration;
 use libsqlite3_sys as sqlite;
 
 use super::fault::Fault;
+use super::platform::{FileProtection, c_path};
 use super::statement::{Columns, Param, Statement};
 
 /// What a connection may do to the file.
@@ -95,11 +96,18 @@ unsafe impl Send for Connection {}
 impl Connection {
     /// Opens a file, through the VFS of a name or the default one. Nothing is read or written
     /// before the first statement runs.
-    pub(crate) fn open(path: &Path, access: Access, vfs: Option<&CStr>) -> Result<Self, Fault> {
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        protection: Option<FileProtection>,
+        vfs: Option<&CStr>,
+    ) -> Result<Self, Fault> {
         let access = match access {
             Access::ReadOnly => sqlite::SQLITE_OPEN_READONLY,
             Access::ReadWrite => sqlite::SQLITE_OPEN_READWRITE,
         };
+        let protection = protection.map_or(0, FileProtection::open_flags);
+        let flags = access | protection;
         let path = c_path(path)?;
         // SAFETY: No argument.
         if unsafe { sqlite::sqlite3_threadsafe() } == 0 {
@@ -112,7 +120,7 @@ impl Connection {
             sqlite::sqlite3_open_v2(
                 path.as_ptr(),
                 &raw mut raw,
-                access | sqlite::SQLITE_OPEN_NOMUTEX | sqlite::SQLITE_OPEN_EXRESCODE,
+                flags | sqlite::SQLITE_OPEN_NOMUTEX | sqlite::SQLITE_OPEN_EXRESCODE,
                 vfs.map_or(ptr::null(), CStr::as_ptr),
             )
         };
@@ -130,6 +138,10 @@ impl Connection {
         } else {
             Err(Fault::capture(raw, code))
         }
+    }
+
+    pub(super) fn raw(&self) -> NonNull<sqlite::sqlite3> {
+        self.raw
     }
 
     /// How long to wait for a lock of another connection.
@@ -404,18 +416,4 @@ pub(crate) fn is_keyword(name: &str) -> bool {
     };
     // SAFETY: Pointer and length are those of one `str`.
     unsafe { sqlite::sqlite3_keyword_check(name.as_ptr().cast::<c_char>(), length) != 0 }
-}
-
-#[cfg(unix)]
-fn c_path(path: &Path) -> Result<CString, Fault> {
-    use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::misuse("the path contains NUL"))
-}
-
-#[cfg(not(unix))]
-fn c_path(path: &Path) -> Result<CString, Fault> {
-    let path = path
-        .to_str()
-        .ok_or_else(|| Fault::misuse("the path is not Unicode"))?;
-    CString::new(path).map_err(|_| Fault::misuse("the path contains NUL"))
 }

@@ -34,6 +34,13 @@ impl Fault {
         Self { code, system, text }
     }
 
+    /// The fault of a call that said only that it failed.
+    pub(super) fn capture_last(db: NonNull<sqlite::sqlite3>) -> Self {
+        // SAFETY: `db` is an open connection, which the caller alone uses.
+        let code = unsafe { sqlite::sqlite3_extended_errcode(db.as_ptr()) };
+        Self::capture(db, code)
+    }
+
     /// A fault with no connection to ask about it.
     pub(super) fn from_code(code: c_int) -> Self {
         // SAFETY: The function takes any number, and returns a C string that is never freed.
@@ -157,7 +164,7 @@ mod tests {
     #[test]
     fn a_value_that_never_fits_is_no_matter_of_space() {
         let memory = Path::new(":memory:");
-        let mut connection = Connection::open(memory, Access::ReadWrite, None).unwrap();
+        let mut connection = Connection::open(memory, Access::ReadWrite, None, None).unwrap();
         let fault = connection
             .execute("SELECT zeroblob(2147483647)")
             .unwrap_err();

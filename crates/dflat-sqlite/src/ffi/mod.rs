@@ -6,14 +6,18 @@
 //! neither pointers nor anything that could be used beside it. So whoever holds the connection is
 //! its only user, which is what SQLite asks of connections without a mutex of their own.
 
+mod backup;
 mod connection;
 mod fault;
+mod platform;
 mod statement;
 
 pub(crate) use connection::{
     Access, Connection, LogExtent, LogStamp, StatementId, Switch, is_keyword,
 };
 pub(crate) use fault::Fault;
+pub use platform::FileProtection;
+pub(crate) use platform::{FileNumber, create_private, file_number, path_of, sync_directory};
 #[cfg(test)]
 pub(crate) use statement::Columns;
 pub(crate) use statement::Param;

@@ -79,7 +79,7 @@ fn count(backend: &Arc<SqliteBackend>) -> usize {
 
 /// A connection past the backend, as another process would have it.
 fn other(path: &Path) -> Connection {
-    Connection::open(path, Access::ReadWrite, None).unwrap()
+    Connection::open(path, Access::ReadWrite, None, None).unwrap()
 }
 
 const INSERT: &str = "INSERT INTO page (__pk0, p) SELECT MAX(rowid) + 1000, x'00' FROM page";

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
@@ -130,14 +130,7 @@ unsafe fn path_of(name: *const c_char) -> Option<PathBuf> {
     }
     // SAFETY: As the caller promises.
     let name = unsafe { CStr::from_ptr(name) };
-    #[cfg(unix)]
-    let path = {
-        use std::os::unix::ffi::OsStrExt;
-        Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned()
-    };
-    #[cfg(not(unix))]
-    let path = Path::new(name.to_str().ok()?).to_owned();
-    Some(path)
+    crate::ffi::path_of(name.to_bytes())
 }
 
 unsafe extern "C" fn open(

@@ -179,7 +179,7 @@ fn a_payload_too_large_loses_the_transaction_and_nothing_else() {
     let Err(WriteError::Failed(error)) = tx.insert(&table, &row) else {
         panic!("a payload that large was stored");
     };
-    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(tx.commit().is_err());
     assert_eq!(latest_ids(&backend, &post()), [1, 2, 3]);
 }

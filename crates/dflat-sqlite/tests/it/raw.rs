@@ -19,7 +19,7 @@ impl Raw {
     pub(crate) fn open_by(path: &Path, vfs: Option<&CStr>) -> Self {
         let mut options = OpenOptions::new();
         let _ = options.write(true).create_new(true).open(path);
-        let mut connection = Connection::open(path, Access::ReadWrite, vfs).unwrap();
+        let mut connection = Connection::open(path, Access::ReadWrite, None, vfs).unwrap();
         connection.set_busy_timeout(std::time::Duration::from_secs(10));
         Self(connection)
     }

@@ -6,6 +6,7 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod backup;
 mod defects;
 mod dictionary;
 mod documented;
@@ -28,6 +29,7 @@ mod scripted;
 mod sharing;
 mod steps;
 mod stored_schema;
+mod suspension;
 mod telemetry;
 mod wire;
 mod workload;

@@ -108,7 +108,7 @@ impl Groups {
         &self.shared.indexer
     }
 
-    pub(super) fn backend(&self) -> &Arc<dyn Backend> {
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         &self.shared.backend
     }
 

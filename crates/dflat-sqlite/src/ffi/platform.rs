@@ -1,0 +1,145 @@
+//! All that differs between operating systems, with a portable way for those not named.
+#![allow(
+    unsafe_code,
+    reason = "Apple's file protection is reached by a system call only"
+)]
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::fault::Fault;
+
+/// When a file may be read, where the system protects files by the lock of the device: on Apple's.
+/// Elsewhere it has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileProtection {
+    /// While the device is unlocked.
+    Complete,
+    /// While the device is unlocked; if it was opened then, until it is closed.
+    CompleteUnlessOpen,
+    /// From the first time that the device is unlocked after it was started.
+    CompleteUntilFirstUserAuthentication,
+    /// Always.
+    None,
+}
+
+impl FileProtection {
+    /// What Apple's SQLite takes when it opens a file, for itself and the files beside it.
+    pub(super) fn open_flags(self) -> i32 {
+        if !cfg!(target_vendor = "apple") {
+            return 0;
+        }
+        match self {
+            Self::Complete => 0x0010_0000,
+            Self::CompleteUnlessOpen => 0x0020_0000,
+            Self::CompleteUntilFirstUserAuthentication => 0x0030_0000,
+            Self::None => 0x0040_0000,
+        }
+    }
+}
+
+/// Tells a file from all others, for as long as it is open.
+#[cfg(unix)]
+pub(crate) type FileNumber = (u64, u64);
+/// Tells a file from all others, for as long as it is open.
+#[cfg(not(unix))]
+pub(crate) type FileNumber = PathBuf;
+
+/// That of the file at a path, if there is one.
+#[cfg(unix)]
+pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// That of the file at a path, if there is one.
+#[cfg(not(unix))]
+pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
+    std::fs::canonicalize(path).ok()
+}
+
+/// Creates a file that only its owner may use, where the system knows owners; an error if there is
+/// something of that name.
+pub(crate) fn create_private(path: &Path, protection: Option<FileProtection>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // SQLite gives the files beside it the same mode.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    match protection {
+        Some(protection) => protect(&file, protection).map(|()| file),
+        None => Ok(file),
+    }
+}
+
+#[cfg(target_vendor = "apple")]
+fn protect(file: &File, protection: FileProtection) -> io::Result<()> {
+    use std::ffi::c_int;
+    use std::os::fd::AsRawFd;
+
+    const F_SETPROTECTIONCLASS: c_int = 64;
+    unsafe extern "C" {
+        fn fcntl(file: c_int, command: c_int, ...) -> c_int;
+    }
+    let class: c_int = match protection {
+        FileProtection::Complete => 1,
+        FileProtection::CompleteUnlessOpen => 2,
+        FileProtection::CompleteUntilFirstUserAuthentication => 3,
+        FileProtection::None => 4,
+    };
+    // SAFETY: The file is open, and the command takes an `int`.
+    match unsafe { fcntl(file.as_raw_fd(), F_SETPROTECTIONCLASS, class) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "there is something to fail on Apple's systems"
+)]
+fn protect(_: &File, _: FileProtection) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes the names in a directory last, where the system lets that be asked for.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        return File::open(directory)?.sync_all();
+    }
+    Ok(())
+}
+
+/// A path as SQLite takes it.
+#[cfg(unix)]
+pub(super) fn c_path(path: &Path) -> Result<CString, Fault> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::misuse("the path contains NUL"))
+}
+
+/// A path as SQLite takes it.
+#[cfg(not(unix))]
+pub(super) fn c_path(path: &Path) -> Result<CString, Fault> {
+    let path = path
+        .to_str()
+        .ok_or_else(|| Fault::misuse("the path is not Unicode"))?;
+    CString::new(path).map_err(|_| Fault::misuse("the path contains NUL"))
+}
+
+/// A path as SQLite gives it.
+#[cfg(unix)]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(std::ffi::OsStr::from_bytes(bytes).into())
+}
+
+/// A path as SQLite gives it.
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}

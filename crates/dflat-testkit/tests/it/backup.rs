@@ -1,0 +1,184 @@
+//! Copies of a file while it is in use.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use dflat::{ErrorKind, Workspace};
+use dflat_sqlite::inject::FaultPlan;
+use dflat_testkit::fault::{Action, Failure, Fault, FileKind, Operation};
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+fn put(workspace: &Workspace, ids: std::ops::Range<i32>) {
+    let done = workspace.perform_changes([Other::TABLE], move |tx| {
+        for id in ids {
+            let note = Some("x".repeat(3000));
+            tx.submit(OtherChangeRequest::upsert(OtherData { id, note }))?;
+        }
+        Ok(())
+    });
+    done.wait().unwrap();
+}
+
+fn count(workspace: &Workspace) -> u64 {
+    workspace
+        .fetch::<Other>()
+        .count()
+        .unwrap()
+        .try_into()
+        .unwrap()
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_copy_is_one_state_whatever_is_written_meanwhile() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
+    put(&workspace, 0..2000);
+    let copy = directory.path().join("odd ?#%&\u{e9}'\".db");
+    let mut steps = Vec::new();
+    workspace
+        .backup_with(&copy, |progress| {
+            let next = 10_000 + i32::try_from(steps.len()).unwrap();
+            put(&workspace, next..next + 1);
+            steps.push(progress);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(steps.len() > 5, "{steps:?}");
+    assert!(steps.is_sorted_by_key(|progress| progress.done));
+    let last = steps.last().unwrap();
+    assert_eq!(last.done, last.total);
+    assert_eq!(count(&workspace), 2000 + steps.len() as u64);
+
+    let copied = Workspace::open(&copy).unwrap();
+    assert_eq!(count(&copied), 2000);
+    put(&copied, 5000..5001);
+    copied.shutdown().unwrap();
+    let oracle = rusqlite::Connection::open(&copy).unwrap();
+    let sound: String = oracle
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(sound, "ok");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&copy).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn nothing_is_ever_overwritten() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let workspace = Workspace::open(at("a.db")).unwrap();
+    put(&workspace, 0..10);
+    fs::write(at("file"), b"mine").unwrap();
+    fs::create_dir(at("directory")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
+    #[cfg(not(unix))]
+    fs::write(at("link"), b"mine").unwrap();
+    let before = names(directory.path());
+    for name in ["a.db", "file", "directory", "link"] {
+        let error = workspace.backup(at(name)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    assert_eq!(names(directory.path()), before);
+    assert_eq!(fs::read(at("file")).unwrap(), b"mine");
+    let error = workspace.backup(at("no directory/copy")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    let error = Workspace::in_memory().backup(at("copy")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(count(&workspace), 10);
+}
+
+#[test]
+fn a_copy_that_is_given_up_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
+    put(&workspace, 0..2000);
+    let before = names(directory.path());
+    let copy = directory.path().join("copy.db");
+    let cancelled = workspace.backup_with(&copy, |progress| match progress.done {
+        0..1000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(names(directory.path()), before);
+    let panicked = AssertUnwindSafe(|| workspace.backup_with(&copy, |_| panic!("enough")));
+    assert!(catch_unwind(panicked).is_err());
+    assert_eq!(names(directory.path()), before);
+    workspace.backup(&copy).unwrap();
+    workspace.shutdown().unwrap();
+}
+
+#[test]
+fn an_empty_workspace_has_an_empty_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
+    let copy = directory.path().join("copy.db");
+    workspace.backup(&copy).unwrap();
+    assert_eq!(count(&Workspace::open(&copy).unwrap()), 0);
+}
+
+/// Every write and sync of the copy fails once: there is no copy then, and the file is as it was.
+#[test]
+fn a_copy_is_whole_or_not_there() {
+    let run = |fault: Option<Fault>| {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let workspace = Workspace::builder(at("a.db"))
+            .io_stats(true)
+            .open()
+            .unwrap();
+        put(&workspace, 0..20);
+        let plan = FaultPlan::attach(at("copy.db-part-0")).unwrap();
+        plan.skip_syncs();
+        fault.into_iter().for_each(|fault| plan.add(fault));
+        let outcome = workspace.backup(at("copy.db"));
+        let report = plan.report();
+        plan.clear();
+        assert_eq!(at("copy.db").exists(), outcome.is_ok());
+        assert!(!at("copy.db-part-0").exists());
+        if outcome.is_ok() {
+            let copied = Workspace::open(at("copy.db")).unwrap();
+            assert_eq!(count(&copied), 20);
+        }
+        put(&workspace, 20..21);
+        assert_eq!(count(&workspace), 21);
+        (outcome, report)
+    };
+    let (outcome, report) = run(None);
+    assert!(outcome.is_ok(), "{outcome:?}");
+    let mut cases = 0;
+    for operation in [Operation::Write, Operation::Flush, Operation::Open] {
+        for at in 1..=report.count_of(FileKind::Main, operation) {
+            for failure in [Failure::Io, Failure::NoSpace] {
+                let (outcome, _) = run(Some(Fault {
+                    kind: Some(FileKind::Main),
+                    operation,
+                    at,
+                    lasting: false,
+                    action: Action::Fail(failure),
+                }));
+                let kind = outcome.expect_err("a fault is told").kind();
+                let kinds = [ErrorKind::Io, ErrorKind::StorageFull];
+                assert!(kinds.contains(&kind), "{operation:?} {at}: {kind:?}");
+                cases += 1;
+            }
+        }
+    }
+    assert!(cases > 30, "{cases}");
+}

@@ -1,0 +1,134 @@
+//! A file that is left alone for a while.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use dflat::{ErrorKind, Workspace};
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+fn open(path: &Path) -> Workspace {
+    let builder = Workspace::builder(path).busy_timeout(Duration::from_millis(50));
+    builder.open().unwrap()
+}
+
+fn put(workspace: &Workspace, id: i32) -> dflat::TransactionHandle<()> {
+    workspace.perform_changes([Other::TABLE], move |tx| {
+        let data = OtherData { id, note: None };
+        tx.submit(OtherChangeRequest::upsert(data)).map(drop)
+    })
+}
+
+fn count(workspace: &Workspace) -> usize {
+    workspace.fetch::<Other>().all().unwrap().len()
+}
+
+/// How many locks of this process are on the file and on those beside it.
+#[cfg(target_os = "linux")]
+fn locks(directory: &Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir(directory).unwrap();
+    let inodes: Vec<String> = entries
+        .map(|entry| format!(":{} ", entry.unwrap().metadata().unwrap().ino()))
+        .collect();
+    let process = format!(" {} ", std::process::id());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    locks
+        .lines()
+        .filter(|line| line.contains(&process) && inodes.iter().any(|inode| line.contains(inode)))
+        .count()
+}
+
+#[test]
+fn no_lock_is_held_and_no_log_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let workspace = open(&path);
+    put(&workspace, 1).wait().unwrap();
+    assert_eq!(count(&workspace), 1);
+    #[cfg(target_os = "linux")]
+    assert!(locks(directory.path()) > 0, "an open file is locked");
+    workspace.suspend().unwrap();
+    workspace.suspend().unwrap();
+    #[cfg(target_os = "linux")]
+    assert_eq!(locks(directory.path()), 0);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    workspace.resume();
+    workspace.resume();
+    assert_eq!(count(&workspace), 1);
+}
+
+#[test]
+fn what_is_queued_waits_and_what_others_write_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let workspace = open(&path);
+    put(&workspace, 1).wait().unwrap();
+    let (told, deliveries) = mpsc::channel();
+    let subscription = workspace
+        .subscribe(workspace.fetch::<Other>(), move |result| {
+            let _ = told.send(result.unwrap().len());
+        })
+        .unwrap();
+    assert_eq!(deliveries.recv().unwrap(), 1);
+    workspace.suspend().unwrap();
+    let (done, completed) = mpsc::channel();
+    put(&workspace, 2).on_completion(move |outcome| drop(done.send(outcome)));
+    let error = workspace.fetch::<Other>().all().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    assert!(error.to_string().contains("suspended"), "{error}");
+    assert!(completed.try_recv().is_err(), "it waits");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("DELETE FROM other WHERE __pk0 = 1", [])
+        .unwrap();
+    drop(other);
+    workspace.resume();
+    completed.recv().unwrap().unwrap();
+    assert_eq!(count(&workspace), 1);
+    assert_eq!(
+        workspace.get::<Other>(1).unwrap().map(|other| other.id()),
+        None
+    );
+    assert!(deliveries.recv().is_ok());
+    subscription.cancel();
+}
+
+#[test]
+fn who_still_reads_is_in_the_way_and_not_harmed() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = open(&directory.path().join("a.db"));
+    put(&workspace, 1).wait().unwrap();
+    let snapshot = workspace.snapshot().unwrap();
+    assert_eq!(snapshot.fetch::<Other>().count().unwrap(), 1);
+    let error = workspace.suspend().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    put(&workspace, 2).wait().unwrap();
+    assert_eq!(snapshot.fetch::<Other>().count().unwrap(), 1);
+    drop(snapshot);
+    workspace.suspend().unwrap();
+    workspace.resume();
+    assert_eq!(count(&workspace), 2);
+}
+
+#[test]
+fn a_shutdown_ends_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    for by_drop in [false, true] {
+        let workspace = open(&path);
+        put(&workspace, 1).wait().unwrap();
+        workspace.suspend().unwrap();
+        let queued = put(&workspace, 2);
+        if by_drop {
+            drop(workspace);
+        } else {
+            workspace.shutdown().unwrap();
+        }
+        queued.wait().unwrap();
+    }
+    let in_memory = Workspace::in_memory();
+    in_memory.suspend().unwrap();
+    put(&in_memory, 1).wait().unwrap();
+    in_memory.resume();
+}

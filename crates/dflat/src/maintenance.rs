@@ -1,0 +1,147 @@
+//! Upkeep of the file: space, copies, and leaving it alone for a while.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use dflat_engine::callback;
+use dflat_sqlite::Progress;
+
+use crate::{Error, ErrorKind, Result, Workspace};
+
+impl Workspace {
+    /// Gives up to `pages` unused pages of the file back to the file system; how many are left.
+    /// Call it in a loop: transactions go on between the steps, and readers all the time. In memory
+    /// there is nothing to do.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file was made without
+    ///   incremental vacuum, as those of Dflat for Swift are: [`compact`](Self::compact) changes
+    ///   that.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - Else as writing can fail.
+    pub fn reclaim(&self, pages: u32) -> Result<u64> {
+        callback::forbid_blocking("reclaim space")?;
+        let sqlite = self.sqlite();
+        sqlite.map_or(Ok(0), |sqlite| sqlite.reclaim(pages))
+    }
+
+    /// Removes the last traces of deleted objects: afterwards none of their bytes is in the file or
+    /// beside it. In memory there is nothing to do.
+    ///
+    /// # Errors
+    /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
+    /// - Else as [`reclaim`](Self::reclaim).
+    ///
+    /// # Cost
+    /// The whole file is written anew.
+    pub fn purge(&self) -> Result<()> {
+        callback::forbid_blocking("purge")?;
+        let sqlite = self.sqlite();
+        sqlite.map_or(Ok(()), |sqlite| sqlite.purge())
+    }
+
+    /// Writes the whole file anew, without unused space and without a trace of deleted objects;
+    /// from then on it can be [reclaimed](Self::reclaim) and [purged](Self::purge). In memory there
+    /// is nothing to do.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge), on any file.
+    pub fn compact(&self) -> Result<()> {
+        callback::forbid_blocking("compact")?;
+        let sqlite = self.sqlite();
+        sqlite.map_or(Ok(()), |sqlite| sqlite.compact())
+    }
+
+    /// Copies the state of this moment into a new file, private to its owner, while transactions
+    /// and reads go on. The copy is a database like any other.
+    ///
+    /// The file gets its name when it is whole and on the device; nothing is ever overwritten.
+    /// Until then the write-ahead log can't be cut back, as while a snapshot is held.
+    ///
+    /// # Examples
+    /// ```
+    /// use dflat::Workspace;
+    /// # fn main() -> dflat::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a directory");
+    /// # let path = directory.path().join("posts.db");
+    /// # let copy = directory.path().join("posts-copy.db");
+    /// let workspace = Workspace::open(path)?;
+    /// workspace.backup(&copy)?;
+    /// let copied = Workspace::open(&copy)?;
+    /// assert!(workspace.backup(&copy).is_err(), "it is there already");
+    /// # copied.shutdown()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something of that name, a link
+    ///   included, or if the workspace is in memory.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - Else as reading the file and writing the copy can fail. Nothing is left of the copy then.
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(to, |_| ControlFlow::Continue(()))
+    }
+
+    /// Copies as [`backup`](Self::backup) does. `progress` is told how many pages are copied, after
+    /// each 256 of them, on this thread; if it breaks, the copy is given up.
+    ///
+    /// # Errors
+    /// As [`backup`](Self::backup); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks.
+    pub fn backup_with(
+        &self,
+        to: impl AsRef<Path>,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<()> {
+        callback::forbid_blocking("back up")?;
+        let Some(sqlite) = self.sqlite() else {
+            let message = "cannot back up: the workspace is in memory";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        sqlite.backup(to.as_ref(), &mut progress)
+    }
+
+    /// Closes the file until [`resume`](Self::resume), so that no lock on it is held: mobile
+    /// systems kill a program that holds one while it is suspended.
+    ///
+    /// What is committed stays; transactions and reads that run are waited for. Meanwhile
+    /// transactions can be performed: they wait and run after `resume`. Reads wait, too, and fail
+    /// with [`Busy`](ErrorKind::Busy) after the
+    /// [busy timeout](crate::WorkspaceBuilder::busy_timeout). That goes for all workspaces of this
+    /// process on the file. A shutdown ends the suspension. In memory there is nothing to do.
+    ///
+    /// A handler that runs already, and has nothing open when this is called, reads like everybody
+    /// else. Other programs may use the file meanwhile: if it has read before, and changes
+    /// something only after, it fails with [`Busy`](ErrorKind::Busy) as if they had.
+    ///
+    /// # Examples
+    /// ```
+    /// use dflat::Workspace;
+    /// # fn main() -> dflat::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a directory");
+    /// # let path = directory.path().join("posts.db");
+    /// let workspace = Workspace::open(path)?;
+    /// workspace.suspend()?;
+    /// // The system may stop the program here.
+    /// workspace.resume();
+    /// # workspace.shutdown()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Busy`](ErrorKind::Busy) if a snapshot, a transaction or a backup has not ended within
+    ///   the busy timeout. All goes on as before then.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - [`ShutDown`](ErrorKind::ShutDown) after shutdown.
+    pub fn suspend(&self) -> Result<()> {
+        callback::forbid_blocking("suspend")?;
+        self.sqlite().map_or(Ok(()), |sqlite| sqlite.suspend())
+    }
+
+    /// Lets go on what [`suspend`](Self::suspend) made wait. Without a suspension there is nothing
+    /// to do.
+    pub fn resume(&self) {
+        if let Some(sqlite) = self.sqlite() {
+            sqlite.resume();
+        }
+    }
+}
