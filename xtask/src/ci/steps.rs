@@ -11,7 +11,12 @@ use crate::workspace::{self, Package};
 use crate::{licences, package};
 
 /// Examples that end in assertions, and so are tests.
-const EXAMPLES: [&str; 2] = ["post", "packages"];
+const EXAMPLES: [(&str, &str); 4] = [
+    ("post", ""),
+    ("packages", ""),
+    ("inbox", " -- --headless"),
+    ("proof", " -- --quick"),
+];
 
 /// Packages whose tests take long, and what the step that runs them is called.
 const APART: [(&str, &str); 2] = [
@@ -71,9 +76,9 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
     )]);
     steps.extend(features(&packages));
-    for example in EXAMPLES {
+    for (example, arguments) in EXAMPLES {
         steps.extend(if_present(&packages, example, || {
-            format!("cargo run --quiet -p {example}")
+            format!("cargo run --quiet -p {example}{arguments}")
         }));
     }
     steps.extend(if_present(&packages, "dflat-bench", || {

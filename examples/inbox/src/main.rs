@@ -1,0 +1,136 @@
+//! An inbox in the terminal: two live lists and a count over a few thousand messages, while the
+//! network and the user's keys change them.
+//!
+//! ```text
+//! cargo run -p inbox                 interactive; q ends it
+//! cargo run -p inbox -- --headless   plays it through and checks what would be shown
+//! ```
+#![allow(clippy::print_stdout, reason = "the example tells what happens")]
+
+mod mail;
+mod network;
+mod screen;
+mod view;
+
+mod schema {
+    dflat::include_schema!("message");
+}
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::Parser;
+use crossterm::event::KeyCode;
+use dflat::Workspace;
+
+use mail::{Action, act};
+use network::Network;
+use screen::{Place, Screen};
+use view::{LISTS, Row, View};
+
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// An inbox with two live lists and a count
+#[derive(Parser)]
+struct Arguments {
+    /// Plays without a terminal, and checks what would be shown
+    #[arg(long)]
+    headless: bool,
+    /// How many messages there are at first
+    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    messages: u64,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let folder = tempfile::tempdir()?;
+    let workspace = Workspace::open(folder.path().join("inbox.db"))?;
+    mail::fill(&workspace, arguments.messages)?;
+    if arguments.headless {
+        play(&workspace, arguments.messages)?;
+    } else {
+        interact(&workspace, arguments.messages)?;
+    }
+    Ok(workspace.shutdown()?)
+}
+
+/// The user at the keyboard.
+fn interact(workspace: &Workspace, messages: u64) -> Result<()> {
+    let network = Network::start(workspace, messages, Duration::from_millis(100));
+    let mut view = View::new(workspace)?;
+    let mut screen = Screen::open()?;
+    let mut place = Place::default();
+    loop {
+        view.catch_up()?;
+        place.line = place
+            .line
+            .min(view.lists[place.list].len().saturating_sub(1));
+        let is_paused = network.is_paused.load(Ordering::Relaxed);
+        screen.draw(&view, place, is_paused)?;
+        let selected = view.lists[place.list].get(place.line);
+        let does = |action| {
+            if let Some(row) = selected {
+                act(workspace, action, row.id).detach();
+            }
+        };
+        match screen.key()? {
+            Some(KeyCode::Char('q') | KeyCode::Esc) => break,
+            Some(KeyCode::Char('r')) => does(Action::MarkRead),
+            Some(KeyCode::Char('s')) => does(Action::Star),
+            Some(KeyCode::Char('d')) => does(Action::Delete),
+            Some(KeyCode::Char('p')) => network.is_paused.store(!is_paused, Ordering::Relaxed),
+            Some(KeyCode::Tab) => place.list = (place.list + 1) % LISTS.len(),
+            Some(KeyCode::Up) => place.line = place.line.saturating_sub(1),
+            Some(KeyCode::Down) => place.line += 1,
+            _ => {}
+        }
+    }
+    Ok(network.stop()?)
+}
+
+/// Five hundred steps of the network, a key between some, and a look at every list.
+fn play(workspace: &Workspace, messages: u64) -> Result<()> {
+    const STEPS: u64 = 500;
+    let mut view = View::new(workspace)?;
+    for step in 0..STEPS {
+        network::change(workspace, messages, step)?;
+        view.catch_up()?;
+        let keys = [Action::Star, Action::MarkRead, Action::Delete];
+        let key = keys[usize::try_from(step)? % keys.len()];
+        if step % 10 == 0
+            && let Some(row) = view.lists[0].get(3)
+        {
+            act(workspace, key, row.id).wait()?;
+        }
+        if step % 25 == 0 {
+            check(workspace, &mut view)?;
+        }
+    }
+    check(workspace, &mut view)?;
+    let (deliveries, unread) = (view.deliveries, view.unread);
+    println!("{STEPS} changes, {deliveries} deliveries shown, {unread} messages unread");
+    for (name, rows) in LISTS.iter().zip(&view.lists) {
+        println!(
+            "{name}: {} rows, the first {:?}",
+            rows.len(),
+            rows.first().map(|r| &r.text)
+        );
+    }
+    Ok(())
+}
+
+/// What is shown is what a fresh fetch finds.
+fn check(workspace: &Workspace, view: &mut View) -> Result<()> {
+    workspace.settle()?;
+    view.catch_up()?;
+    for (rows, query) in view
+        .lists
+        .iter()
+        .zip([mail::newest(workspace), mail::starred(workspace)])
+    {
+        let fresh: Vec<Row> = query.all()?.iter().map(Row::of).collect();
+        assert_eq!(*rows, fresh);
+    }
+    assert_eq!(view.unread, mail::unread(workspace).count()?);
+    Ok(())
+}
