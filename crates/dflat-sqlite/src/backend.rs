@@ -98,6 +98,16 @@ impl SqliteBackend {
         }
     }
 
+    /// Refuses to write what was opened to be read only.
+    fn check_writable(&self) -> Result<()> {
+        if !self.options.read_only {
+            return Ok(());
+        }
+        let path = self.path.display();
+        let message = format!("cannot write {path}: it was opened to be read only");
+        Err(Error::new(ErrorKind::ReadOnly, message))
+    }
+
     /// Refuses another file in the place of the one that was opened.
     fn check_in_place(&self) -> Result<()> {
         let there = Identity::of(&self.path);
@@ -166,12 +176,14 @@ impl SqliteBackend {
 
     /// Waits for the writer before and takes its place.
     pub(crate) fn take_writer(&self) -> Result<Session> {
+        self.check_writable()?;
         let session = self.pool.take_writer()?;
         self.ready_writer(session)
     }
 
     /// Takes the place of the writer; `None` if another has it.
     pub(crate) fn try_take_writer(&self) -> Result<Option<Session>> {
+        self.check_writable()?;
         match self.pool.try_take_writer()? {
             Some(session) => self.ready_writer(session).map(Some),
             None => Ok(None),
@@ -192,6 +204,7 @@ impl SqliteBackend {
 
     /// A connection that can write; who uses it must not be in the way of the writer.
     pub(crate) fn open_writer(&self) -> Result<Session> {
+        self.check_writable()?;
         self.check_in_place()?;
         let monitor = self.monitor.as_ref();
         let opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
@@ -299,7 +312,12 @@ impl Backend for SqliteBackend {
         if !self.pool.drain() {
             return Ok(());
         }
-        let outcome = open::tidy(&self.path, &self.options, options);
+        let outcome = if options == CloseOptions::default() {
+            Ok(())
+        } else {
+            let tidy = || open::tidy(&self.path, &self.options, options);
+            self.check_writable().and_then(|()| tidy())
+        };
         self.pool.set_closed();
         outcome
     }

@@ -13,7 +13,8 @@ use dflat_engine::{Error, ErrorKind, Result};
 use crate::commits::{Commits, Header, count_at_open};
 use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
 use crate::options::SqliteOptions;
-use crate::session::{Control, Session};
+use crate::read_only;
+use crate::session::Session;
 use crate::vfs::{self, Monitor};
 
 /// Held while a file is created and while a connection opens one: closing the handle of the
@@ -77,9 +78,17 @@ pub(crate) fn open_reader(
         return Ok(None);
     }
     let open = |access| reader(path, options, monitor, access);
-    let opened = match open(Access::ReadOnly) {
-        Err(fault) if fault.asks_for_write_access() => open(Access::ReadWrite),
-        opened => opened,
+    let more =
+        |opened: Result<Session, Fault>, other: &dyn Fn() -> Result<Session, Fault>| match opened {
+            Err(fault) if fault.asks_for_write_access() => other(),
+            opened => opened,
+        };
+    let read_only = || read_only::reader(path, options, monitor);
+    let opened = if options.read_only {
+        read_only()
+    } else {
+        let opened = more(open(Access::ReadOnly), &|| open(Access::ReadWrite));
+        more(opened, &read_only)
     };
     opened
         .map(Some)
@@ -97,7 +106,7 @@ fn reader(
     connection.execute("PRAGMA query_only = ON")?;
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
     // The first read shows whether the access suffices.
-    session.control(Control::Touch)?;
+    session.touch()?;
     Ok(session)
 }
 
@@ -176,12 +185,14 @@ pub(crate) fn open(
     access: Access,
     options: &SqliteOptions,
 ) -> Result<Connection, Fault> {
-    let vfs = if options.io_stats {
-        let missing = || Fault::misuse("SQLite has no VFS whose calls can be counted");
-        Some(vfs::name().ok_or_else(missing)?)
-    } else {
-        None
+    let vfs = match access {
+        Access::OwnLogIndex => Some(vfs::Kind::OwnLogIndex),
+        Access::SharedReadOnly | Access::Immutable => Some(vfs::Kind::ReadOnly),
+        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(vfs::Kind::Shared),
     };
+    let missing = || Fault::misuse("SQLite has no VFS to hand calls on to");
+    let vfs = vfs.map(|kind| vfs::name(kind).ok_or_else(missing));
+    let vfs = vfs.transpose()?;
     let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
     Connection::open(path, access, options.file_protection, vfs)
 }
@@ -263,7 +274,7 @@ pub(crate) fn log_bytes(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

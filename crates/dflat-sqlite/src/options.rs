@@ -13,6 +13,10 @@ pub struct SqliteOptions {
     pub durability: Durability,
     /// How long to wait for a lock of another process. Defaults to 30 s.
     pub busy_timeout: Duration,
+    /// Whether the file is only read. Nothing is written then, beside the file neither, and
+    /// whatever writes fails with [`ReadOnly`](dflat_engine::ErrorKind::ReadOnly). Defaults to no:
+    /// a file on a medium that can't be written is read all the same.
+    pub read_only: bool,
     /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
     /// More are opened while more read at the same time.
     pub readers_max: usize,
@@ -35,6 +39,7 @@ impl Default for SqliteOptions {
         Self {
             durability: Durability::Normal,
             busy_timeout: Duration::from_secs(30),
+            read_only: false,
             readers_max: 64,
             log_bytes_max: 16 << 20,
             reclaim: Reclaim::default(),

@@ -10,7 +10,8 @@ use dflat_model::{Table, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
 use crate::ddl::Names;
-use crate::ffi::{Connection, Fault, LogExtent, LogStamp, Param, StatementId};
+use crate::ffi::{Connection, Fault, LogExtent, Param, StatementId};
+use crate::reading::{Apart, Kept};
 use crate::statement_text::Operation;
 use crate::vfs::{Monitor, Space, TableUsage};
 
@@ -31,9 +32,11 @@ pub(crate) struct Session {
     /// What its commits survive, if that was said.
     durability: Option<Durability>,
     /// The file has a log, for as long as this connection is open.
-    has_log: bool,
+    pub(crate) has_log: bool,
+    /// There if nothing but this tells that the file has changed.
+    pub(crate) apart: Option<Apart>,
     /// The read transaction that is kept from one read to the next.
-    kept: Option<Kept>,
+    pub(crate) kept: Option<Kept>,
     /// How long the log was after the last commit, if that was not asked for yet.
     log_extent: Option<LogExtent>,
     /// There if this connection writes for a backend.
@@ -47,15 +50,6 @@ pub(crate) struct Session {
     has_deleted: bool,
     /// The unused space, if the last transaction looked at it.
     space: Option<Space>,
-}
-
-/// A read transaction that goes on after what it was begun for.
-#[derive(Clone, Copy)]
-struct Kept {
-    /// That of the log at a moment before it began: it sees this state or a later one.
-    stamp: LogStamp,
-    /// When it began, as [`Readers`](crate::readers::Readers) count.
-    epoch: u32,
 }
 
 /// What is held for a table.
@@ -157,6 +151,7 @@ impl Session {
             controls: [None; Control::COUNT],
             durability: None,
             has_log: false,
+            apart: None,
             kept: None,
             log_extent: None,
             commits: None,
@@ -340,7 +335,8 @@ impl Session {
     pub(crate) fn count(&mut self) -> Option<Count> {
         if !self.has_log {
             let header = Header::read(&self.connection)?;
-            if !header.has_log {
+            // SQLite must not be asked for a log that it does not look at.
+            if !header.has_log || self.is_immutable() {
                 return Some(Count::File(header.count));
             }
             self.has_log = true;
@@ -413,51 +409,6 @@ impl Session {
         // The tables that the transaction created are gone.
         self.forget_created();
         self.end()
-    }
-
-    /// Lets what is read next see the latest state: by the transaction that is kept, if nothing was
-    /// committed since it began, or by a new one, which is kept then. In a file without a log none
-    /// is: it would be in the way of writers.
-    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
-        if self.kept.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
-            return Ok(());
-        }
-        if !self.end() {
-            return Err(Fault::misuse("a transaction can't be ended"));
-        }
-        if !self.has_log {
-            if !Header::read(&self.connection).unwrap_or_default().has_log {
-                return Ok(());
-            }
-            // The log is opened by the first read.
-            self.look_for_log()?;
-        }
-        // Order: the state is looked at before the transaction sees one. What is committed in
-        // between is seen and taken for something new the next time, which does no harm.
-        if let Some(stamp) = self.connection.log_stamp() {
-            self.control(Control::Begin)?;
-            self.kept = Some(Kept { stamp, epoch });
-        }
-        Ok(())
-    }
-
-    /// Fixes the state that is read, as of now if no transaction is open that has read.
-    pub(crate) fn pin(&mut self) -> Result<(), Fault> {
-        if self.connection.is_autocommit() {
-            self.control(Control::Begin)?;
-        }
-        self.control(Control::Touch)
-    }
-
-    /// Whether a transaction is kept, and nothing was committed since it began.
-    pub(crate) fn is_current(&mut self) -> bool {
-        self.kept
-            .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
-    }
-
-    /// Whether a transaction is kept.
-    pub(crate) const fn keeps(&self) -> bool {
-        self.kept.is_some()
     }
 
     /// Ends a transaction that is open, without keeping its changes. Whether none is open then.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_engine::Result;
 use dflat_engine::storage::{IndexState, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use crate::backend::SqliteBackend;
@@ -53,6 +53,13 @@ impl SqliteSnapshot {
 
     /// The connection, in the state to read; `None` if there is nothing to read.
     fn ready(&mut self) -> Result<Option<&mut Session>> {
+        if self.session.as_ref().is_some_and(Session::is_outdated) {
+            if self.state == State::Pinned {
+                let message = "somebody writes to the file, which can't be shared read-only";
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+            self.session = None;
+        }
         if self.session.is_none() && self.state != State::Pinned {
             self.session = self.backend.open_reader()?;
         }

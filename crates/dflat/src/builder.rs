@@ -94,6 +94,45 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Whether the file is only read: nothing is written then, beside the file neither, and what
+    /// writes fails with [`ReadOnly`](crate::ErrorKind::ReadOnly). Defaults to no; a file on a
+    /// medium that can't be written is read all the same.
+    ///
+    /// All reads work, with an older or newer schema, and whatever is beside the file, save after
+    /// the crash of a program that used it without a write-ahead log: to undo that takes writing.
+    /// Commits of other processes are seen. If one begins to write to a file that nobody was
+    /// writing to, a [`Snapshot`](crate::Snapshot) that was taken before fails with
+    /// [`Busy`](crate::ErrorKind::Busy).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::{ErrorKind, Workspace};
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("posts.db");
+    /// let workspace = Workspace::builder(path).read_only(true).open()?;
+    /// assert!(workspace.fetch::<Post>().all()?.is_empty());
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
+    /// });
+    /// assert_eq!(created.wait().unwrap_err().kind(), ErrorKind::ReadOnly);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.options.sqlite.read_only = read_only;
+        self.chosen
+            .push(("read_only", |a, b| a.sqlite.read_only == b.sqlite.read_only));
+        self
+    }
+
     /// When unused space is given back to the file system. Defaults to
     /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
     /// are unused and nobody has written for a second.

@@ -4,7 +4,7 @@
     reason = "SQLite's C API; one of the three modules that call it"
 )]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use libsqlite3_sys as sqlite;
 
 use super::fault::Fault;
-use super::platform::{FileProtection, c_path};
+use super::platform::{FileProtection, c_path, uri};
 use super::statement::{Columns, Param, Statement};
 
 /// What a connection may do to the file.
@@ -25,6 +25,33 @@ pub(crate) enum Access {
     ReadOnly,
     /// Read and write a file that exists.
     ReadWrite,
+    /// Read, and write nothing: the index of the log neither.
+    SharedReadOnly,
+    /// Read a file with a log whose index is made in memory, and which nobody changes.
+    OwnLogIndex,
+    /// Read a file without a log, which nobody changes.
+    Immutable,
+}
+
+impl Access {
+    const fn flags(self) -> c_int {
+        match self {
+            Self::ReadWrite => sqlite::SQLITE_OPEN_READWRITE,
+            Self::ReadOnly | Self::OwnLogIndex => sqlite::SQLITE_OPEN_READONLY,
+            Self::SharedReadOnly | Self::Immutable => {
+                sqlite::SQLITE_OPEN_READONLY | sqlite::SQLITE_OPEN_URI
+            }
+        }
+    }
+
+    /// The name by which SQLite opens a file so.
+    fn name(self, path: &Path) -> Result<CString, Fault> {
+        match self {
+            Self::ReadOnly | Self::ReadWrite | Self::OwnLogIndex => c_path(path),
+            Self::SharedReadOnly => uri(path, "readonly_shm=1"),
+            Self::Immutable => uri(path, "immutable=1"),
+        }
+    }
 }
 
 /// A setting that is on or off.
@@ -42,6 +69,8 @@ pub(crate) enum Switch {
     Defensive,
     /// A name in double quotes that is unknown is a text.
     QuotedTexts,
+    /// The last connection to be closed takes the log into the file.
+    CheckpointAtClose,
     /// The plan of a statement does not depend on what is bound.
     StablePlans,
 }
@@ -102,13 +131,8 @@ impl Connection {
         protection: Option<FileProtection>,
         vfs: Option<&CStr>,
     ) -> Result<Self, Fault> {
-        let access = match access {
-            Access::ReadOnly => sqlite::SQLITE_OPEN_READONLY,
-            Access::ReadWrite => sqlite::SQLITE_OPEN_READWRITE,
-        };
-        let protection = protection.map_or(0, FileProtection::open_flags);
-        let flags = access | protection;
-        let path = c_path(path)?;
+        let flags = access.flags() | protection.map_or(0, FileProtection::open_flags);
+        let name = access.name(path)?;
         // SAFETY: No argument.
         if unsafe { sqlite::sqlite3_threadsafe() } == 0 {
             return Err(Fault::misuse("the SQLite library is built without threads"));
@@ -118,7 +142,7 @@ impl Connection {
         // NULL or a C string.
         let code = unsafe {
             sqlite::sqlite3_open_v2(
-                path.as_ptr(),
+                name.as_ptr(),
                 &raw mut raw,
                 flags | sqlite::SQLITE_OPEN_NOMUTEX | sqlite::SQLITE_OPEN_EXRESCODE,
                 vfs.map_or(ptr::null(), CStr::as_ptr),
@@ -154,6 +178,7 @@ impl Connection {
     /// Turns a setting on or off. A library too old to know it leaves it as it is.
     pub(crate) fn set(&mut self, switch: Switch, on: bool) {
         let option = match switch {
+            Switch::CheckpointAtClose => sqlite::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
             Switch::ForeignKeys => sqlite::SQLITE_DBCONFIG_ENABLE_FKEY,
             Switch::Triggers => sqlite::SQLITE_DBCONFIG_ENABLE_TRIGGER,
             Switch::Views => sqlite::SQLITE_DBCONFIG_ENABLE_VIEW,
@@ -167,7 +192,7 @@ impl Connection {
             sqlite::sqlite3_db_config(
                 self.raw.as_ptr(),
                 option,
-                c_int::from(on),
+                c_int::from(on != matches!(switch, Switch::CheckpointAtClose)),
                 ptr::null_mut::<c_int>(),
             )
         };

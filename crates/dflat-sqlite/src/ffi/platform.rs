@@ -143,3 +143,23 @@ pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
+
+/// The name of a file with a parameter, as SQLite takes it.
+pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
+    let path = c_path(path)?;
+    let mut uri = b"file:".to_vec();
+    if cfg!(windows) {
+        uri.extend(b"///");
+    }
+    for byte in path.as_bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push(b'/'),
+            b'/' | b'.' | b'-' | b'_' => uri.push(*byte),
+            byte if byte.is_ascii_alphanumeric() => uri.push(*byte),
+            byte => uri.extend(format!("%{byte:02X}").bytes()),
+        }
+    }
+    uri.push(b'?');
+    uri.extend(parameter.bytes());
+    CString::new(uri).map_err(|_| Fault::misuse("the path contains NUL"))
+}

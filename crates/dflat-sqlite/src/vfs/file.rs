@@ -59,8 +59,9 @@ const fn methods(version: c_int, shared: bool, mapped: bool) -> sqlite3_io_metho
     }
 }
 
-const fn methods_index(real: &sqlite3_io_methods) -> usize {
-    match (real.iVersion, real.xShmMap.is_some()) {
+const fn methods_index(real: &sqlite3_io_methods, has_log_index: bool) -> usize {
+    match (real.iVersion, real.xShmMap.is_some() || has_log_index) {
+        (..=1, true) if has_log_index => 1,
         (..=1, _) | (2, false) => 0,
         (2, true) => 1,
         (3.., true) => 2,
@@ -95,11 +96,12 @@ pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: FileState) {
     // is ours to write, and nothing in it needs to be dropped.
     unsafe {
         let real = &*(*real_of(file)).pMethods;
+        let has_log_index = state.log_index.is_some();
         ptr::write(
             file.cast::<ShimFile>(),
             ShimFile {
                 base: sqlite3_file {
-                    pMethods: &raw const METHODS[methods_index(real)],
+                    pMethods: &raw const METHODS[methods_index(real, has_log_index)],
                 },
                 state: Box::into_raw(Box::new(state)),
             },
@@ -323,6 +325,12 @@ unsafe extern "C" fn shm_map(
 ) -> c_int {
     // SAFETY: SQLite maps shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
+    if let Some(index) = &parts.state.log_index {
+        let found = index.region(region, size, extend != 0);
+        // SAFETY: The place for the result is SQLite's.
+        unsafe { *result = found };
+        return sqlite::SQLITE_OK;
+    }
     parts
         .state
         .run_on_log_index(Operation::Map, |done| match done {
@@ -344,6 +352,10 @@ unsafe extern "C" fn shm_lock(
 ) -> c_int {
     // SAFETY: SQLite locks shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
+    if parts.state.log_index.is_some() {
+        // Nobody else has it.
+        return sqlite::SQLITE_OK;
+    }
     // Each read takes one and gives it back: apart, so that it costs little.
     if flags & sqlite::SQLITE_SHM_LOCK == 0 {
         return forward!(parts, xShmLock, offset, count, flags);
@@ -368,6 +380,9 @@ fn shm_lock_counted(parts: &Parts<'_>, offset: c_int, count: c_int, flags: c_int
 unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
     // SAFETY: SQLite uses shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
+    if parts.state.log_index.is_some() {
+        return;
+    }
     if let Some(method) = parts.methods.xShmBarrier {
         // SAFETY: The real file is open.
         unsafe { method(parts.real) };
@@ -377,6 +392,10 @@ unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
 unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
     // SAFETY: SQLite unmaps shared memory of a file that we opened.
     let parts = unsafe { parts(file) };
+    if let Some(index) = &parts.state.log_index {
+        index.clear();
+        return sqlite::SQLITE_OK;
+    }
     forward!(parts, xShmUnmap, delete)
 }
 

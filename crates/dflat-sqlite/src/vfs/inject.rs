@@ -19,7 +19,7 @@ use super::watched::monitor_of;
 /// The name of the VFS that counts, for connections of other libraries in the same process.
 #[must_use]
 pub fn vfs_name() -> Option<&'static CStr> {
-    super::register::name()
+    super::register::name(super::register::Kind::Shared)
 }
 
 /// Faults of one database, for as long as this lives.

@@ -11,6 +11,7 @@ mod call;
 mod counter;
 mod file;
 pub mod inject;
+mod memory_index;
 mod monitor;
 mod recording;
 mod register;
@@ -22,7 +23,7 @@ mod watched;
 
 pub use call::{FileKind, Operation};
 pub(crate) use monitor::Monitor;
-pub(crate) use register::name;
+pub(crate) use register::{Kind, name};
 pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space};
 pub use suggestion::Suggestion;
 pub(crate) use usage::TableUsage;

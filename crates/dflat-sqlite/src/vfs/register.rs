@@ -15,6 +15,7 @@ use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_syscall_ptr, sqlite3_vfs};
 
 use super::call::{FileKind, Operation};
 use super::file;
+use super::memory_index::MemoryIndex;
 use super::monitor::{Call, Monitor, take_system_error};
 use super::recording::Event;
 use super::watch::{FileState, Watch};
@@ -23,17 +24,35 @@ use super::watched::{self, watched};
 /// A symbol of a shared library, as SQLite declares it.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
 
-/// The name under which the VFS is registered, once a process and never as the default; `None` if
-/// SQLite has no VFS to hand on to.
-pub(crate) fn name() -> Option<&'static CStr> {
-    static NAME: OnceLock<Option<&'static CStr>> = OnceLock::new();
-    *NAME.get_or_init(register)
+/// How the files of a database are used that are opened through the VFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// As by any other VFS.
+    Shared,
+    /// Logs are only read.
+    ReadOnly,
+    /// Logs are only read, and their indexes are in memory, one for each connection.
+    OwnLogIndex,
 }
 
-fn register() -> Option<&'static CStr> {
+/// What a VFS of ours keeps.
+struct Registration {
+    real: *mut sqlite3_vfs,
+    kind: Kind,
+}
+
+/// The name under which the VFS is registered, once a process and never as the default; `None` if
+/// SQLite has no VFS to hand on to.
+pub(crate) fn name(kind: Kind) -> Option<&'static CStr> {
+    static NAMES: [OnceLock<Option<&'static CStr>>; 3] = [const { OnceLock::new() }; 3];
+    *NAMES[kind as usize].get_or_init(|| register(kind))
+}
+
+fn register(kind: Kind) -> Option<&'static CStr> {
     static UNIQUE: u8 = 0;
-    // Each copy of this crate in a process has a VFS of its own.
-    let name = CString::new(format!("dflat-{:p}", &raw const UNIQUE)).ok()?;
+    // Each copy of this crate in a process has VFSs of its own.
+    let name = format!("dflat-{:p}-{}", &raw const UNIQUE, kind as usize);
+    let name = CString::new(name).ok()?;
     let name: &'static CStr = Box::leak(name.into_boxed_c_str());
     // SAFETY: The call initialises SQLite if need be. What it gives lives as long as it stays
     // registered, and a default VFS is never taken away. It is copied here.
@@ -48,7 +67,7 @@ fn register() -> Option<&'static CStr> {
         mxPathname: real.mxPathname,
         pNext: ptr::null_mut(),
         zName: name.as_ptr(),
-        pAppData: raw.cast::<c_void>(),
+        pAppData: Box::into_raw(Box::new(Registration { real: raw, kind })).cast::<c_void>(),
         xOpen: Some(open),
         xDelete: Some(delete),
         xAccess: Some(access),
@@ -76,8 +95,17 @@ fn register() -> Option<&'static CStr> {
 /// # Safety
 /// `vfs` is the one that [`register`] made.
 unsafe fn real_of(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
-    // SAFETY: `register` put the pointer there, and wrote nothing since.
-    unsafe { (*vfs).pAppData.cast::<sqlite3_vfs>() }
+    // SAFETY: `register` put the pointer there, and nothing was written since.
+    unsafe { (*(*vfs).pAppData.cast::<Registration>()).real }
+}
+
+/// How its files are used.
+///
+/// # Safety
+/// As [`real_of`].
+unsafe fn kind_of(vfs: *mut sqlite3_vfs) -> Kind {
+    // SAFETY: As in `real_of`.
+    unsafe { (*(*vfs).pAppData.cast::<Registration>()).kind }
 }
 
 /// Calls a function of the real VFS, or gives `$otherwise` if it has none.
@@ -140,6 +168,14 @@ unsafe extern "C" fn open(
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
+    // SAFETY: SQLite calls it with the VFS that is ours.
+    let vfs_kind = unsafe { kind_of(vfs) };
+    let flags = if vfs_kind != Kind::Shared && flags & sqlite::SQLITE_OPEN_WAL != 0 {
+        let write = sqlite::SQLITE_OPEN_READWRITE | sqlite::SQLITE_OPEN_CREATE;
+        flags & !write | sqlite::SQLITE_OPEN_READONLY
+    } else {
+        flags
+    };
     // SAFETY: SQLite gives a name that is NULL or a C string, and as many bytes as `szOsFile` says.
     let (path, real_file) = unsafe {
         file::set_closed(file);
@@ -180,6 +216,8 @@ unsafe extern "C" fn open(
             watch,
             // What SQLite's VFS for Unix does, whether the file was there before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
+            log_index: (vfs_kind == Kind::OwnLogIndex && flags & sqlite::SQLITE_OPEN_MAIN_DB != 0)
+                .then(MemoryIndex::default),
         };
         // SAFETY: The real file is open, and ours is not.
         unsafe { file::set_open(file, state) };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::call::{FileKind, Operation};
 use super::counter::FileCounters;
+use super::memory_index::MemoryIndex;
 use super::monitor::{Call, Monitor};
 use super::recording::Event;
 use super::watched::note_current;
@@ -17,6 +18,8 @@ pub(super) struct FileState {
     pub(super) watch: Option<Watch>,
     /// Whether the next sync is one of the directory too.
     pub(super) syncs_directory: Cell<bool>,
+    /// The index of the log, if it is in memory.
+    pub(super) log_index: Option<MemoryIndex>,
 }
 
 /// Who watches an open file, and where its calls are counted.

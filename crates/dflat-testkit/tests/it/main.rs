@@ -25,6 +25,8 @@ mod history;
 mod hostile;
 mod index_states;
 mod original;
+#[cfg(unix)]
+mod read_only;
 mod scripted;
 mod sharing;
 mod steps;

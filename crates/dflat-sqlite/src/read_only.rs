@@ -1,0 +1,94 @@
+//! Reading a file without writing anything: on a medium that can't be written, or because that was
+//! asked for.
+//!
+//! Three ways, by what is beside the file:
+//!
+//! 1. A log with its index, as programs that use the file have it, or one that ended in a crash:
+//!    SQLite shares them, and only reads both.
+//! 2. A log without an index: whoever wrote it is gone. An index is made in memory.
+//! 3. No log, or an empty one: the file is all there is, and is read as one that does not change.
+//!
+//! By the latter two nothing tells SQLite if somebody begins to write after all. So the sizes and
+//! times of the files are compared before each read: what looks otherwise is opened again.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::commits::Header;
+use crate::ffi::{Access, Fault, Switch};
+use crate::open::{self, beside};
+use crate::options::SqliteOptions;
+use crate::session::Session;
+use crate::vfs::Monitor;
+
+/// What a file and those beside it look like from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    main: Option<(u64, SystemTime)>,
+    log: Option<(u64, SystemTime)>,
+    has_journal: bool,
+    has_index: bool,
+}
+
+impl Look {
+    /// Of the file at `path`, which is not opened: to close it again would drop the locks of others
+    /// in this process.
+    pub(crate) fn of(path: &Path) -> Self {
+        let look = |path: &Path| {
+            let metadata = fs::metadata(path).ok()?;
+            Some((metadata.len(), metadata.modified().ok()?))
+        };
+        Self {
+            main: look(path),
+            log: look(&beside(path, "-wal")),
+            has_journal: look(&beside(path, "-journal")).is_some_and(|(len, _)| len > 0),
+            has_index: beside(path, "-shm").exists(),
+        }
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.log.map_or(0, |(len, _)| len)
+    }
+
+    /// How to open the file.
+    fn access(&self, has_log: bool) -> Access {
+        if self.log.is_some() && self.has_index {
+            Access::SharedReadOnly
+        } else if self.log_bytes() > 0 {
+            Access::OwnLogIndex
+        } else if has_log && !self.has_journal {
+            Access::Immutable
+        } else {
+            // Without a log it is shared by locks of the file alone.
+            Access::SharedReadOnly
+        }
+    }
+}
+
+/// A connection that reads, and writes nothing.
+pub(crate) fn reader(
+    path: &Arc<Path>,
+    options: &SqliteOptions,
+    monitor: Option<&Arc<Monitor>>,
+) -> Result<Session, Fault> {
+    // Order: what changes while it is opened shows the next time.
+    let look = Look::of(path);
+    let has_log = {
+        let connection = open::open(path, Access::SharedReadOnly, options)?;
+        Header::read(&connection).is_some_and(|header| header.has_log)
+    };
+    let access = look.access(has_log);
+    let mut connection = open::open(path, access, options)?;
+    open::configure(&mut connection, options.busy_timeout)?;
+    connection.set(Switch::CheckpointAtClose, false);
+    connection.execute("PRAGMA query_only = ON")?;
+    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
+    // A file that is shared is told by its locks.
+    if access != Access::SharedReadOnly || !look.has_index {
+        session.stand_apart(look, access == Access::Immutable);
+    }
+    session.touch()?;
+    Ok(session)
+}

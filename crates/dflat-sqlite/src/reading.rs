@@ -1,0 +1,89 @@
+//! Which state a connection reads.
+
+use crate::commits::Header;
+use crate::ffi::{Fault, LogStamp};
+use crate::read_only::Look;
+use crate::session::{Control, Session};
+
+/// A file that is read without a way to share it.
+pub(crate) struct Apart {
+    look: Look,
+    /// It is read as it is, whatever is beside it.
+    is_immutable: bool,
+}
+
+/// A read transaction that goes on after what it was begun for.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    /// That of the log at a moment before it began: it sees this state or a later one.
+    stamp: LogStamp,
+    /// When it began, as [`Readers`](crate::readers::Readers) count.
+    epoch: u32,
+}
+
+impl Session {
+    /// Reads a file that looked so when it was opened.
+    pub(crate) fn stand_apart(&mut self, look: Look, is_immutable: bool) {
+        self.apart = Some(Apart { look, is_immutable });
+    }
+
+    /// Whether the file may have changed in a way that this connection does not see.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let apart = self.apart.as_ref();
+        apart.is_some_and(|apart| apart.look != Look::of(&self.path))
+    }
+
+    pub(crate) fn is_immutable(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.is_immutable)
+    }
+
+    /// Reads something, which shows whether that can be done.
+    pub(crate) fn touch(&mut self) -> Result<(), Fault> {
+        self.control(Control::Touch)
+    }
+
+    /// Lets what is read next see the latest state: by the transaction that is kept, if nothing was
+    /// committed since it began, or by a new one, which is kept then. In a file without a log none
+    /// is: it would be in the way of writers.
+    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
+        if self.kept.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
+            return Ok(());
+        }
+        if !self.end() {
+            return Err(Fault::misuse("a transaction can't be ended"));
+        }
+        if !self.has_log {
+            if self.is_immutable() || !Header::read(&self.connection).unwrap_or_default().has_log {
+                return Ok(());
+            }
+            // The log is opened by the first read.
+            self.look_for_log()?;
+        }
+        // Order: the state is looked at before the transaction sees one. What is committed in
+        // between is seen and taken for something new the next time, which does no harm.
+        if let Some(stamp) = self.connection.log_stamp() {
+            self.control(Control::Begin)?;
+            self.kept = Some(Kept { stamp, epoch });
+        }
+        Ok(())
+    }
+
+    /// Fixes the state that is read, as of now if no transaction is open that has read.
+    pub(crate) fn pin(&mut self) -> Result<(), Fault> {
+        if self.connection.is_autocommit() {
+            self.control(Control::Begin)?;
+        }
+        self.control(Control::Touch)
+    }
+
+    /// Whether a transaction is kept, and nothing was committed since it began.
+    pub(crate) fn is_current(&mut self) -> bool {
+        self.kept
+            .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
+    }
+
+    /// Whether a transaction is kept.
+    pub(crate) const fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+}
