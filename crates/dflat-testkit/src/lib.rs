@@ -16,6 +16,7 @@
 pub mod conformance;
 pub mod fault;
 pub mod fixture;
+pub mod follower;
 pub mod fuzz;
 pub mod history;
 pub mod lower;

@@ -1,14 +1,11 @@
 //! Random operations on a workspace and on the model, which must agree after each.
 
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dflat::{
-    ChangeRequest, ErrorKind, FetchedResult, Object, Subscription, TransactionContext, Update,
-};
-use dflat::{UpdatedObject, Workspace};
+use dflat::{ChangeRequest, ErrorKind, Object, TransactionContext, UpdatedObject, Workspace};
 
 use crate::fixture::{Fixture, Open, bounded};
+use crate::follower::Follower;
 use crate::lower;
 use crate::model::{
     Cell, Condition, Effect, Key, Model, Operator, Path, Question, Refusal, Term, same,
@@ -72,16 +69,7 @@ struct Run {
     meddle: Meddle,
     model: Model,
     random: Random,
-    live: Vec<Live>,
-}
-
-/// A query that is followed, and the latest result that was told.
-type Told = dflat::Result<Update<FetchedResult<Sample>>>;
-
-struct Live {
-    question: Question,
-    latest: Arc<Mutex<Option<FetchedResult<Sample>>>>,
-    subscription: Subscription,
+    live: Vec<Follower>,
 }
 
 /// One change of a transaction.
@@ -110,7 +98,7 @@ impl Run {
                 self.follow();
             } else if self.random.one_in(8) && !self.live.is_empty() {
                 let place = self.random.below(self.live.len());
-                self.live.swap_remove(place).subscription.cancel();
+                self.live.swap_remove(place).cancel();
             }
             (self.meddle)(&self.workspace, &mut self.random);
             self.transaction();
@@ -129,24 +117,8 @@ impl Run {
 
     fn follow(&mut self) {
         let question = question(&mut self.random);
-        let latest = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&latest);
-        let told = move |result: Told| {
-            *slot.lock().unwrap() = Some(result.unwrap().into_result());
-        };
-        let query = lower::fetch(self.workspace.fetch(), &question);
-        let subscription = if self.random.one_in(2) {
-            self.workspace.subscribe(query, told).unwrap()
-        } else {
-            let fetched = query.all().unwrap();
-            *latest.lock().unwrap() = Some(fetched.clone());
-            self.workspace.subscribe(&fetched, told).unwrap()
-        };
-        self.live.push(Live {
-            question,
-            latest,
-            subscription,
-        });
+        let follower = Follower::new(&self.workspace, question, &mut self.random);
+        self.live.push(follower);
         self.workspace.settle::<Sample>();
         self.check_live();
     }
@@ -154,15 +126,10 @@ impl Run {
     /// A live result equals the model's answer and a fresh fetch, row ids included.
     fn check_live(&self) {
         for live in &self.live {
-            let latest = live.latest.lock().unwrap().clone().unwrap();
-            agree(&latest, &self.model.ask(&live.question), &live.question);
-            let fresh = lower::fetch(self.workspace.fetch(), &live.question)
-                .all()
-                .unwrap();
-            let row_ids = |found: &FetchedResult<Sample>| -> Vec<_> {
-                found.iter().map(Object::row_id).collect()
-            };
-            assert_eq!(row_ids(&latest), row_ids(&fresh), "{:?}", live.question);
+            live.check(&self.model);
+            let query = lower::fetch(self.workspace.fetch(), &live.question);
+            let fresh: Vec<_> = query.all().unwrap().iter().map(Object::row_id).collect();
+            assert_eq!(live.row_ids(), fresh, "{:?}", live.question);
         }
     }
 

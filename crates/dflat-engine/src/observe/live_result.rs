@@ -13,7 +13,7 @@ use crate::object::{Object, equal};
 use crate::query::compute;
 
 /// The fewest and the most objects that are kept on either side of a window.
-const MARGIN: Range<usize> = 16..1024;
+const MARGIN: Range<usize> = 4..1024;
 
 /// What of an object is seen: a change to anything else is none.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,13 @@
 //! Random questions to random objects: the model, each backend, each state that an index can be in,
 //! and live queries that random commits went through must all give the same.
 
-use std::sync::{Arc, Mutex};
-
-use dflat::{ChangeRequest, FetchedResult, Object, Subscription, Update, Workspace};
+use dflat::{ChangeRequest, Object, Workspace};
 use rusqlite::Connection;
 
 use super::answers;
 use super::question::{key, question, sample};
 use crate::fixture::{Fixture, bounded};
+use crate::follower::Follower;
 use crate::lower;
 use crate::model::{Model, Question, same};
 use crate::random::Random;
@@ -37,14 +36,7 @@ struct Run {
     model: Model,
     memory: Fixture,
     file: Fixture,
-    live: Vec<Live>,
-}
-
-/// A query that is followed, and the latest result that was told.
-struct Live {
-    question: Question,
-    latest: Arc<Mutex<Option<FetchedResult<Sample>>>>,
-    _subscription: Subscription,
+    live: Vec<Follower>,
 }
 
 /// One change.
@@ -98,18 +90,8 @@ impl Run {
     fn follow(&mut self) {
         for workspace in [&self.memory, &self.file] {
             let question = question(&mut self.random);
-            let latest = Arc::new(Mutex::new(None));
-            let slot = Arc::clone(&latest);
-            let told = move |result: dflat::Result<Update<FetchedResult<Sample>>>| {
-                *slot.lock().unwrap() = Some(result.unwrap().into_result());
-            };
-            let query = lower::fetch(workspace.fetch(), &question);
-            let subscription = workspace.subscribe(query, told).unwrap();
-            self.live.push(Live {
-                question,
-                latest,
-                _subscription: subscription,
-            });
+            self.live
+                .push(Follower::new(workspace, question, &mut self.random));
         }
     }
 
@@ -117,9 +99,7 @@ impl Run {
         self.memory.settle::<Sample>();
         self.file.settle::<Sample>();
         for live in &self.live {
-            let latest = live.latest.lock().unwrap().clone().unwrap();
-            let expected = self.model.ask(&live.question);
-            agree(&latest, &expected, &live.question, "live");
+            live.check(&self.model);
         }
     }
 

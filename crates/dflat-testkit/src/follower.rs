@@ -1,0 +1,173 @@
+//! Somebody who is subscribed to a query, and checks each delivery against the one before.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dflat::{Difference, FetchedResult, Object, RowId, Step, Subscription, Update, Workspace};
+
+use crate::lower;
+use crate::model::{Model, Question, same};
+use crate::random::Random;
+use crate::schema::{Sample, SampleData};
+
+/// A query that is followed, and what was told.
+pub struct Follower {
+    /// What is followed.
+    pub question: Question,
+    told: Arc<Mutex<Told>>,
+    subscriptions: [Subscription; 2],
+}
+
+/// What was told last, and how it came from what was known at first.
+#[derive(Default)]
+struct Told {
+    first: Option<FetchedResult<Sample>>,
+    latest: Option<FetchedResult<Sample>>,
+    /// What makes the latest of the first.
+    composed: Difference,
+    count: Option<usize>,
+}
+
+impl Follower {
+    /// Follows a query from its fetched result or from nothing, by calls where deliveries are made
+    /// or by jobs that are run there, in which several commits may be one.
+    #[must_use]
+    pub fn new(workspace: &Workspace, question: Question, random: &mut Random) -> Self {
+        let told: Arc<Mutex<Told>> = Arc::default();
+        let fetch = || lower::fetch(workspace.fetch::<Sample>(), &question);
+        let observation = if random.one_in(2) {
+            workspace.observe(fetch()).unwrap()
+        } else {
+            let fetched = fetch().all().unwrap();
+            let mut told = lock(&told);
+            (told.first, told.latest) = (Some(fetched.clone()), Some(fetched.clone()));
+            drop(told);
+            workspace.observe(&fetched).unwrap()
+        };
+        let observation = match random.one_in(3) {
+            true => observation.on(|job| job()),
+            false => observation,
+        };
+        let noted = Arc::clone(&told);
+        let results = observation.call(move |update| lock(&noted).note(&update.unwrap()));
+        let noted = Arc::clone(&told);
+        let counts = workspace.subscribe(fetch().live_count(), move |count| {
+            let before = lock(&noted).count.replace(count.clone().unwrap());
+            assert_ne!(before, count.ok(), "a count is told when it changes");
+        });
+        Self {
+            question,
+            told,
+            subscriptions: [results.unwrap(), counts.unwrap()],
+        }
+    }
+
+    /// What was told is what the model answers.
+    pub fn check(&self, model: &Model) {
+        for subscription in &self.subscriptions {
+            let error = subscription.error();
+            assert!(error.is_none(), "{:?}: {error:?}", self.question);
+        }
+        let told = lock(&self.told);
+        let latest = told.latest.as_ref().unwrap();
+        let expected = model.ask(&self.question);
+        let ids = |data: &SampleData| data.id;
+        let found: Vec<SampleData> = latest.iter().map(Object::to_data).collect();
+        assert_eq!(
+            found.iter().map(ids).collect::<Vec<_>>(),
+            expected.iter().map(|data| data.id).collect::<Vec<_>>(),
+            "{:?}",
+            self.question
+        );
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(same(found, expected), "{found:?} is not {expected:?}");
+        }
+        assert_eq!(told.count, Some(expected.len()), "{:?}", self.question);
+        let first = told.first.as_ref().unwrap();
+        let mut list = first.to_vec();
+        told.composed.apply(&mut list, |at| latest[at].clone());
+        agree(&list, latest, "by all differences");
+    }
+
+    /// The row ids of what was told last, in order.
+    #[must_use]
+    pub fn row_ids(&self) -> Vec<RowId> {
+        row_ids(lock(&self.told).latest.as_ref().unwrap())
+    }
+
+    /// Ends it.
+    pub fn cancel(&self) {
+        self.subscriptions.iter().for_each(Subscription::cancel);
+    }
+}
+
+impl Told {
+    fn note(&mut self, update: &Update<FetchedResult<Sample>>) {
+        let result = update.result();
+        let previous = update.previous().map(|previous| row_ids(previous));
+        assert_eq!(previous, self.latest.as_ref().map(|latest| row_ids(latest)));
+        let Some(before) = &self.latest else {
+            assert_eq!(
+                update.commits(),
+                0,
+                "nothing is told before what is there at first"
+            );
+            (self.first, self.latest) = (Some(result.clone()), Some(result.clone()));
+            return;
+        };
+        let difference = update.difference();
+        assert!(
+            !difference.is_empty(),
+            "nothing is told that has not changed"
+        );
+        let mut list = before.to_vec();
+        difference.apply(&mut list, |at| result[at].clone());
+        agree(&list, result, "by its difference");
+        let mut list = before.to_vec();
+        for step in difference.steps() {
+            match step {
+                Step::Remove(at) => drop(list.remove(at)),
+                Step::Insert(at) => list.insert(at, result[at].clone()),
+                Step::Update(at) => {
+                    let before = std::mem::replace(&mut list[at], result[at].clone());
+                    assert_eq!(before.row_id(), result[at].row_id());
+                }
+            }
+        }
+        agree(&list, result, "by its steps");
+        let at = |list: &[Sample], at: usize| list[at].row_id();
+        for moved in difference.moved() {
+            assert_eq!(at(before, moved.from), at(result, moved.to), "moved");
+        }
+        for inserted in difference.inserted() {
+            let id = at(result, *inserted);
+            assert!(before.iter().all(|other| other.row_id() != id), "it is new");
+        }
+        for updated in difference.updated() {
+            let id = at(result, *updated);
+            let was = before.iter().find(|other| other.row_id() == id).unwrap();
+            assert!(
+                !same(&was.to_data(), &result[*updated].to_data()),
+                "it has new values"
+            );
+        }
+        self.composed = self.composed.compose(difference);
+        self.latest = Some(result.clone());
+    }
+}
+
+fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
+    // A check that failed is told by the subscription's error.
+    told.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn row_ids(samples: &[Sample]) -> Vec<RowId> {
+    samples.iter().map(Object::row_id).collect()
+}
+
+/// A list that was made by a difference is the result.
+fn agree(list: &[Sample], result: &[Sample], how: &str) {
+    assert_eq!(row_ids(list), row_ids(result), "{how}");
+    for (made, expected) in list.iter().zip(result) {
+        assert!(same(&made.to_data(), &expected.to_data()), "{how}");
+    }
+}
