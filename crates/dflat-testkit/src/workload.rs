@@ -94,7 +94,7 @@ impl Run {
 
     fn all(mut self) {
         for _ in 0..TRANSACTIONS {
-            if self.live.len() < 6 && self.random.one_in(2) {
+            if self.live.len() < 10 && self.random.one_in(2) {
                 self.follow();
             } else if self.random.one_in(8) && !self.live.is_empty() {
                 let place = self.random.below(self.live.len());

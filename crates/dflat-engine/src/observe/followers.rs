@@ -8,13 +8,12 @@ use dflat_model::{CommitSeq, Query};
 
 use super::Interest;
 use super::follower::{Follower, Live, Reread};
-use super::merge::{Row, Rows, Scratch, Touched, after, before, compare};
+use super::matcher::{Found, Hits, Matcher, Sorted, touched};
+use super::merge::{Scratch, Touched};
 use super::publication::Call;
 use super::registry::Subscriber;
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
-use crate::object::Object;
-use crate::query::{evaluate, is_after};
 
 /// Live queries by slot. Those that are the same are one.
 #[derive(Default)]
@@ -23,6 +22,9 @@ pub(super) struct Followers {
     free: Vec<usize>,
     /// The slots by a hash of their query.
     by_query: HashMap<u64, Vec<usize>>,
+    matcher: Matcher,
+    /// One of them at least has to be fetched again.
+    failed: bool,
     scratch: Scratch,
 }
 
@@ -65,11 +67,15 @@ impl Followers {
     /// Follows a query from now on; its slot.
     pub(super) fn add(&mut self, live: Live) -> usize {
         let hash = hash(live.query());
+        let found = Found::of(live.query());
+        self.failed |= live.is_failed();
         let follower = Follower {
             live,
+            found,
             subscribers: Vec::new(),
         };
         let slot = self.free.pop().unwrap_or(self.slots.len());
+        self.matcher.insert(slot as u32, &follower.found);
         match self.slots.get_mut(slot) {
             Some(free) => *free = Some(follower),
             None => self.slots.push(Some(follower)),
@@ -101,6 +107,7 @@ impl Followers {
                 self.by_query.remove(&hash);
             }
         }
+        self.matcher.remove(slot as u32, &follower.found);
         if let Some(gone) = self.slots.get_mut(slot) {
             *gone = None;
             self.free.push(slot);
@@ -123,14 +130,55 @@ impl Followers {
         reread: &dyn Reread,
         calls: &mut VecDeque<Call>,
     ) {
-        for follower in self.slots.iter_mut().flatten() {
-            let touched = touched(follower.live.query(), &changes.rows);
-            let changed = (&changes.table, changes.rows.as_slice(), seq);
-            let told = follower
-                .live
-                .follow(changed, touched, &mut self.scratch, reread);
-            if let Some(event) = told {
+        let rows = changes.rows.as_slice();
+        let hits = if self.failed {
+            Hits::Any
+        } else {
+            self.matcher.hits(rows)
+        };
+        let Self {
+            slots,
+            scratch,
+            matcher,
+            failed,
+            ..
+        } = self;
+        let mut sorted = Sorted::new(matcher, rows);
+        *failed = false;
+        let mut follow = |follower: &mut Follower, known: Option<Touched>| {
+            let touched = touched(follower.live.query(), &follower.found, known, &mut sorted);
+            let changed = (&changes.table, rows, seq);
+            if let Some(event) = follower.live.follow(changed, touched, scratch, reread) {
                 tell(&follower.subscribers, event, calls);
+            }
+            *failed |= follower.live.is_failed();
+        };
+        let Hits::Of(hits) = hits else {
+            slots
+                .iter_mut()
+                .flatten()
+                .for_each(|follower| follow(follower, None));
+            return;
+        };
+        for hits in hits.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let slot = hits
+                .first()
+                .and_then(|(slot, ..)| slots.get_mut(*slot as usize));
+            let Some(Some(follower)) = slot else { continue };
+            let mut known = Touched::default();
+            for (_, side, row) in hits {
+                let list = if *side == 0 {
+                    &mut known.before
+                } else {
+                    &mut known.after
+                };
+                list.push(*row);
+            }
+            follow(follower, Some(known));
+        }
+        for slot in matcher.unanchored() {
+            if let Some(Some(follower)) = slots.get_mut(*slot as usize) {
+                follow(follower, None);
             }
         }
     }
@@ -151,36 +199,4 @@ fn tell(subscribers: &[Arc<Subscriber>], event: super::Event, calls: &mut VecDeq
             .map(|subscriber| call(subscriber, event.clone())),
     );
     calls.push_back(call(last, event));
-}
-
-/// The rows that met or meet a query's condition.
-fn touched(query: &Query, rows: Rows<'_>) -> Touched {
-    let of = |state: for<'c> fn(Rows<'c>, Row) -> Option<&'c Object>| {
-        let count = Row::try_from(rows.len()).unwrap_or(Row::MAX);
-        let mut matching: Vec<Row> = (0..count)
-            .filter(|row| state(rows, *row).is_some_and(|object| matches(query, object)))
-            .collect();
-        if !query.order.is_empty() {
-            matching.sort_by(|a, b| match (state(rows, *a), state(rows, *b)) {
-                (Some(a), Some(b)) => compare(&query.order, a, b),
-                _ => a.cmp(b),
-            });
-        }
-        matching
-    };
-    Touched {
-        before: of(before),
-        after: of(after),
-    }
-}
-
-fn matches(query: &Query, object: &Object) -> bool {
-    let payload = object.payload();
-    let meets = match &query.predicate {
-        None => true,
-        Some(predicate) => evaluate(predicate, payload) == Ok(Some(true)),
-    };
-    let row = (object.row_id(), payload);
-    let is_behind = |cursor| is_after(&query.order, cursor, row) == Ok(true);
-    meets && query.after.as_ref().is_none_or(is_behind)
 }

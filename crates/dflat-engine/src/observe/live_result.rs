@@ -170,6 +170,7 @@ impl LiveResult {
         if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
             return Ok(None);
         }
+        let touched = touched.sorted(&self.query.order, rows);
         let list = List {
             objects: &self.held,
             order: &self.query.order,

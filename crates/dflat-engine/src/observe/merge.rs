@@ -15,13 +15,31 @@ pub(super) type Row = u32;
 /// The changes to a table, by ascending row id.
 pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
 
-/// The rows of a change set that concern a result, each list in the result's order.
+/// The rows of a change set that concern a result, each list ascending or in the result's order.
 #[derive(Default)]
 pub(super) struct Touched {
-    /// The rows that met the condition before the change, in the order of what they were.
+    /// The rows that met the condition before the change.
     pub(super) before: Vec<Row>,
-    /// The rows that meet it after the change, in the order of what they are.
+    /// The rows that meet it after the change.
     pub(super) after: Vec<Row>,
+}
+
+impl Touched {
+    /// The same in the order of a result, if they are in that of their row ids.
+    pub(super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
+        if !order.is_empty() {
+            sort(order, &mut self.before, |row| before(rows, row));
+            sort(order, &mut self.after, |row| after(rows, row));
+        }
+        self
+    }
+}
+
+fn sort<'c>(order: &[Order], list: &mut [Row], state: impl Fn(Row) -> Option<&'c Object>) {
+    list.sort_by(|a, b| match (state(*a), state(*b)) {
+        (Some(a), Some(b)) => compare(order, a, b),
+        _ => a.cmp(b),
+    });
 }
 
 /// Memory that is used again from one result to the next.

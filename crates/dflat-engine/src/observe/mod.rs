@@ -4,14 +4,17 @@
 //! the commits and gives a [`Publication`] for each: the calls to make, objects before results.
 //! Making them is somebody else's, with no lock held.
 
+mod anchor;
 mod delivery;
 mod difference;
 mod event;
 mod follower;
 mod followers;
+mod intervals;
 mod live_count;
 mod live_result;
 mod mailbox;
+mod matcher;
 mod merge;
 mod publication;
 mod registry;

@@ -26,6 +26,27 @@ macro_rules! laws {
 }
 
 laws! { ($)
+    live {
+        update_tells_what_came_what_left_and_what_changed
+        count_is_told_only_when_it_changes
+        projection_is_told_only_when_what_is_selected_changes
+        without_initial_only_changes_are_told
+        executor_calls_and_nobody_waits_for_it
+        job_that_is_dropped_is_made_up_for
+        stream_with_room_gives_every_delivery
+        stream_without_room_makes_one_of_many
+        changes_that_come_to_nothing_are_not_told
+        stream_subscribes_when_it_is_polled
+        iterator_waits_for_deliveries_and_ends_with_the_object
+        waiting_for_a_delivery_inside_a_handler_is_refused
+        watch_holds_the_latest
+        callback_that_panics_ends_with_an_error_and_harms_nobody
+        stuck_subscriber_holds_nobody_up_and_is_told_the_rest_as_one
+        workspace_can_be_shut_down_while_a_subscriber_is_stuck
+        callbacks_that_cancel_each_other_both_return
+        the_same_query_twice_is_told_the_same
+        window_follows_without_being_fetched_as_long_as_rows_beside_it_last
+    }
     dictionary {
         a_value_of_each_type_is_there_at_once_and_stored
         a_value_of_serdes_is_read_back
