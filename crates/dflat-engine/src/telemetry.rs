@@ -47,6 +47,10 @@ pub struct Counts {
     pub largest_group: u64,
     /// Calls of callbacks of subscriptions.
     pub deliveries: u64,
+    /// Objects that transactions looked up.
+    pub look_ups: u64,
+    /// Those of them that nobody had to read, because they were known.
+    pub look_ups_saved: u64,
 }
 
 /// The counters of an engine, and its thresholds.
@@ -61,6 +65,8 @@ pub(crate) struct Telemetry {
     grouped: AtomicU64,
     largest_group: AtomicU64,
     deliveries: AtomicU64,
+    look_ups: AtomicU64,
+    look_ups_saved: AtomicU64,
 }
 
 impl Telemetry {
@@ -82,6 +88,8 @@ impl Telemetry {
             grouped: get(&self.grouped),
             largest_group: get(&self.largest_group),
             deliveries: get(&self.deliveries),
+            look_ups: get(&self.look_ups),
+            look_ups_saved: get(&self.look_ups_saved),
         }
     }
 
@@ -92,6 +100,15 @@ impl Telemetry {
             &self.failed
         };
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes what a transaction looked up, and how much of that it did not have to read.
+    pub(crate) fn note_look_ups(&self, look_ups: u64, saved: u64) {
+        // Most transactions look up nothing.
+        if look_ups > 0 {
+            self.look_ups.fetch_add(look_ups, Ordering::Relaxed);
+            self.look_ups_saved.fetch_add(saved, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn note_retry(&self) {

@@ -26,6 +26,12 @@ pub struct Stats {
     pub largest_group: u64,
     /// Calls of callbacks of subscriptions.
     pub deliveries: u64,
+    /// Objects that transactions which have ended looked up by row id, to change or delete what
+    /// was fetched before.
+    pub look_ups: u64,
+    /// Those of them that nobody had to read, because the transaction or the workspace knew them
+    /// to be what was fetched: the hits of that cache.
+    pub look_ups_saved: u64,
     /// The bytes of the write-ahead log beside the file, as of now. 0 in memory.
     pub log_bytes: u64,
     /// Whether the log is longer than [`log_bytes_max`](crate::WorkspaceBuilder::log_bytes_max),
@@ -83,6 +89,8 @@ impl Workspace {
             grouped_transactions: counts.grouped,
             largest_group: counts.largest_group,
             deliveries: counts.deliveries,
+            look_ups: counts.look_ups,
+            look_ups_saved: counts.look_ups_saved,
             log_bytes: engine.log_bytes(),
             log_is_pinned: engine.is_log_pinned(),
             oldest_snapshot: engine.oldest_snapshot(),

@@ -398,6 +398,7 @@ laws! { ($)
         conflicts_are_counted
         groups_are_counted_with_their_sizes
         deliveries_are_counted
+        look_ups_are_counted_with_those_that_nobody_had_to_read
         oldest_snapshot_is_known_while_it_is_held
     }
     transaction_defects {

@@ -94,6 +94,28 @@ pub fn deliveries_are_counted(open: Open) {
     assert_eq!(since(&w, &start)[5], 3);
 }
 
+pub fn look_ups_are_counted_with_those_that_nobody_had_to_read(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1), item("b", 2)]);
+    let counts = |w: &Fixture| (w.stats().look_ups, w.stats().look_ups_saved);
+    assert_eq!(counts(&w), (0, 0));
+    let seen = w.fetch::<Item>().all().unwrap().to_vec();
+    let before = seen.clone();
+    // Before it writes, a transaction does not know what others have done since.
+    w.perform([Item::TABLE], move |tx| {
+        ItemChangeRequest::change(tx, &before[0])?;
+        Ok(())
+    });
+    assert_eq!(counts(&w), (1, 0));
+    w.perform([Item::TABLE], move |tx| {
+        for object in &tx.fetch::<Item>().all()? {
+            ItemChangeRequest::change(tx, object)?;
+        }
+        Ok(())
+    });
+    assert_eq!(counts(&w), (3, 2));
+}
+
 pub fn oldest_snapshot_is_known_while_it_is_held(open: Open) {
     let w = open();
     assert_eq!(w.stats().oldest_snapshot, None);

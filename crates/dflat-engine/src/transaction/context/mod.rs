@@ -94,6 +94,8 @@ pub struct Transaction {
     aborted: Cell<bool>,
     /// Changes were undone: what was read may not be what is.
     undone: Cell<bool>,
+    /// How many objects it has looked up, and how many of them nobody had to read.
+    look_ups: Cell<(u64, u64)>,
 }
 
 /// How far a transaction has come.
@@ -140,6 +142,7 @@ impl Transaction {
             failure: RefCell::default(),
             aborted: Cell::new(false),
             undone: Cell::new(false),
+            look_ups: Cell::default(),
         }
     }
 
@@ -266,6 +269,8 @@ impl Transaction {
         let writing = matches!(stage, Stage::Writing);
         drop(stage);
         let seen = self.seen.take();
+        let (look_ups, saved) = self.look_ups.get();
+        self.groups.telemetry().note_look_ups(look_ups, saved);
         match (self.outcome(handler), writing) {
             (Ok(()), true) => self.groups.finish(seen.as_ref(), completion),
             (outcome, writing) => {

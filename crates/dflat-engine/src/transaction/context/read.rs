@@ -62,12 +62,15 @@ impl Transaction {
             return self.get(table, &fetch::key_of(table, object)?);
         }
         let row_id = object.row_id();
+        let (look_ups, saved) = self.look_ups.get();
+        self.look_ups.set((look_ups + 1, saved + 1));
         if let Some(changed) = self.changed(table, row_id)? {
             return Ok(changed);
         }
         if self.is_known(object) || self.is_current(table, object) {
             return Ok(Some(object.clone()));
         }
+        self.look_ups.set((look_ups + 1, saved));
         self.read(table, |snapshot, origin| {
             fetch::find(snapshot, table, row_id, origin)
         })
