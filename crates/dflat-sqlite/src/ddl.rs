@@ -7,11 +7,14 @@
 use dflat_model::TableDescriptor;
 
 use crate::ffi;
+use crate::triggers::literal;
 
 /// The names of a table in SQL, quoted.
 pub(crate) struct Names {
     /// The main table.
     pub(crate) main: String,
+    /// Its name as text of SQL.
+    pub(crate) main_text: String,
     /// The columns of the primary key.
     pub(crate) key_columns: Vec<String>,
     /// The secondary indexes, in the descriptor's order.
@@ -40,6 +43,7 @@ impl Names {
         });
         Self {
             main: quoted(&table.name),
+            main_text: literal(&table.name),
             key_columns: (0..table.primary_key.len()).map(key_column).collect(),
             indexes: indexes.collect(),
         }
@@ -50,7 +54,7 @@ impl Names {
 pub(crate) struct PlainIndexNames {
     pub(crate) table: String,
     pub(crate) index: String,
-    column: String,
+    pub(crate) column: String,
 }
 
 impl PlainIndexNames {
@@ -130,22 +134,19 @@ pub(crate) fn is_unique(definition: &[u8]) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(UNIQUE))
 }
 
-/// The statement that removes an index table's entries behind the last row of its table.
-pub(crate) fn cut_index(names: &Names, index: &IndexNames) -> String {
-    format!(
-        "DELETE FROM {} WHERE rowid > coalesce((SELECT max(rowid) FROM {}), 0)",
-        index.table, names.main
-    )
-}
-
 /// The statement that removes an index.
 pub(crate) fn drop_index(index: &IndexNames) -> String {
     format!("DROP INDEX IF EXISTS {}", index.index)
 }
 
+/// The statement that removes a trigger.
+pub(crate) fn drop_trigger(name: &str) -> String {
+    format!("DROP TRIGGER IF EXISTS {}", quoted(name))
+}
+
 /// The statement that removes a table.
 pub(crate) fn drop_table(name: &str) -> String {
-    format!("DROP TABLE {}", quoted(name))
+    format!("DROP TABLE IF EXISTS {}", quoted(name))
 }
 
 fn key_column(position: usize) -> String {
@@ -156,7 +157,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-fn quoted_if_needed(name: &str) -> String {
+pub(crate) fn quoted_if_needed(name: &str) -> String {
     let is_ordinary = name
         .bytes()
         .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
 use crate::ddl::{
-    Names, PlainIndexNames, create_index, create_main, cut_index, drop_index, drop_table,
+    Names, PlainIndexNames, create_index, create_main, drop_index, drop_table, drop_trigger,
     is_other_index, is_unique,
 };
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
 use crate::statement_text::Operation;
+use crate::triggers::{self, Trigger};
 
 impl Session {
     /// Creates what is missing of the table and its index tables.
@@ -20,6 +21,9 @@ impl Session {
             return Ok(());
         }
         self.connection.execute(&create_main(table))?;
+        if !table.indexes.is_empty() {
+            self.drop_doubtful_indexes(table)?;
+        }
         let mut lenient = Vec::new();
         for index in 0..table.indexes.len() {
             if !self.create_index(table, index)? {
@@ -32,7 +36,41 @@ impl Session {
             entry.created &= entry.table.name != table.name;
         }
         let entry = &mut self.tables[position];
-        (entry.created, entry.lenient) = (true, lenient);
+        (entry.created, entry.unspoilt) = (true, false);
+        entry.lenient = lenient;
+        Ok(())
+    }
+
+    /// Drops the index tables that are not ours, or of which too much was written by others, and
+    /// makes the triggers that the main table lacks.
+    fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), Fault> {
+        self.control(Control::CreateForeign)?;
+        let overrun = self.is_overrun(table)?;
+        let trust = self.trust(table)?;
+        let whole = trust.main && !overrun;
+        let kept: Vec<bool> = trust.indexes.iter().map(|i| *i && whole).collect();
+        for (index, kept) in table.indexes.iter().zip(kept) {
+            if !kept {
+                let names = PlainIndexNames::new(table, &index.field.storage_key());
+                self.connection.execute(&drop_table(&names.table))?;
+            }
+        }
+        if whole {
+            return Ok(());
+        }
+        // No entry is left that a note could be about.
+        let forget = self.control_statement(Control::ForgetAllForeign)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(forget, [name])?;
+        self.create_triggers(&triggers::of_main(table))
+    }
+
+    /// Makes triggers anew.
+    fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), Fault> {
+        for trigger in triggers {
+            self.connection.execute(&drop_trigger(&trigger.name))?;
+            self.connection.execute(&trigger.sql)?;
+        }
         Ok(())
     }
 
@@ -90,10 +128,13 @@ impl Session {
         let Some([index_table, index]) = create_index(table, position, unique) else {
             return Ok(true);
         };
-        self.connection.execute(&index_table)?;
         let names = Names::new(table);
-        let cut = cut_index(&names, &names.indexes[position]);
-        self.connection.execute(&cut)?;
+        let key = table.indexes[position].field.storage_key();
+        let plain = PlainIndexNames::new(table, &key);
+        if !self.exists(Control::FindTable, &plain.table)? {
+            self.connection.execute(&index_table)?;
+            self.create_triggers(&triggers::of_index(table, position))?;
+        }
         match self.connection.execute(&index) {
             Err(fault) if fault.is_duplicate() => {
                 // Someone dropped the index, and equal values came in. An index table holds nothing
@@ -104,8 +145,7 @@ impl Session {
             }
             outcome => outcome?,
         }
-        let key = table.indexes[position].field.storage_key();
-        let is_kept = self.is_kept_unique(&PlainIndexNames::new(table, &key).index)?;
+        let is_kept = self.is_kept_unique(&plain.index)?;
         if is_kept && !unique {
             self.admit_duplicates(table, position)?;
         }

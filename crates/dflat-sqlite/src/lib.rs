@@ -36,6 +36,8 @@ mod session;
 mod snapshot;
 mod statement_text;
 mod transaction;
+mod triggers;
+mod trust;
 mod vfs;
 
 pub use backend::SqliteBackend;

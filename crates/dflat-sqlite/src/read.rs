@@ -63,7 +63,7 @@ impl Session {
         }
     }
 
-    fn in_transaction(
+    pub(crate) fn in_transaction(
         &mut self,
         table: &Table,
         needed: bool,
@@ -166,25 +166,18 @@ impl Session {
             .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
     }
 
-    /// The state of each of the table's indexes.
-    pub(crate) fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        let entry = self.enter(table);
-        let mut states = Vec::with_capacity(table.indexes.len());
-        self.in_transaction(table, table.indexes.len() > 1, |session| {
-            for position in 0..table.indexes.len() {
-                states.push(session.index_state(table, entry, position)?);
-            }
-            Ok(())
-        })?;
-        Ok(states)
-    }
-
-    fn index_state(&mut self, table: &Table, entry: Entry, position: usize) -> Result<IndexState> {
+    /// The state of an index that is ours, with or without regard to rows that others wrote.
+    pub(crate) fn index_state(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        (position, apart): (usize, bool),
+    ) -> Result<IndexState> {
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
         let (mut equal, mut reach) = (false, RowId(0));
-        let operation = Operation::IndexState(position);
+        let operation = Operation::IndexState(position, apart);
         let outcome = self.statement(entry, operation).and_then(|id| {
             self.connection.query(id, [], |columns| {
                 equal = columns.integer(0) != 0;

@@ -13,6 +13,8 @@ use crate::ddl::Names;
 use crate::ffi::{Connection, Fault, LogExtent, Param, StatementId};
 use crate::reading::{Apart, Kept};
 use crate::statement_text::Operation;
+use crate::triggers;
+use crate::trust::Trust;
 use crate::vfs::{Monitor, Space, TableUsage};
 
 /// Tables whose statements are held. Descriptors made at run time, again and again for one table,
@@ -62,6 +64,10 @@ pub(crate) struct TableEntry {
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
     pub(crate) lenient: Vec<usize>,
+    /// Whether no row is known to be noted, if all tables are known to exist.
+    pub(crate) unspoilt: bool,
+    /// Which triggers there were when that was looked up last.
+    pub(crate) trust: Option<Trust>,
     /// Where the uses of its indexes are counted.
     usage: Option<Arc<TableUsage>>,
 }
@@ -86,6 +92,15 @@ pub(crate) enum Control {
     CreateSchemas,
     FindSchema,
     PutSchema,
+    /// Makes the table of the rows that others have written.
+    CreateForeign,
+    FindForeign,
+    ForgetForeign,
+    ForgetAllForeign,
+    /// The triggers whose names begin with a text.
+    FindTriggers,
+    /// Counts the changes of the file's schema.
+    SchemaVersion,
     /// Reads, so that a transaction that has begun stands on the state of this moment.
     Touch,
     /// Whether a table or view has a name.
@@ -125,6 +140,15 @@ impl Control {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
                  ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"
             }
+            Self::CreateForeign => triggers::FOREIGN,
+            Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
+            Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
+            Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
+            Self::FindTriggers => {
+                "SELECT CAST(name AS BLOB) FROM sqlite_schema \
+                 WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?"
+            }
+            Self::SchemaVersion => "PRAGMA schema_version",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
@@ -181,6 +205,8 @@ impl Session {
             statements: Vec::new(),
             created: false,
             lenient: Vec::new(),
+            unspoilt: false,
+            trust: None,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
         });
         self.tables.len() - 1
@@ -368,7 +394,7 @@ impl Session {
     }
 
     /// The number that a statement gives.
-    fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
+    pub(crate) fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
         let statement = self.control_statement(control)?;
         let mut number = 0;
         self.connection.query(statement, [], |columns| {
@@ -420,7 +446,8 @@ impl Session {
 
     pub(crate) fn forget_created(&mut self) {
         for entry in &mut self.tables {
-            entry.created = false;
+            (entry.created, entry.unspoilt) = (false, false);
+            entry.trust = None;
         }
     }
 

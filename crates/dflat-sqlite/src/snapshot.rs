@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_engine::storage::{IndexState, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
@@ -124,11 +124,11 @@ impl Snapshot for SqliteSnapshot {
         Ok(self.backend.commits().state(None))
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         let Some(session) = self.ready()? else {
-            return Ok(vec![IndexState::Ready; table.indexes.len()]);
+            return Ok(Indexes::ready(table));
         };
-        let outcome = session.index_states(table);
+        let outcome = session.indexes(table);
         self.faulty |= outcome.is_err();
         outcome
     }

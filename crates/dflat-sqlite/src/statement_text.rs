@@ -18,8 +18,8 @@ pub(crate) enum Operation {
     FindRow,
     /// The rows of a range of a key.
     ScanKey(KeyShape),
-    /// How far an index is built.
-    IndexState(usize),
+    /// How far an index is built, with or without regard to rows that others wrote.
+    IndexState(usize, bool),
     /// Adds a row.
     Insert,
     /// Adds a row with a row id.
@@ -55,17 +55,7 @@ impl Operation {
             }
             Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
             Self::ScanKey(shape) => return scan_key(names, shape),
-            Self::IndexState(position) => {
-                let index = names.indexes.get(position)?;
-                // An index of that name that is missing makes the statement fail to prepare.
-                format!(
-                    "SELECT (SELECT max(rowid) FROM {main}) IS (SELECT max(rowid) FROM {table}), \
-                     coalesce((SELECT max(rowid) FROM {table}), 0), \
-                     EXISTS (SELECT 1 FROM {table} INDEXED BY {index})",
-                    table = index.table,
-                    index = index.index,
-                )
-            }
+            Self::IndexState(position, apart) => return index_state(names, position, apart),
             Self::Insert => {
                 let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
                 let columns = key_columns.join(", ");
@@ -107,6 +97,29 @@ impl Operation {
             }
         })
     }
+}
+
+fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
+    let index = names.indexes.get(position)?;
+    let last = |table: &str| {
+        let name = &names.main_text;
+        let others = match apart {
+            true => format!(
+                " WHERE rowid NOT IN (SELECT row_id FROM dflat__foreign WHERE name = {name})"
+            ),
+            false => String::new(),
+        };
+        format!("(SELECT rowid FROM {table}{others} ORDER BY rowid DESC LIMIT 1)")
+    };
+    // An index of that name that is missing makes the statement fail to prepare.
+    Some(format!(
+        "SELECT {in_main} IS {in_index}, coalesce({in_index}, 0), \
+         EXISTS (SELECT 1 FROM {table} INDEXED BY {index})",
+        in_main = last(&names.main),
+        in_index = last(&index.table),
+        table = index.table,
+        index = index.index,
+    ))
 }
 
 /// The column of the payload, or NULL where it is not wanted.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Backend, Durability, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
+    Backend, Durability, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
     WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
@@ -123,8 +123,8 @@ impl Snapshot for SqliteTransaction {
         self.read(|session| session.scan(plan, visit))
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        self.read(|session| session.index_states(table))
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.read(|session| session.indexes(table))
     }
 }
 
@@ -239,6 +239,13 @@ impl WriteTransaction for SqliteTransaction {
         self.write(|session| {
             let admitted = session.admit_duplicates(table, index);
             admitted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
+    }
+
+    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
+        self.write(|session| {
+            let forgotten = session.forget_foreign(table, row_id);
+            forgotten.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
         })
     }
 

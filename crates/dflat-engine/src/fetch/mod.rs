@@ -18,7 +18,7 @@ use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, ObjectBatch, Origin, field_value};
 use crate::query::compute;
-use crate::storage::{Row, ScanPlan, Snapshot, Source, View};
+use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
@@ -88,13 +88,15 @@ fn planned(
     control: &Control,
 ) -> Result<Plan> {
     check(table, query)?;
-    let states = match plan::may_use_index(table, query) {
-        true => snapshot.index_states(table)?,
-        false => Vec::new(),
+    let indexes = match plan::may_use_index(table, query) {
+        true => snapshot.indexes(table)?,
+        false => Indexes::default(),
     };
-    Plan::new(table, query, &states, &mut |access| {
+    let mut plan = Plan::new(table, query, &indexes.states, &mut |access| {
         scan::size(snapshot, table, access, PROBE_MAX, control)
-    })
+    })?;
+    plan.set_apart(indexes.apart);
+    Ok(plan)
 }
 
 /// How a query reaches its rows, as of now.

@@ -33,61 +33,40 @@ pub(super) fn scan(
     };
     run.watch.check()?;
     let condition = plan.residual.as_ref().map(Condition::new);
-    let mut visit = |row: Row<'_>| {
-        if let Some(condition) = &condition
-            && condition.holds(row.payload)? != Some(true)
-        {
+    let is_enough = run.access(&plan.access, &mut |row: Row<'_>| {
+        if !plan.apart.is_empty() && plan.apart.binary_search(&row.row_id).is_ok() {
             return Ok(ControlFlow::Continue(()));
         }
-        match &query.after {
-            Some(cursor) if !is_after(&query.order, cursor, (row.row_id, row.payload))? => {
-                Ok(ControlFlow::Continue(()))
-            }
-            _ => visit(row),
-        }
-    };
-    match &plan.access {
-        AccessPath::Nothing => {}
-        AccessPath::Rows(None) => {
-            run.source(Source::Rows, &mut visit)?;
-        }
-        AccessPath::Rows(Some(row_id)) => {
-            run.source(Source::RowsAfter(*row_id), &mut visit)?;
-        }
-        AccessPath::Key(access) => {
-            for source in access.sources() {
-                if run.source(source, &mut visit)? {
-                    break;
-                }
-            }
-        }
-        AccessPath::Union(parts) => {
-            let mut row_ids = Vec::new();
-            for part in parts {
-                row_ids.extend(run.row_ids(part)?);
-            }
-            row_ids.sort_unstable();
-            row_ids.dedup();
-            run.source(Source::RowIds(&row_ids), &mut visit)?;
-        }
-        AccessPath::Intersection(parts) => {
-            let mut common: Option<Vec<RowId>> = None;
-            for part in parts {
-                let mut row_ids = run.row_ids(part)?;
-                row_ids.sort_unstable();
-                common = Some(match common {
-                    None => row_ids,
-                    Some(mut common) => {
-                        common.retain(|row_id| row_ids.binary_search(row_id).is_ok());
-                        common
-                    }
-                });
-            }
-            let row_ids = common.unwrap_or_default();
-            run.source(Source::RowIds(&row_ids), &mut visit)?;
-        }
+        qualified(query, condition.as_ref(), row, visit)
+    })?;
+    if !is_enough && !plan.apart.is_empty() {
+        run.payload = true;
+        let condition = query.predicate.as_ref().map(Condition::new);
+        run.source(Source::RowIds(&plan.apart), &mut |row: Row<'_>| {
+            qualified(query, condition.as_ref(), row, visit)
+        })?;
     }
     Ok(())
+}
+
+/// Visits a row if a condition holds and it is behind the query's place.
+fn qualified(
+    query: &Query,
+    condition: Option<&Condition<'_>>,
+    row: Row<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<ControlFlow<()>, Malformed> {
+    if let Some(condition) = condition
+        && condition.holds(row.payload)? != Some(true)
+    {
+        return Ok(ControlFlow::Continue(()));
+    }
+    match &query.after {
+        Some(cursor) if !is_after(&query.order, cursor, (row.row_id, row.payload))? => {
+            Ok(ControlFlow::Continue(()))
+        }
+        _ => visit(row),
+    }
 }
 
 /// Counts the rows of ranges; `None` if there are more than `max`.
@@ -135,6 +114,48 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
+    /// Scans what a plan gives access to: whether the visitor has enough.
+    fn access(&mut self, access: &AccessPath, visit: &mut Visit<'_>) -> Result<bool> {
+        match access {
+            AccessPath::Nothing => Ok(false),
+            AccessPath::Rows(None) => self.source(Source::Rows, visit),
+            AccessPath::Rows(Some(row_id)) => self.source(Source::RowsAfter(*row_id), visit),
+            AccessPath::Key(access) => {
+                for source in access.sources() {
+                    if self.source(source, &mut *visit)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            AccessPath::Union(parts) => {
+                let mut row_ids = Vec::new();
+                for part in parts {
+                    row_ids.extend(self.row_ids(part)?);
+                }
+                row_ids.sort_unstable();
+                row_ids.dedup();
+                self.source(Source::RowIds(&row_ids), visit)
+            }
+            AccessPath::Intersection(parts) => {
+                let mut common: Option<Vec<RowId>> = None;
+                for part in parts {
+                    let mut row_ids = self.row_ids(part)?;
+                    row_ids.sort_unstable();
+                    common = Some(match common {
+                        None => row_ids,
+                        Some(mut common) => {
+                            common.retain(|row_id| row_ids.binary_search(row_id).is_ok());
+                            common
+                        }
+                    });
+                }
+                let row_ids = common.unwrap_or_default();
+                self.source(Source::RowIds(&row_ids), visit)
+            }
+        }
+    }
+
     /// Scans one source: whether the visitor has enough.
     fn source(
         &mut self,

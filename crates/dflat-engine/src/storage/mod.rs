@@ -136,11 +136,19 @@ pub trait Snapshot: Send {
         Ok(StateId::default())
     }
 
-    /// The state of each of the table's indexes, in their order, as this snapshot sees them.
+    /// How far the table's indexes are to be believed, as this snapshot sees them.
     ///
     /// # Errors
     /// As reading the file can fail.
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>>;
+    fn indexes(&mut self, table: &Table) -> Result<Indexes>;
+
+    /// The state of each of the table's indexes, in their order.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
+        Ok(self.indexes(table)?.states)
+    }
 }
 
 /// Reads and writes.
@@ -165,8 +173,9 @@ pub trait WriteTransaction: Snapshot {
         false
     }
 
-    /// Creates the table and its index tables if they are missing, without filling them, and
-    /// removes other index tables of the table, which its writes would leave behind the truth.
+    /// Creates the table and its index tables if they are missing or not to be believed, without
+    /// filling them, and removes other index tables of the table, which its writes would leave
+    /// behind the truth.
     ///
     /// # Errors
     /// As writing the file can fail.
@@ -216,6 +225,16 @@ pub trait WriteTransaction: Snapshot {
     /// # Errors
     /// As writing the file can fail.
     fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()>;
+
+    /// Removes the index entries of a row that is apart, which is none afterwards. Whoever calls
+    /// this puts those in that are right.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
+        let _ = (table, row_id);
+        Ok(())
+    }
 
     /// Adds or replaces the index entry of a row that exists: how an index is filled.
     ///
@@ -335,6 +354,27 @@ pub struct IndexEntry<'a> {
     pub index: usize,
     /// The value, NULL included.
     pub value: ValueRef<'a>,
+}
+
+/// How far the indexes of a table are to be believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Indexes {
+    /// The state of each, in their order, as if there were no rows that are apart.
+    pub states: Vec<IndexState>,
+    /// Rows that somebody else has written past the indexes, by ascending id: what an index says of
+    /// these is not to be believed, whether they exist or not.
+    pub apart: Vec<RowId>,
+}
+
+impl Indexes {
+    /// Those of a table without rows.
+    #[must_use]
+    pub fn ready(table: &Table) -> Self {
+        Self {
+            states: vec![IndexState::Ready; table.indexes.len()],
+            apart: Vec::new(),
+        }
+    }
 }
 
 /// How far an index is built.

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{RowId, Table, Value};
+use dflat_model::{RowId, Table, Value, ValueRef};
 
+use super::mend::mend;
 use super::newest::NewestSchemas;
 use super::row::stored;
 use crate::error::{Error, Result};
@@ -40,9 +41,8 @@ type Values = (RowId, Vec<(usize, Value)>);
 pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
     let newest = NewestSchemas::default().learn(writer, table)?;
     let table = newest.unwrap_or_else(|| table.clone());
-    writer.create(&table)?;
     let reaches: Vec<(usize, RowId)> = {
-        let states = writer.index_states(&table)?;
+        let states = mend(writer, &table)?;
         let reaches = states.iter().enumerate().map(|(position, state)| {
             let reach = match state {
                 IndexState::Ready => return None,
@@ -60,7 +60,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     };
     for (row_id, values) in &rows {
         for (index, value) in values {
-            put(writer, &table, *row_id, (*index, value))?;
+            put(writer, &table, *row_id, (*index, value.as_ref()))?;
         }
     }
     let states = writer.index_states(&table)?;
@@ -113,16 +113,13 @@ fn read(
 }
 
 /// Puts a value into an index, which keeps a value that came before the index more than once.
-fn put(
+pub(super) fn put(
     writer: &mut dyn WriteTransaction,
     table: &Table,
     row_id: RowId,
-    (index, value): (usize, &Value),
+    (index, value): (usize, ValueRef<'_>),
 ) -> Result<()> {
-    let entry = IndexEntry {
-        index,
-        value: value.as_ref(),
-    };
+    let entry = IndexEntry { index, value };
     let fail = |error| match error {
         WriteError::Failed(error) => error,
         WriteError::Conflict(_) => {

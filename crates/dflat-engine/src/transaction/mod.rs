@@ -8,6 +8,7 @@ mod backfill;
 mod context;
 mod group;
 mod indexer;
+mod mend;
 mod nested;
 mod newest;
 mod replay;

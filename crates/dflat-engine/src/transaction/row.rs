@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dflat_model::{Field, RowId, Table, ValueRef};
 
+use super::mend::mend;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{field_value, same_value};
 use crate::storage::{IndexEntry, IndexState, WriteTransaction};
@@ -114,7 +115,7 @@ pub(super) struct Prepared {
 pub(super) struct Reach(Option<Arc<[RowId]>>);
 
 impl Reach {
-    fn of(states: &[IndexState]) -> Self {
+    pub(super) fn of(states: &[IndexState]) -> Self {
         if states.iter().all(|state| *state == IndexState::Ready) {
             return Self(None);
         }
@@ -158,8 +159,7 @@ pub(super) fn prepare(
         table: table.clone(),
         reach: Reach::default(),
     });
-    writer.create(table)?;
-    let reach = Reach::of(&writer.index_states(table)?);
+    let reach = Reach::of(&mend(writer, table)?);
     if let Some(last) = prepared.last_mut() {
         last.reach = reach.clone();
     }

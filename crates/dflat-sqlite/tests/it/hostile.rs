@@ -117,13 +117,17 @@ fn a_damaged_page_is_corrupt() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
+    let root = "FROM sqlite_schema WHERE name = 'post'";
+    let page: usize = Raw::open(&path).rows(&["rootpage"], root)[0]
+        .parse()
+        .unwrap();
     let close = dflat_engine::storage::CloseOptions {
         truncate: true,
         vacuum: false,
     };
     dflat_engine::storage::Backend::close(&*backend, close).unwrap();
     let mut bytes = fs::read(&path).unwrap();
-    bytes[4096..].fill(0xA5);
+    bytes[(page - 1) * 4096..page * 4096].fill(0xA5);
     fs::write(&path, bytes).unwrap();
     let backend = open(&path);
     let mut reader = snapshot(&backend, View::Latest);

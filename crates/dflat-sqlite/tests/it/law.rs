@@ -247,16 +247,8 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     };
     assert_eq!(states(), [IndexState::Ready; 2]);
     let mut raw = Raw::open(&path);
-    raw.execute("DELETE FROM post__f6 WHERE rowid = 3");
-    assert_eq!(
-        states(),
-        [IndexState::Incomplete(RowId(2)), IndexState::Ready]
-    );
     raw.execute("DROP INDEX index__post__f8");
-    assert_eq!(
-        states(),
-        [IndexState::Incomplete(RowId(2)), IndexState::Missing]
-    );
+    assert_eq!(states(), [IndexState::Ready, IndexState::Missing]);
     raw.execute("DROP TABLE post__f6");
     assert_eq!(states(), [IndexState::Missing; 2]);
 
@@ -268,17 +260,71 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     );
     for (row_id, priority) in [(1, 30), (2, 10), (3, 20)] {
         let entry = entries(priority, None)[0];
+        let before = tx.index_states(&post()).unwrap()[0];
+        assert_eq!(before, IndexState::Incomplete(RowId(row_id - 1)));
         tx.put_index_entry(&post(), RowId(row_id), &entry).unwrap();
     }
     assert_eq!(tx.index_states(&post()).unwrap(), [IndexState::Ready; 2]);
     tx.commit().unwrap();
     assert_eq!(states(), [IndexState::Ready; 2]);
+}
+
+#[test]
+fn rows_that_others_wrote_are_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = three_posts(&path);
+    let apart = || -> Vec<i64> {
+        let indexes = snapshot(&backend, View::Latest).indexes(&post()).unwrap();
+        assert_eq!(indexes.states, [IndexState::Ready; 2]);
+        indexes.apart.iter().map(|row_id| row_id.0).collect()
+    };
+    assert!(apart().is_empty());
+    let mut raw = Raw::open(&path);
+    raw.execute("DELETE FROM post__f6 WHERE rowid = 3");
+    assert_eq!(apart(), [3]);
+    // Whatever is to be done when there is a conflict, there is none between notes.
+    raw.execute("UPDATE OR ROLLBACK post SET p = p WHERE rowid >= 2");
+    assert_eq!(apart(), [2, 3]);
+    raw.execute("INSERT OR ABORT INTO post (__pk0, p) VALUES ('d', x'64')");
+    assert_eq!(apart(), [2, 3, 4]);
+    // The row of that key goes, which only a trigger before it can tell.
+    raw.execute("REPLACE INTO post (__pk0, p) VALUES ('a', x'61')");
+    assert_eq!(apart(), [1, 2, 3, 4, 5]);
+    let mut tx = begin(&backend);
+    for row_id in 1..=5 {
+        tx.forget_foreign(&post(), RowId(row_id)).unwrap();
+    }
+    tx.commit().unwrap();
+    let left = snapshot(&backend, View::Latest).indexes(&post()).unwrap();
+    assert!(left.apart.is_empty());
     raw.execute("DELETE FROM post");
-    raw.execute("DELETE FROM post__f6");
-    assert_eq!(
-        states(),
-        [IndexState::Ready, IndexState::Incomplete(RowId(3))]
+    assert_eq!(apart(), [2, 3, 4, 5]);
+    raw.execute("DROP TABLE post");
+    raw.execute("CREATE TABLE post (rowid INTEGER PRIMARY KEY AUTOINCREMENT, __pk0 TEXT, p BLOB)");
+    let unknown = snapshot(&backend, View::Latest).index_states(&post());
+    assert_eq!(unknown.unwrap(), [IndexState::Missing; 2]);
+}
+
+/// More than can be looked at one by one: the indexes are made anew.
+#[test]
+fn indexes_that_others_have_overrun_are_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = three_posts(&path);
+    let mut raw = Raw::open(&path);
+    raw.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+         INSERT INTO post (__pk0, p) SELECT 'n' || i, x'00' FROM n",
     );
+    let indexes = || snapshot(&backend, View::Latest).indexes(&post()).unwrap();
+    assert_eq!(indexes().states, [IndexState::Missing; 2]);
+    assert!(indexes().apart.is_empty());
+    let mut tx = begin(&backend);
+    tx.create(&post()).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(indexes().states, [IndexState::Incomplete(RowId(0)); 2]);
+    assert!(indexes().apart.is_empty());
 }
 
 #[test]

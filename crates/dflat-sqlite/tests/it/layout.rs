@@ -32,7 +32,16 @@ fn the_schema_text_equals_the_originals() {
         tx.create(&table).unwrap();
     }
     tx.commit().unwrap();
-    assert_eq!(Raw::open(&ours).schema(), Raw::open(&original).schema());
+    assert_eq!(
+        of_the_original(Raw::open(&ours).schema()),
+        Raw::open(&original).schema()
+    );
+}
+
+/// What of a file's schema the original knows.
+fn of_the_original(mut schema: Vec<String>) -> Vec<String> {
+    schema.retain(|line| !line.contains("'dflat__"));
+    schema
 }
 
 #[test]
@@ -59,13 +68,9 @@ fn files_of_the_original_are_read() {
             let rows: Vec<String> = rows.iter().map(hex).collect();
             let from = format!("FROM {} ORDER BY rowid", table.name);
             assert_eq!(rows, Raw::open(&plain).rows(&["rowid", "p"], &from));
+            // Nobody can say whether what stands in its indexes is so.
             let states = pinned.index_states(table).unwrap();
-            assert_eq!(states, vec![IndexState::Ready; table.indexes.len()]);
-            for index in 0..table.indexes.len() {
-                let mut found = ids(&mut *pinned, table, whole(Key::Index(index)));
-                found.sort_unstable();
-                assert_eq!(found, ids(&mut *pinned, table, Source::Rows));
-            }
+            assert_eq!(states, vec![IndexState::Missing; table.indexes.len()]);
         }
     }
 }
@@ -95,7 +100,7 @@ fn files_of_the_original_are_written() {
     assert!(tx.delete(&doc, RowId(1)).unwrap());
     tx.commit().unwrap();
     let mut raw = Raw::open(&path);
-    assert_eq!(raw.schema(), before);
+    assert_eq!(of_the_original(raw.schema()), before);
     let at = format!(
         "FROM mygame__sample__monster_v1_1__f6 WHERE rowid = {}",
         row_id.0

@@ -18,6 +18,7 @@ mod fault_free;
 mod fault_power;
 mod fixtures;
 mod foreign;
+mod foreign_indexes;
 mod fuzz_smoke;
 mod group_size;
 mod groups;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use dflat::{Error, ErrorKind, Result, RowId, Table};
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, IndexState, Row, RowWrite, ScanPlan, Snapshot, StateId,
-    View, WriteError, WriteTransaction,
+    Backend, CloseOptions, IndexEntry, Indexes, Row, RowWrite, ScanPlan, Snapshot, StateId, View,
+    WriteError, WriteTransaction,
 };
 
 /// A call that can fail.
@@ -162,8 +162,8 @@ impl Snapshot for ScriptedSnapshot {
         Ok(self.script.state())
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        self.inner.index_states(table)
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.inner.indexes(table)
     }
 }
 
@@ -205,8 +205,8 @@ impl Snapshot for ScriptedTransaction {
         self.meet(Call::Scan)?.scan(plan, visit)
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        self.inner()?.index_states(table)
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.inner()?.indexes(table)
     }
 }
 
@@ -237,6 +237,10 @@ impl WriteTransaction for ScriptedTransaction {
 
     fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
         self.inner()?.admit_duplicates(table, index)
+    }
+
+    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
+        self.inner()?.forget_foreign(table, row_id)
     }
 
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {

@@ -7,7 +7,7 @@ use dflat_engine::Result;
 use dflat_engine::fetch::{self, Control, PROBE_MAX};
 use dflat_engine::object::Origin;
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexState, Row, ScanPlan, Snapshot, StateId, View,
+    Backend, CloseOptions, Indexes, Row, ScanPlan, Snapshot, StateId, View,
 };
 use dflat_model::{
     Comparison, Cursor, Direction, Expression, Nulls, Order, Predicate, Query, RowId, Table, Value,
@@ -50,8 +50,8 @@ impl Snapshot for Counting {
         self.inner.pin()
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        self.inner.index_states(table)
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.inner.indexes(table)
     }
 }
 

@@ -90,6 +90,7 @@ impl<'a> Planner<'a> {
                 _ => Some(Predicate::And(residual)),
             },
             sorted,
+            apart: Vec::new(),
         })
     }
 

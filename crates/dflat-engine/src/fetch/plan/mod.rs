@@ -27,6 +27,9 @@ pub struct Plan {
     pub residual: Option<Predicate>,
     /// Whether rows come in the query's order.
     pub sorted: bool,
+    /// Rows of which no index is to be believed, by ascending id: they are passed over, and then
+    /// looked at one by one.
+    pub apart: Vec<RowId>,
 }
 
 /// Which rows to scan.
@@ -87,6 +90,17 @@ impl Plan {
         Planner::new(table, query, states).plan(size)
     }
 
+    /// Takes out rows of which no index is to be believed.
+    pub(super) fn set_apart(&mut self, rows: Vec<RowId>) {
+        let uses_keys = match &self.access {
+            AccessPath::Nothing | AccessPath::Rows(_) => false,
+            AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
+        };
+        if uses_keys && !rows.is_empty() {
+            (self.apart, self.sorted) = (rows, false);
+        }
+    }
+
     /// The number of scans it takes.
     #[must_use]
     pub fn scan_count(&self) -> usize {
@@ -120,6 +134,9 @@ impl fmt::Display for Plan {
         self.access.fmt(f)?;
         if let Some(residual) = &self.residual {
             write!(f, ", check {residual}")?;
+        }
+        if !self.apart.is_empty() {
+            write!(f, ", {} rows apart", self.apart.len())?;
         }
         if !self.sorted {
             f.write_str(", sort")?;

@@ -12,8 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use dflat_model::{RowId, Table};
 
 use super::{
-    Backend, CloseOptions, Conflict, IndexEntry, IndexState, Key, Row, RowWrite, ScanPlan,
-    Snapshot, StateId, View, WriteError, WriteTransaction,
+    Backend, CloseOptions, Conflict, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot,
+    StateId, View, WriteError, WriteTransaction,
 };
 use crate::error::{Error, ErrorKind, Result};
 use state::{Duplicates, IndexStore, State, TableState};
@@ -150,8 +150,8 @@ impl Snapshot for MemorySnapshot {
         Ok(StateId::default())
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        Ok(self.state().index_states(table))
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        Ok(self.state().indexes(table))
     }
 }
 
@@ -176,8 +176,8 @@ impl Snapshot for MemoryTransaction {
         Ok(())
     }
 
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        Ok(self.state.index_states(table))
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        Ok(self.state.indexes(table))
     }
 }
 

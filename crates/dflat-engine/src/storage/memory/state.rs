@@ -9,7 +9,8 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 use crate::error::{Error, ErrorKind};
 use crate::storage::{
-    Conflict, IndexEntry, IndexState, Key, KeyScan, Row, RowWrite, ScanPlan, Source, WriteError,
+    Conflict, IndexEntry, IndexState, Indexes, Key, KeyScan, Row, RowWrite, ScanPlan, Source,
+    WriteError,
 };
 
 /// Everything that is stored: cheap to clone.
@@ -122,7 +123,7 @@ impl State {
         };
     }
 
-    pub(super) fn index_states(&self, table: &Table) -> Vec<IndexState> {
+    pub(super) fn indexes(&self, table: &Table) -> Indexes {
         let stored = self.tables.get(table.name.as_ref());
         let state = |key: String| match stored {
             None => IndexState::Ready,
@@ -135,11 +136,11 @@ impl State {
                 }
             },
         };
-        table
-            .indexes
-            .iter()
-            .map(|index| state(index.field.storage_key()))
-            .collect()
+        let keys = table.indexes.iter().map(|index| index.field.storage_key());
+        Indexes {
+            states: keys.map(state).collect(),
+            apart: Vec::new(),
+        }
     }
 }
 

@@ -1,0 +1,84 @@
+//! Triggers that note what other programs write, past the indexes.
+//!
+//! Our own connections have triggers off, so that these cost us nothing. A table that has all of
+//! its triggers was made by us, and nobody has dropped and made it since: what stands in it is
+//! ours, save for the rows noted.
+
+use dflat_model::TableDescriptor;
+
+use crate::ddl::{Names, PlainIndexNames, quoted_if_needed};
+
+/// The table that names the rows which others have written.
+pub(crate) const FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
+     (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) WITHOUT ROWID";
+
+/// A trigger, and its definition.
+pub(crate) struct Trigger {
+    pub(crate) name: String,
+    pub(crate) sql: String,
+}
+
+/// What the names of the triggers of a table and its index tables begin with.
+pub(crate) fn prefix(table: &TableDescriptor) -> String {
+    format!("dflat__{}__", table.name)
+}
+
+/// The triggers of a main table.
+pub(crate) fn of_main(table: &TableDescriptor) -> Vec<Trigger> {
+    let names = Names::new(table);
+    let columns = &names.key_columns;
+    let same: Vec<String> = columns.iter().map(|c| format!("{c} = NEW.{c}")).collect();
+    on(table, &table.name, Some(&same.join(" AND ")))
+}
+
+/// The triggers of an index table.
+pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger> {
+    let Some(index) = table.indexes.get(position) else {
+        return Vec::new();
+    };
+    let plain = PlainIndexNames::new(table, &index.field.storage_key());
+    let column = quoted_if_needed(&plain.column);
+    let same = index.unique.then(|| format!("{column} = NEW.{column}"));
+    on(table, &plain.table, same.as_deref())
+}
+
+/// The triggers of one table, which note rows under the name of the main table. `same` is the
+/// condition of rows that a REPLACE deletes, which is told to nobody else.
+fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
+    let main = literal(&table.name);
+    // Not `INSERT OR IGNORE`: the conflict clause of the other's statement would take its place.
+    let note = |what: &str| format!("INSERT INTO dflat__foreign {what} ON CONFLICT DO NOTHING;");
+    let (old, new) = (
+        format!("({main}, OLD.rowid)"),
+        format!("({main}, NEW.rowid)"),
+    );
+    let mut kinds = vec![
+        ("inserted", "AFTER INSERT", note(&format!("VALUES {new}"))),
+        (
+            "updated",
+            "AFTER UPDATE",
+            note(&format!("VALUES {old}, {new}")),
+        ),
+        ("deleted", "AFTER DELETE", note(&format!("VALUES {old}"))),
+    ];
+    let on = quoted_if_needed(name);
+    let replaced = same.map(|same| note(&format!("SELECT {main}, rowid FROM {on} WHERE {same}")));
+    if let Some(replaced) = replaced {
+        kinds.push(("replaces", "BEFORE INSERT", replaced.clone()));
+        kinds.push(("moves", "BEFORE UPDATE", replaced));
+    }
+    let trigger = |(kind, when, body): (&str, &str, String)| {
+        let trigger = format!("dflat__{name}__{kind}");
+        let sql = format!(
+            "CREATE TRIGGER {} {when} ON {on} BEGIN {body} END",
+            quoted_if_needed(&trigger)
+        );
+        Trigger { name: trigger, sql }
+    };
+    kinds.into_iter().map(trigger).collect()
+}
+
+/// A name as text of SQL.
+pub(crate) fn literal(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}

@@ -1,0 +1,163 @@
+//! Which indexes are to be believed, and which rows of theirs are not, because others wrote them.
+
+use std::ops::ControlFlow;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{IndexState, Indexes};
+use dflat_model::{RowId, Table, ValueRef};
+
+use crate::ffi::{Fault, Param};
+use crate::session::{Control, Entry, Session};
+use crate::statement_text::Operation;
+use crate::triggers::{self, Trigger};
+
+/// The most rows written by others that are read apart. Beyond that the indexes are built anew.
+const APART_MAX: usize = 1000;
+
+/// What is known of a table's triggers, as long as the file's schema is the same.
+pub(crate) struct Trust {
+    schema_version: u64,
+    /// There is a main table.
+    exists: bool,
+    /// There is a table of the rows that others have written.
+    has_foreign: bool,
+    /// The main table has all of its triggers.
+    pub(crate) main: bool,
+    /// Whether the table of each index has.
+    pub(crate) indexes: Vec<bool>,
+}
+
+impl Session {
+    /// How far a table's indexes are to be believed.
+    pub(crate) fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        let mut found = Indexes::default();
+        if table.indexes.is_empty() {
+            return Ok(found);
+        }
+        let entry = self.enter(table);
+        let fail = |fault: Fault| {
+            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        };
+        self.in_transaction(table, true, |session| {
+            if !session.is_there(table, entry).map_err(fail)? {
+                // An index of no rows has an entry for each.
+                found.states = vec![IndexState::Ready; table.indexes.len()];
+                return Ok(());
+            }
+            let believed = session.believed(table, entry).map_err(fail)?;
+            found.apart = match believed.contains(&true) {
+                true => session.foreign_rows(table, entry).map_err(fail)?,
+                false => Vec::new(),
+            };
+            let too_many = found.apart.len() > APART_MAX;
+            for (position, believed) in believed.into_iter().enumerate() {
+                found.states.push(match believed && !too_many {
+                    true => {
+                        session.index_state(table, entry, (position, !found.apart.is_empty()))?
+                    }
+                    false => IndexState::Missing,
+                });
+            }
+            if too_many {
+                found.apart.clear();
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn is_there(&mut self, table: &Table, entry: Entry) -> Result<bool, Fault> {
+        Ok(self.tables[entry.0].created || self.trust(table)?.exists)
+    }
+
+    /// Whether each index has what shows that it is ours.
+    fn believed(&mut self, table: &Table, entry: Entry) -> Result<Vec<bool>, Fault> {
+        if self.tables[entry.0].created {
+            return Ok(vec![true; table.indexes.len()]);
+        }
+        let trust = self.trust(table)?;
+        let believed = trust.indexes.iter().map(|index| *index && trust.main);
+        Ok(believed.collect())
+    }
+
+    /// Which tables have all of their triggers.
+    pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, Fault> {
+        let schema_version = self.control_number(Control::SchemaVersion)?;
+        let Entry(position) = self.enter(table);
+        let known = self.tables[position].trust.as_ref();
+        if known.is_none_or(|trust| trust.schema_version != schema_version) {
+            let prefix = triggers::prefix(table);
+            let statement = self.control_statement(Control::FindTriggers)?;
+            let pattern = Param::Value(ValueRef::Text(&prefix));
+            let mut names: Vec<Vec<u8>> = Vec::new();
+            self.connection
+                .query(statement, [pattern, pattern], |row| {
+                    names.extend(row.blob(0)?.map(<[u8]>::to_vec));
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            let has = |wanted: &[Trigger]| {
+                let mut wanted = wanted.iter();
+                wanted.all(|trigger| names.iter().any(|name| name == trigger.name.as_bytes()))
+            };
+            let indexes = 0..table.indexes.len();
+            let trust = Trust {
+                schema_version,
+                exists: self.exists(Control::FindTable, &table.name)?,
+                has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
+                main: has(&triggers::of_main(table)),
+                indexes: indexes
+                    .map(|i| has(&triggers::of_index(table, i)))
+                    .collect(),
+            };
+            self.tables[position].trust = Some(trust);
+        }
+        let trust = self.tables[position].trust.as_ref();
+        trust.ok_or_else(|| Fault::misuse("what was looked up is lost"))
+    }
+
+    /// The rows that others have written, by ascending id; one more than can be read apart, if
+    /// there are more.
+    pub(crate) fn foreign_rows(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+    ) -> Result<Vec<RowId>, Fault> {
+        if self.tables[entry.0].created && self.tables[entry.0].unspoilt {
+            return Ok(Vec::new());
+        }
+        if !self.trust(table)?.has_foreign {
+            return Ok(Vec::new());
+        }
+        let statement = self.control_statement(Control::FindForeign)?;
+        let mut rows = Vec::new();
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.query(statement, [name], |row| {
+            rows.push(RowId(row.integer(0)));
+            Ok(if rows.len() > APART_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        let entry = &mut self.tables[entry.0];
+        entry.unspoilt = entry.created && rows.is_empty();
+        Ok(rows)
+    }
+
+    /// Whether others have written more rows than can be read apart.
+    pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, Fault> {
+        let entry = self.enter(table);
+        Ok(self.foreign_rows(table, entry)?.len() > APART_MAX)
+    }
+
+    /// Removes a row's index entries, and the note that others wrote it.
+    pub(crate) fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<(), Fault> {
+        let entry = self.enter(table);
+        for position in 0..table.indexes.len() {
+            self.run(entry, Operation::DeleteEntry(position), [Param::id(row_id)])?;
+        }
+        let statement = self.control_statement(Control::ForgetForeign)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(statement, [name, Param::id(row_id)])
+    }
+}
