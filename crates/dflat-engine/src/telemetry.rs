@@ -16,6 +16,9 @@ pub struct Thresholds {
     pub slow_query: Duration,
     /// Callbacks of subscriptions that take longer are told as a warning. Defaults to 100 ms.
     pub slow_callback: Duration,
+    /// Snapshots that have been held for longer when something is committed are told as a warning.
+    /// Defaults to 10 s.
+    pub old_snapshot: Duration,
 }
 
 impl Default for Thresholds {
@@ -24,6 +27,7 @@ impl Default for Thresholds {
         Self {
             slow_query: slow,
             slow_callback: slow,
+            old_snapshot: Duration::from_secs(10),
         }
     }
 }
@@ -133,6 +137,16 @@ impl Telemetry {
         timed(self.thresholds.slow_query, read, |micros| {
             tracing::warn!(target: TARGET, type_name, micros, "slow query");
         })
+    }
+
+    /// Tells the age of a snapshot if it is old; whether it is.
+    pub(crate) fn old_snapshot(&self, age: Duration) -> bool {
+        let is_old = age >= self.thresholds.old_snapshot;
+        if is_old {
+            let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            tracing::warn!(target: TARGET, millis, "old snapshot");
+        }
+        is_old
     }
 
     /// Calls a callback of a subscription, and tells if that is slow.

@@ -172,6 +172,29 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// A [`Snapshot`](crate::Snapshot) that has been held at least so long when something is
+    /// committed is told to `tracing` as a warning with its age, "old snapshot", once: while it is
+    /// held, the log can't be cut back. Defaults to 10 s. See
+    /// [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot), too.
+    pub fn old_snapshot(mut self, threshold: Duration) -> Self {
+        self.options.engine.thresholds.old_snapshot = threshold;
+        self.chosen.push(("old_snapshot", |a, b| {
+            a.engine.thresholds.old_snapshot == b.engine.thresholds.old_snapshot
+        }));
+        self
+    }
+
+    /// How long a [`Snapshot`](crate::Snapshot), or an iterator over a result, may be held.
+    /// Defaults to for ever. One that is older ends with the next commit: reading it fails with
+    /// [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded).
+    pub fn snapshot_age_max(mut self, age: Duration) -> Self {
+        self.options.engine.snapshot_age_max = Some(age);
+        self.chosen.push(("snapshot_age_max", |a, b| {
+            a.engine.snapshot_age_max == b.engine.snapshot_age_max
+        }));
+        self
+    }
+
     /// Callbacks of subscriptions that take at least so long are told to `tracing` as a warning,
     /// "slow subscriber". Defaults to 100 ms. Time is taken only if somebody listens.
     pub fn slow_subscriber(mut self, threshold: Duration) -> Self {

@@ -8,7 +8,9 @@ use crate::source::Source;
 use crate::{Fetch, Object, Result};
 
 /// A view on one committed state: all that is fetched through it agrees, whatever is committed
-/// meanwhile. It does not block writers. While it is held, the write-ahead log can't be cut back.
+/// meanwhile. It does not block writers. While it is held, the write-ahead log can't be cut back:
+/// see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
+/// [`snapshot_age_max`](crate::WorkspaceBuilder::snapshot_age_max). Any number may be held.
 pub struct Snapshot {
     inner: EngineSnapshot,
 }

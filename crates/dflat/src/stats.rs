@@ -49,8 +49,9 @@ impl Workspace {
     /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
     /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index), the events
     /// `backfill started`, `backfill finished` and `checkpoint made`, all at the level of
-    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `slow query`
-    /// and `slow subscriber`, and one for each value that a unique index finds twice.
+    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `old
+    /// snapshot`, `slow query` and `slow subscriber`, and one for each value that a unique index
+    /// finds twice.
     ///
     /// # Examples
     /// ```

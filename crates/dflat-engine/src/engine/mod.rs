@@ -4,6 +4,7 @@ mod indexes;
 mod perform;
 mod read;
 mod share;
+mod snapshots;
 mod subscribe;
 
 use std::fmt;
@@ -21,10 +22,11 @@ pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, R
 use crate::transaction::{Calls, Concurrency, Deliver, Groups, Scheduler};
 
 pub use perform::{Handler, RetryingHandler};
-pub use read::EngineSnapshot;
 use read::Reader;
 use share::Share;
 pub use share::WeakEngine;
+pub use snapshots::EngineSnapshot;
+use snapshots::Snapshots;
 pub use subscribe::{Known, Subject};
 
 /// A share in an engine on one backend. Clones are the same share; others end on their own, and the
@@ -41,6 +43,7 @@ struct Inner {
     scheduler: Scheduler,
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
+    snapshots: Arc<Snapshots>,
     /// The shares that have not ended.
     shares: Mutex<usize>,
 }
@@ -61,18 +64,22 @@ pub struct EngineOptions {
     pub threads_max: usize,
     /// From when on something is worth a warning.
     pub thresholds: Thresholds,
+    /// How long a snapshot may be held.
+    pub snapshot_age_max: Option<Duration>,
     /// How long a transaction's completion waits for a subscriber that is being told, before that
     /// subscriber is given up as slow.
     pub patience: Duration,
 }
 
 impl Default for EngineOptions {
-    /// Several writers, 64 threads, the default thresholds, a second.
+    /// Several writers, 64 threads, the default thresholds, snapshots for as long as they are held,
+    /// a second.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
             threads_max: 64,
             thresholds: Thresholds::default(),
+            snapshot_age_max: None,
             patience: Duration::from_secs(1),
         }
     }
@@ -85,10 +92,12 @@ impl Engine {
         let reader = Reader::new(Arc::clone(&backend));
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
+        let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
         let deliver = Box::new(Deliverer {
             reader: reader.clone(),
             registry: Arc::clone(&registry),
             telemetry: Arc::clone(&telemetry),
+            snapshots: Arc::clone(&snapshots),
         });
         let groups = Groups::new(
             backend,
@@ -107,6 +116,7 @@ impl Engine {
             scheduler,
             registry,
             telemetry,
+            snapshots,
             shares: Mutex::new(1),
         };
         Self {
@@ -174,10 +184,12 @@ struct Deliverer {
     reader: Reader,
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
+    snapshots: Arc<Snapshots>,
 }
 
 impl Deliver for Deliverer {
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
+        self.snapshots.look(&self.telemetry);
         let publication = self.registry.publish(changes, &self.reader)?;
         Some(publication)
     }

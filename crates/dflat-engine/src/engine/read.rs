@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Query, Table, Value};
 
-use super::{Engine, shut_down};
+use super::Engine;
+use super::snapshots::{EngineSnapshot, SnapshotCell};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
@@ -201,66 +201,9 @@ impl Engine {
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
         self.refuse_if_closed(format_args!("take a snapshot"))?;
         let reader = self.inner.reader.snapshot(View::Pinned)?;
-        let cell = Arc::new(SnapshotCell {
-            reader: Mutex::new(Some(Pinning { reader, seq: None })),
-            since: Instant::now(),
-        });
+        let cell = Arc::new(SnapshotCell::new(reader));
+        self.inner.snapshots.hold(&cell);
         self.share.hold_snapshot(&cell);
-        Ok(EngineSnapshot {
-            cell,
-            engine: self.clone(),
-        })
-    }
-}
-
-pub(super) struct SnapshotCell {
-    /// `None` once the engine is shut down.
-    reader: Mutex<Option<Pinning>>,
-    since: Instant,
-}
-
-impl SnapshotCell {
-    pub(super) fn age(&self) -> Duration {
-        self.since.elapsed()
-    }
-
-    /// Ends the snapshot.
-    pub(super) fn release(&self) {
-        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-struct Pinning {
-    reader: Box<dyn Snapshot>,
-    /// The latest commit before the first read.
-    seq: Option<CommitSeq>,
-}
-
-/// A view on one state: all its fetches agree. Fetches from several threads take turns.
-pub struct EngineSnapshot {
-    cell: Arc<SnapshotCell>,
-    engine: Engine,
-}
-
-impl EngineSnapshot {
-    /// Reads this state. `read` must not call user code.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; else as `read`.
-    pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
-        let mut cell = self
-            .cell
-            .reader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let Some(pinning) = cell.as_mut() else {
-            return Err(shut_down(format_args!("read a snapshot")));
-        };
-        let seq = *pinning
-            .seq
-            .get_or_insert_with(|| self.engine.inner.reader.committed());
-        let telemetry = &self.engine.inner.telemetry;
-        let origin = self.engine.inner.reader.origin(seq);
-        telemetry.query("of a snapshot", || read(pinning.reader.as_mut(), origin))
+        Ok(EngineSnapshot::new(cell, self.clone()))
     }
 }

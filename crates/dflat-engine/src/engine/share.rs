@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use super::read::SnapshotCell;
+use super::snapshots::SnapshotCell;
 use super::{Completion, Engine, Inner, shut_down};
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};

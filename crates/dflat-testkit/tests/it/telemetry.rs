@@ -145,6 +145,46 @@ fn every_span_and_event_is_told() {
 }
 
 #[test]
+fn an_old_snapshot_is_told_with_its_age_and_ended_if_that_was_asked_for() {
+    listening(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let open = |name: &str| Workspace::builder(directory.path().join(name));
+        let create = |workspace: &Workspace, id: &'static str| {
+            let created = workspace.perform_changes([Item::TABLE], move |tx| insert(tx, id));
+            created.wait().unwrap();
+        };
+        let workspace = open("old.db").old_snapshot(Duration::ZERO).open().unwrap();
+        create(&workspace, "a");
+        let held = workspace.snapshot().unwrap();
+        create(&workspace, "b");
+        assert!(told(&[&"WARN event", &"old snapshot", &"millis="]));
+        assert_eq!(held.fetch::<Item>().count().unwrap(), 1);
+        assert!(workspace.stats().oldest_snapshot.is_some());
+        drop(held);
+        assert_eq!(workspace.stats().oldest_snapshot, None);
+        // It ends with the first commit after its time.
+        let age_max = Duration::from_millis(500);
+        let brief = open("brief.db").snapshot_age_max(age_max).open().unwrap();
+        create(&brief, "a");
+        let held = brief.snapshot().unwrap();
+        assert_eq!(held.fetch::<Item>().count().unwrap(), 1);
+        while brief
+            .stats()
+            .oldest_snapshot
+            .is_some_and(|age| age < age_max)
+        {
+            std::thread::yield_now();
+        }
+        create(&brief, "b");
+        let ended = held.fetch::<Item>().all().unwrap_err();
+        assert_eq!(ended.kind(), dflat::ErrorKind::DeadlineExceeded);
+        // It keeps nothing, though it is still there.
+        brief.purge().unwrap();
+        drop(held);
+    });
+}
+
+#[test]
 fn building_an_index_is_told() {
     listening(|| {
         let w = Fixture::sqlite();

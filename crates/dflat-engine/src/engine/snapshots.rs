@@ -1,0 +1,150 @@
+//! Snapshots that are held: each shows one state, keeps the log of it, and gets old.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use dflat_model::CommitSeq;
+
+use super::{Engine, shut_down};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Origin;
+use crate::storage::Snapshot;
+use crate::telemetry::Telemetry;
+
+/// All snapshots of an engine. Their age matters when something is committed, which they keep from
+/// getting into the file: that is when it is looked at.
+#[derive(Default)]
+pub(super) struct Snapshots {
+    cells: Mutex<Vec<Weak<SnapshotCell>>>,
+    /// Whether there may be any.
+    is_any: AtomicBool,
+    /// How long each may be held.
+    age_max: Option<Duration>,
+}
+
+impl Snapshots {
+    pub(super) fn new(age_max: Option<Duration>) -> Self {
+        Self {
+            age_max,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn hold(&self, cell: &Arc<SnapshotCell>) {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.retain(|cell| cell.strong_count() > 0);
+        cells.push(Arc::downgrade(cell));
+        self.is_any.store(true, Ordering::Release);
+    }
+
+    /// Looks, after a commit, for those that have been held for long: each is told once, and ended
+    /// if it may not be held any longer.
+    pub(super) fn look(&self, telemetry: &Telemetry) {
+        if !self.is_any.load(Ordering::Acquire) {
+            return;
+        }
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.retain(|cell| cell.strong_count() > 0);
+        self.is_any.store(!cells.is_empty(), Ordering::Release);
+        let held: Vec<_> = cells.iter().filter_map(Weak::upgrade).collect();
+        drop(cells);
+        for cell in held {
+            let age = cell.age();
+            if !cell.is_told.load(Ordering::Relaxed) && telemetry.old_snapshot(age) {
+                cell.is_told.store(true, Ordering::Relaxed);
+            }
+            // One that is being read from is met by a later commit, or by its next read.
+            if self.is_too_old(age)
+                && let Ok(mut reader) = cell.reader.try_lock()
+            {
+                cell.expire(&mut reader);
+            }
+        }
+    }
+
+    fn is_too_old(&self, age: Duration) -> bool {
+        self.age_max.is_some_and(|max| age >= max)
+    }
+}
+
+/// What a snapshot is, for as long as it is not ended.
+pub(super) struct SnapshotCell {
+    /// `None` once it has ended.
+    reader: Mutex<Option<Pinning>>,
+    since: Instant,
+    /// Whether its age was told.
+    is_told: AtomicBool,
+    /// Whether it has ended because it was held for too long.
+    is_expired: AtomicBool,
+}
+
+struct Pinning {
+    reader: Box<dyn Snapshot>,
+    /// The latest commit before the first read.
+    seq: Option<CommitSeq>,
+}
+
+impl SnapshotCell {
+    pub(super) fn new(reader: Box<dyn Snapshot>) -> Self {
+        Self {
+            reader: Mutex::new(Some(Pinning { reader, seq: None })),
+            since: Instant::now(),
+            is_told: AtomicBool::new(false),
+            is_expired: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Ends the snapshot.
+    pub(super) fn release(&self) {
+        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn expire(&self, reader: &mut Option<Pinning>) {
+        if reader.take().is_some() {
+            self.is_expired.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A view on one state: all its fetches agree. Fetches from several threads take turns.
+pub struct EngineSnapshot {
+    cell: Arc<SnapshotCell>,
+    engine: Engine,
+}
+
+impl EngineSnapshot {
+    pub(super) const fn new(cell: Arc<SnapshotCell>, engine: Engine) -> Self {
+        Self { cell, engine }
+    }
+
+    /// Reads this state. `read` must not call user code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`] after shutdown; [`ErrorKind::DeadlineExceeded`] if it has been held
+    /// for longer than a snapshot may be; else as `read`.
+    pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
+        let cell = &self.cell;
+        let inner = &self.engine.inner;
+        let mut reader = cell.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.snapshots.age_max.is_some() && inner.snapshots.is_too_old(cell.age()) {
+            cell.expire(&mut reader);
+        }
+        let Some(pinning) = reader.as_mut() else {
+            return Err(if cell.is_expired.load(Ordering::Relaxed) {
+                let message = "cannot read a snapshot: it was held for longer than one may be";
+                Error::new(ErrorKind::DeadlineExceeded, message)
+            } else {
+                shut_down(format_args!("read a snapshot"))
+            });
+        };
+        let seq = *pinning.seq.get_or_insert_with(|| inner.reader.committed());
+        let origin = inner.reader.origin(seq);
+        let read = || read(pinning.reader.as_mut(), origin);
+        inner.telemetry.query("of a snapshot", read)
+    }
+}
