@@ -14,6 +14,7 @@
 
 mod backend;
 mod backup;
+mod check;
 mod checkpointer;
 mod commits;
 mod ddl;
@@ -42,6 +43,7 @@ mod vfs;
 
 pub use backend::SqliteBackend;
 pub use backup::Progress;
+pub use check::{Derive, Problem, ProblemKind, Report};
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 #[doc(hidden)]
 pub use vfs::inject;

@@ -55,6 +55,8 @@ pub mod codegen;
 #[cfg(feature = "sqlite")]
 mod builder;
 mod change_request;
+#[cfg(feature = "sqlite")]
+mod check;
 mod dictionary;
 #[cfg(feature = "sqlite")]
 mod engines;
@@ -80,6 +82,8 @@ mod write_by_query;
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
+#[cfg(feature = "sqlite")]
+pub use check::{CheckReport, RepairReport, SalvageReport};
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
@@ -124,6 +128,8 @@ pub use dflat_sqlite::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,
 };
+#[cfg(feature = "sqlite")]
+pub use dflat_sqlite::{Problem, ProblemKind};
 #[cfg(feature = "serde")]
 pub use dictionary::Serde;
 pub use dictionary::{

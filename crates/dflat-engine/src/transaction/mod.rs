@@ -6,6 +6,7 @@
 
 mod backfill;
 mod context;
+mod derived;
 mod group;
 mod indexer;
 mod mend;
@@ -18,6 +19,7 @@ mod submit;
 mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
+pub use derived::{Derived, derive};
 pub use group::{Calls, Completion, Deliver, Groups, Registration};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};

@@ -89,6 +89,14 @@ impl Fault {
         )
     }
 
+    /// Whether what was read is damaged.
+    pub(crate) const fn is_corrupt(&self) -> bool {
+        matches!(
+            self.primary(),
+            sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB
+        )
+    }
+
     /// Whether another connection or process has the file locked.
     pub(crate) const fn is_busy(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED)

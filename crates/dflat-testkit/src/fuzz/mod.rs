@@ -4,6 +4,7 @@
 //! - [`twin`] asks each question by fields with an index and by the same without.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
+//! - [`repair`] damages files, and has them repaired.
 //! - [`schema`] damages the text of schemas.
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
@@ -13,6 +14,7 @@
 pub mod file;
 pub mod payload;
 pub mod predicate;
+pub mod repair;
 pub mod schema;
 pub mod twin;
 

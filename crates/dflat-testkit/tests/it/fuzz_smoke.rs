@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use dflat_testkit::fuzz::{file, payload, predicate, run, schema, twin};
+use dflat_testkit::fuzz::{file, payload, predicate, repair, run, schema, twin};
 
 #[test]
 fn every_way_to_answer_a_question_agrees() {
@@ -18,6 +18,11 @@ fn damaged_payloads_are_refused_or_read_the_same() {
 #[test]
 fn damaged_files_give_values_or_errors() {
     run("file", 40, file::run_seed);
+}
+
+#[test]
+fn damaged_files_are_repaired_or_saved() {
+    run("repair", 200, repair::run_seed);
 }
 
 #[test]

@@ -1,0 +1,33 @@
+//! What is stored beside an object, derived from its bytes: for those who check a file.
+
+use dflat_model::{Table, Value};
+
+use super::row::{KeyParts, index_entries};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::verify;
+
+/// What storage keeps beside an object's bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// The parts of the primary key.
+    pub key: Vec<Value>,
+    /// The values of the indexes, in their order.
+    pub entries: Vec<Value>,
+}
+
+/// Verifies an object's bytes and derives what is stored beside them.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if the bytes are malformed.
+pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
+    verify(&table.types, payload).map_err(|_| {
+        let message = format!("the bytes are no {}", table.type_name);
+        Error::new(ErrorKind::Corrupt, message)
+    })?;
+    let key = KeyParts::read(table, payload)?;
+    let entries = index_entries(table, payload)?;
+    Ok(Derived {
+        key: key.as_slice().iter().map(|part| part.to_value()).collect(),
+        entries: entries.iter().map(|entry| entry.value.to_value()).collect(),
+    })
+}
