@@ -94,8 +94,15 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> Outcome {
     let contents = &ledger.states[&device.acknowledged()];
     for work in [
         |workspace: &Workspace| workspace.reclaim(2).map(drop),
+        |workspace: &Workspace| workspace.check([Item::TABLE, Other::TABLE]).map(drop),
         Workspace::purge,
+        |workspace: &Workspace| {
+            workspace.suspend()?;
+            workspace.resume();
+            Ok(())
+        },
         Workspace::compact,
+        |workspace: &Workspace| workspace.repair([Item::TABLE, Other::TABLE]).map(drop),
     ] {
         let _ = work(&workspace);
         read(&workspace, contents).map_or(Ok(()), |found| found)?;

@@ -9,6 +9,7 @@
 mod backup;
 mod defects;
 mod dictionary;
+mod disk;
 mod documented;
 mod durability;
 mod elsewhere;
@@ -25,6 +26,7 @@ mod groups;
 mod history;
 mod hostile;
 mod index_states;
+mod kill;
 mod original;
 #[cfg(unix)]
 mod read_only;

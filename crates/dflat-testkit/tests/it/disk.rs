@@ -1,0 +1,185 @@
+//! What a file system does: it is full, something is in the way, names are odd.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dflat::{ErrorKind, Workspace};
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+fn put(workspace: &Workspace, id: i32, length: usize) -> dflat::Result<()> {
+    let done = workspace.perform_changes([Other::TABLE], move |tx| {
+        let note = Some("x".repeat(length));
+        tx.submit(OtherChangeRequest::upsert(OtherData { id, note }))
+            .map(drop)
+    });
+    done.wait()
+}
+
+/// A small file system of its own, as long as it lives.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(at: &Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs"]);
+        let done = mount.arg(at).output().ok()?;
+        done.status.success().then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+/// Past what captures the output of tests that pass.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[test]
+fn a_disk_that_is_full_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(directory.path()) else {
+        tell("skipped: a_disk_that_is_full_loses_nothing, as nothing can be mounted here");
+        return;
+    };
+    let path = small.0.join("full.db");
+    let filler = small.0.join("filler");
+    fs::write(&filler, vec![0; 1 << 20]).unwrap();
+    let workspace = Workspace::open(&path).unwrap();
+    let mut stored = 0;
+    let error = loop {
+        match put(&workspace, stored, 20_000) {
+            Ok(()) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 1000, "the disk does not get full");
+    };
+    assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
+    assert!(stored > 10);
+    for _ in 0..3 {
+        assert!(put(&workspace, stored, 100_000).is_err());
+        assert_eq!(
+            workspace.fetch::<Other>().all().unwrap().len(),
+            stored as usize
+        );
+    }
+    fs::remove_file(&filler).unwrap();
+    put(&workspace, stored, 20_000).unwrap();
+    let report = workspace.check([Other::TABLE]).unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
+    assert_eq!(report.rows, stored as u64 + 1);
+    workspace.shutdown().unwrap();
+    let workspace = Workspace::open(&path).unwrap();
+    assert_eq!(
+        workspace.fetch::<Other>().all().unwrap().len(),
+        stored as usize + 1
+    );
+    workspace.shutdown().unwrap();
+}
+
+#[test]
+fn names_may_be_odd() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = "l".repeat(200);
+    let names = [
+        "a b",
+        "a'b",
+        "a\"b",
+        "a%41b",
+        "a?mode=memory",
+        "a#b",
+        "file:a",
+        ":memory:",
+        "\u{e9}\u{1F4BE}",
+        "-wal",
+        ".hidden",
+        "a;b",
+        "a\\b",
+        "\t",
+        &long,
+    ];
+    for (number, name) in names.iter().enumerate() {
+        if cfg!(windows) && name.contains(['"', '?', ':', '\\', '\t']) {
+            continue;
+        }
+        let path = directory.path().join(name);
+        let workspace = Workspace::open(&path).unwrap();
+        let id = i32::try_from(number).unwrap();
+        put(&workspace, id, 10).unwrap();
+        workspace.shutdown().unwrap();
+        assert!(path.is_file(), "{name}");
+        let workspace = Workspace::open(&path).unwrap();
+        assert!(workspace.get::<Other>(id).unwrap().is_some(), "{name}");
+        workspace.shutdown().unwrap();
+    }
+    // Nothing has another name, but for what SQLite puts beside.
+    for entry in fs::read_dir(directory.path()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_beside = |suffix| {
+            name.strip_suffix(suffix)
+                .is_some_and(|n| names.contains(&n))
+        };
+        let is_known = names.contains(&name.as_str()) || is_beside("-wal") || is_beside("-shm");
+        assert!(is_known, "{name}");
+    }
+    let error = Workspace::open("a\0b").unwrap_err();
+    assert!(error.to_string().contains("cannot open"), "{error}");
+}
+
+#[test]
+fn what_is_in_the_way_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("directory")).unwrap();
+    let opened = Workspace::open(at("directory"));
+    let error = opened
+        .and_then(|workspace| put(&workspace, 1, 1))
+        .unwrap_err();
+    assert!(error.to_string().contains("directory"), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Io | ErrorKind::ReadOnly),
+        "{error:?}"
+    );
+    let error = Workspace::open(at("none/a.db")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    // A directory where the log is to be.
+    fs::create_dir(at("b.db-wal")).unwrap();
+    let workspace = Workspace::open(at("b.db")).unwrap();
+    let error = put(&workspace, 1, 1).unwrap_err();
+    assert!(error.to_string().contains("b.db"), "{error}");
+    fs::remove_dir(at("b.db-wal")).unwrap();
+    put(&workspace, 1, 1).unwrap();
+    workspace.shutdown().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_to_the_file_or_are_an_error() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let workspace = Workspace::open(at("a.db")).unwrap();
+    put(&workspace, 1, 1).unwrap();
+    for name in ["a.db", "a.db-wal", "a.db-shm"] {
+        let mode = fs::metadata(at(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    // The same file by another name is the same workspace.
+    symlink(at("a.db"), at("link.db")).unwrap();
+    let by_link = Workspace::open(at("link.db")).unwrap();
+    put(&by_link, 2, 1).unwrap();
+    assert_eq!(workspace.fetch::<Other>().all().unwrap().len(), 2);
+    // A link that leads nowhere makes no file somewhere else.
+    symlink(at("elsewhere.db"), at("nowhere.db")).unwrap();
+    let opened = Workspace::open(at("nowhere.db"));
+    let error = opened
+        .and_then(|workspace| put(&workspace, 1, 1))
+        .unwrap_err();
+    assert!(error.to_string().contains("nowhere.db"), "{error}");
+    assert!(!at("elsewhere.db").exists());
+}
