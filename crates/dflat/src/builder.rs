@@ -205,6 +205,17 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// How long a transaction's completion waits for a subscriber's callback at most. One that
+    /// takes longer than half of it may be given up as slow: nobody waits for it from then on, and
+    /// what it has not been told is made one delivery. Defaults to a second.
+    pub fn subscriber_patience(mut self, patience: Duration) -> Self {
+        self.options.engine.patience = patience;
+        self.chosen.push(("subscriber_patience", |a, b| {
+            a.engine.patience == b.engine.patience
+        }));
+        self
+    }
+
     /// Opens the workspace.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 22] = [
+pub const ALL: [Scenario; 24] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -37,6 +37,8 @@ pub const ALL: [Scenario; 22] = [
     Scenario::new("subscribe_results", subscribe::results),
     Scenario::new("subscribe_objects", subscribe::objects),
     Scenario::new("subscribe_ranges", subscribe::ranges),
+    Scenario::new("subscribe_top", subscribe::top),
+    Scenario::new("subscribe_keys", subscribe::keys),
     Scenario::new("fetch_ranges", fetch::ranges),
     Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
     Scenario::new("dictionary_insert_disk", dictionary::insert_disk),

@@ -82,6 +82,65 @@ pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> 
     })
 }
 
+/// The first 20 of such results, in an order of two keys; all of them are others afterwards.
+pub(super) fn top(name: &'static str, settings: &Settings) -> Result<Report> {
+    compare(name, settings, |run, tally| {
+        let mut subscriptions = Vec::new();
+        for range in 0..run.ranges.count {
+            let query = run.ranges.query(&run.sides.workspace, range);
+            let query = query.order_by(BenchDoc::PRIORITY.descending());
+            let query = query.order_by(BenchDoc::TITLE.ascending()).limit(20);
+            let known = query.all()?;
+            let (tally, bounds) = (Arc::clone(tally), run.ranges.bounds(range));
+            let width = run.ranges.width.min(20);
+            let callback = move |found: dflat::Result<Update<FetchedResult<BenchDoc>>>| {
+                tally.count(found.is_ok_and(|found| {
+                    let first = found.first().map(BenchDoc::priority);
+                    found.len() == width && first == Some(bounds.end - 1)
+                }));
+            };
+            subscriptions.push(run.sides.workspace.subscribe(&known, callback)?);
+        }
+        Ok(subscriptions)
+    })
+}
+
+/// One change, beside ten times as many results by key as there are objects, none of which it
+/// touches.
+pub(super) fn keys(name: &'static str, settings: &Settings) -> Result<Report> {
+    let ours = Sides::filled(settings, Durability::Normal)?;
+    let floor = Sides::filled(settings, Durability::Normal)?;
+    let mut subscriptions = Vec::new();
+    for i in 0..10 * settings.objects {
+        let query = ours.workspace.fetch::<BenchDoc>();
+        let query = query.filter(BenchDoc::TITLE.eq(format!("another{i}")));
+        subscriptions.push(ours.workspace.subscribe(query, |_| ())?);
+    }
+    ours.workspace.settle()?;
+    let change = |sides: &Sides, probe: &mut Probe| {
+        let object = sides.workspace.fetch::<BenchDoc>().first()?;
+        let object = object.ok_or("there is an object")?;
+        let changed = || {
+            let changed = sides
+                .workspace
+                .perform_changes([BenchDoc::TABLE], move |tx| {
+                    if let Some(mut request) = ChangeRequest::change(tx, &object)? {
+                        request.priority += 1;
+                        tx.submit(request)?;
+                    }
+                    Ok(())
+                });
+            Ok(changed.wait()?)
+        };
+        Ok(probe.time(changed)?.1)
+    };
+    settings.compare(
+        name,
+        |probe| change(&ours, probe),
+        |probe| change(&floor, probe),
+    )
+}
+
 /// Overlapping ranges of priorities, where those are 0, 1, 2 and so on.
 pub(super) struct Ranges {
     objects: usize,

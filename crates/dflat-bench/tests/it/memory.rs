@@ -1,6 +1,6 @@
 //! What a fetched result costs, counted by the allocator.
 
-use dflat::{Object, Workspace};
+use dflat::{Object, Subscription, Workspace};
 use dflat_bench::allocator;
 use dflat_bench::scenario::insert_all;
 use dflat_bench::workload::BenchDoc;
@@ -67,4 +67,39 @@ fn a_dropped_result_holds_nothing() {
         assert_eq!(objects.len(), COUNT);
     });
     assert_eq!(usage.held_bytes, 0);
+}
+
+/// The bytes of a subscription, by those of many.
+fn subscription_bytes(subscribe: impl Fn(&Workspace, usize) -> Subscription) -> usize {
+    let workspace = Workspace::in_memory();
+    insert_all::<BenchDoc>(&workspace, 1).wait().unwrap();
+    let first = subscribe(&workspace, COUNT);
+    workspace.settle().unwrap();
+    let (subscriptions, usage) = allocator::counted(|| {
+        let subscriptions: Vec<_> = (0..COUNT).map(|i| subscribe(&workspace, i)).collect();
+        workspace.settle().unwrap();
+        subscriptions
+    });
+    drop((first, subscriptions));
+    usize::try_from(usage.held_bytes).unwrap() / COUNT
+}
+
+#[test]
+fn an_idle_subscription_to_an_object_costs_less_than_500_bytes() {
+    let bytes = subscription_bytes(|workspace, _| {
+        let object = workspace.fetch::<BenchDoc>().first().unwrap().unwrap();
+        workspace.subscribe(&object, |_| ()).unwrap()
+    });
+    assert!(bytes < 500, "{bytes} bytes");
+}
+
+#[test]
+fn an_idle_subscription_to_a_key_costs_less_than_1000_bytes() {
+    let bytes = subscription_bytes(|workspace, i| {
+        let query = workspace
+            .fetch::<BenchDoc>()
+            .filter(BenchDoc::PRIORITY.eq(i as i32));
+        workspace.subscribe(query, |_| ()).unwrap()
+    });
+    assert!(bytes < 1000, "{bytes} bytes");
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table};
 
-use super::matcher::Found;
 use super::merge::{Rows, Scratch, Touched};
 use super::registry::Subscriber;
 use super::{Event, Interest, LiveCount, LiveResult};
@@ -81,6 +80,5 @@ impl Live {
 /// A live query and its subscribers.
 pub(super) struct Follower {
     pub(super) live: Live,
-    pub(super) found: Found,
     pub(super) subscribers: Vec<Arc<Subscriber>>,
 }

@@ -18,7 +18,7 @@ use crate::fetch::Fetched;
 /// Live queries by slot. Those that are the same are one.
 #[derive(Default)]
 pub(super) struct Followers {
-    slots: Vec<Option<Follower>>,
+    slots: Vec<Option<Box<Follower>>>,
     free: Vec<usize>,
     /// The slots by a hash of their query.
     by_query: HashMap<u64, Vec<usize>>,
@@ -69,13 +69,12 @@ impl Followers {
         let hash = hash(live.query());
         let found = Found::of(live.query());
         self.failed |= live.is_failed();
-        let follower = Follower {
+        let follower = Box::new(Follower {
             live,
-            found,
-            subscribers: Vec::new(),
-        };
+            subscribers: Vec::with_capacity(1),
+        });
         let slot = self.free.pop().unwrap_or(self.slots.len());
-        self.matcher.insert(slot as u32, &follower.found);
+        self.matcher.insert(slot as u32, &found);
         match self.slots.get_mut(slot) {
             Some(free) => *free = Some(follower),
             None => self.slots.push(Some(follower)),
@@ -107,7 +106,8 @@ impl Followers {
                 self.by_query.remove(&hash);
             }
         }
-        self.matcher.remove(slot as u32, &follower.found);
+        self.matcher
+            .remove(slot as u32, &Found::of(follower.live.query()));
         if let Some(gone) = self.slots.get_mut(slot) {
             *gone = None;
             self.free.push(slot);
@@ -146,7 +146,7 @@ impl Followers {
         let mut sorted = Sorted::new(matcher, rows);
         *failed = false;
         let mut follow = |follower: &mut Follower, known: Option<Touched>| {
-            let touched = touched(follower.live.query(), &follower.found, known, &mut sorted);
+            let touched = touched(follower.live.query(), known, &mut sorted);
             let changed = (&changes.table, rows, seq);
             if let Some(event) = follower.live.follow(changed, touched, scratch, reread) {
                 tell(&follower.subscribers, event, calls);
@@ -166,11 +166,11 @@ impl Followers {
                 .and_then(|(slot, ..)| slots.get_mut(*slot as usize));
             let Some(Some(follower)) = slot else { continue };
             let mut known = Touched::default();
-            for (_, side, row) in hits {
-                let list = if *side == 0 {
-                    &mut known.before
-                } else {
+            for (_, is, row) in hits {
+                let list = if *is {
                     &mut known.after
+                } else {
+                    &mut known.before
                 };
                 list.push(*row);
             }

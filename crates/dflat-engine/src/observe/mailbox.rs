@@ -44,7 +44,12 @@ impl<E: Absorb> Mailbox<E> {
 
     /// The next delivery.
     pub fn pop(&mut self) -> Option<E> {
-        self.waiting.pop_front()
+        let next = self.waiting.pop_front();
+        if self.waiting.is_empty() {
+            // Most subscribers wait for long, and there may be many.
+            self.waiting = VecDeque::new();
+        }
+        next
     }
 
     /// Whether nothing waits.

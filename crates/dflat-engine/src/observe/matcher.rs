@@ -13,10 +13,6 @@ use crate::query::{Condition, is_after};
 /// Up to so many pairs of queries and rows are looked at one by one.
 const PAIRS_MIN: usize = 16;
 
-/// With so many times more queries than rows, each row asks for its queries rather than each query
-/// for its rows. Measured: with as many queries by a key as rows, both cost the same.
-const QUERIES_PER_ROW: usize = 1;
-
 /// The anchors of live queries, by field.
 #[derive(Default)]
 pub(super) struct Matcher {
@@ -117,23 +113,25 @@ impl Matcher {
         self.fields.retain(|index| !index.is_empty());
     }
 
-    /// The queries that a commit may concern, each with what is known of the rows.
+    /// The queries that a commit may concern: each row asks for its queries by the hash of its
+    /// values, which costs the same however many queries there are. If there are more rows than
+    /// queries and some ask for ranges, which may overlap, each query asks for its rows instead,
+    /// among the rows in order.
     pub(super) fn hits(&mut self, rows: Rows<'_>) -> Hits {
         let pairs = rows.len().saturating_mul(self.anchored);
-        if pairs <= PAIRS_MIN || rows.len().saturating_mul(QUERIES_PER_ROW) > self.anchored {
+        let ranges = self.fields.iter().any(|index| !index.intervals.is_empty());
+        if pairs <= PAIRS_MIN || (ranges && rows.len() > self.anchored) {
             return Hits::Any;
         }
         let mut hits = Vec::new();
         for index in &mut self.fields {
             index.intervals.tidy();
             for row in all(rows) {
-                for (side, state) in [before(rows, row), after(rows, row)]
-                    .into_iter()
-                    .enumerate()
-                {
+                let states = [(false, before(rows, row)), (true, after(rows, row))];
+                for (is, state) in states {
                     let Some(object) = state else { continue };
                     let value = value(object, &index.field);
-                    let mut hit = |slot| hits.push((slot, side, row));
+                    let mut hit = |slot| hits.push((slot, is, row));
                     if let Some(slots) = index.points.get(&hash(value)) {
                         slots.iter().copied().for_each(&mut hit);
                     }
@@ -155,8 +153,8 @@ impl Matcher {
 pub(super) enum Hits {
     /// Each has to look for its rows.
     Any,
-    /// These, in order, each with the side and the row.
-    Of(Vec<(u32, usize, Row)>),
+    /// These, in order, each with a row, and whether that may meet it now rather than before.
+    Of(Vec<(u32, bool, Row)>),
 }
 
 fn all(rows: Rows<'_>) -> std::ops::Range<Row> {
@@ -265,18 +263,15 @@ fn drain(bits: &mut [u64], rows: &mut Vec<Row>) {
 
 /// The rows that met or meet a query's condition, ascending: among those known, if it is known
 /// which may.
-pub(super) fn touched(
-    query: &Query,
-    found: &Found,
-    known: Option<Touched>,
-    sorted: &mut Sorted<'_>,
-) -> Touched {
+pub(super) fn touched(query: &Query, known: Option<Touched>, sorted: &mut Sorted<'_>) -> Touched {
     let rows = sorted.rows;
+    // Not kept with the query: it is as large.
+    let found = known.is_none().then(|| Found::of(query));
     let (mut touched, exact) = match (known, found) {
         // Two values may have one hash.
         (Some(known), _) => (known, false),
-        (None, Found::By(anchor)) => (sorted.within(&anchor.atoms), anchor.exact),
-        (None, Found::Always) => {
+        (None, Some(Found::By(anchor))) => (sorted.within(&anchor.atoms), anchor.exact),
+        (None, _) => {
             let were = all(rows).filter(|row| before(rows, *row).is_some());
             let are = all(rows).filter(|row| after(rows, *row).is_some());
             let (before, after) = (were.collect(), are.collect());
@@ -308,4 +303,142 @@ pub(super) fn touched(
         .after
         .retain(|row| after(rows, *row).is_some_and(matches));
     touched
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+mod tests {
+    use dflat_model::{
+        Comparison, Expression, FieldKind, Predicate, RowId, Scalar, Step, TextTest, Value,
+    };
+
+    use super::*;
+    use crate::object::{Origin, Writer};
+
+    fn field(voffset: u16, kind: FieldKind) -> Expression {
+        Expression::Field(Field {
+            name: format!("f{voffset}").into(),
+            steps: vec![Step::Field(voffset)].into(),
+            kind,
+            default: Value::Null,
+        })
+    }
+
+    fn number() -> Expression {
+        field(4, FieldKind::Scalar(Scalar::I64))
+    }
+
+    fn compare(operator: Comparison, value: i64) -> Predicate {
+        Predicate::Compare {
+            left: number(),
+            operator,
+            right: Expression::Literal(Value::Int(value)),
+        }
+    }
+
+    fn atoms(predicate: &Predicate) -> Option<(usize, bool)> {
+        anchor(predicate).map(|anchor| (anchor.atoms.len(), anchor.exact))
+    }
+
+    #[test]
+    fn conditions_are_anchored_where_values_are_bounded() {
+        use Comparison::{Equal, Greater, Less, NotEqual};
+        let name = || field(6, FieldKind::Text);
+        let text = |test| Predicate::Text {
+            operand: name(),
+            test,
+            pattern: "ab".into(),
+            ignore_case: false,
+        };
+        let range = compare(Greater, 1).and(compare(Less, 9));
+        assert_eq!(atoms(&compare(Equal, 1)), Some((1, true)));
+        assert_eq!(atoms(&compare(NotEqual, 1)), None);
+        assert_eq!(atoms(&range), Some((1, true)));
+        assert_eq!(
+            atoms(&range.clone().and(Predicate::IsNull(name()))),
+            Some((1, false))
+        );
+        assert_eq!(
+            atoms(&range.clone().and(text(TextTest::Contains))),
+            Some((1, false))
+        );
+        assert_eq!(atoms(&text(TextTest::StartsWith)), Some((1, true)));
+        assert_eq!(
+            atoms(&range.clone().or(text(TextTest::Equal))),
+            Some((2, true))
+        );
+        assert_eq!(atoms(&range.clone().or(text(TextTest::Contains))), None);
+        assert_eq!(atoms(&range.negate()), None);
+        let values = vec![Value::Int(1), Value::Null, Value::Int(2)];
+        let operand = number();
+        assert_eq!(atoms(&Predicate::In { operand, values }), Some((2, true)));
+    }
+
+    #[test]
+    fn intervals_are_found_by_the_values_in_them_whatever_was_added_and_taken_out() {
+        let mut intervals = Intervals::default();
+        let of = |n: i64| {
+            let range = compare(Comparison::Greater, n % 37);
+            let range = range.and(compare(Comparison::LessOrEqual, n % 37 + n % 11));
+            anchor(&range).unwrap().atoms.remove(0).interval
+        };
+        for n in 0..500 {
+            intervals.insert(of(n), n as u32);
+            if n % 3 == 0 {
+                intervals.remove(&of(n / 2), (n / 2) as u32);
+            }
+            intervals.tidy();
+        }
+        let gone: Vec<i64> = (0..500).filter(|n| n % 3 == 0).map(|n| n / 2).collect();
+        for value in -1..60 {
+            let mut found = Vec::new();
+            intervals.stab(ValueRef::Int(value), &mut |slot| {
+                found.push(i64::from(slot))
+            });
+            found.sort_unstable();
+            let left = (0..500).filter(|n| !gone.contains(n));
+            let expected = left.filter(|n| of(*n).contains(ValueRef::Int(value)));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_change_asks_only_for_the_queries_of_its_values() {
+        let mut matcher = Matcher::default();
+        let keyed = |n: i64| {
+            Found::of(&Query {
+                predicate: Some(compare(Comparison::Equal, n)),
+                ..Query::default()
+            })
+        };
+        for n in 0..100_000 {
+            matcher.insert(n as u32, &keyed(n));
+        }
+        let touched = |matcher: &mut Matcher, rows: Rows<'_>| match matcher.hits(rows) {
+            Hits::Any => panic!("every query is looked at"),
+            Hits::Of(hits) => hits,
+        };
+        let object = |value: i64| {
+            let mut writer = Writer::new();
+            let root = writer.begin();
+            assert!(writer.begin_table(root));
+            writer.scalar(4, value);
+            writer.end_table();
+            let payload = writer.finish().unwrap();
+            Some(Object::from_verified(RowId(1), Origin::default(), payload))
+        };
+        let change = |before, after| {
+            let change = crate::change_set::RowChange { before, after };
+            [(RowId(1), change)]
+        };
+        let rows = change(object(-5), object(-6));
+        assert!(touched(&mut matcher, &rows).is_empty());
+        let rows = change(object(7), object(99_999));
+        assert_eq!(
+            touched(&mut matcher, &rows),
+            [(7, false, 0), (99_999, true, 0)]
+        );
+        matcher.remove(7, &keyed(7));
+        assert_eq!(touched(&mut matcher, &rows), [(99_999, true, 0)]);
+    }
 }

@@ -157,11 +157,18 @@ impl List<'_> {
         let mut difference = Difference::default();
         let mut survived = vec![false; left.len()];
         let (mut in_place, mut moved) = (Vec::new(), Vec::new());
-        let mut next = 0;
+        let (mut next, mut skipped) = (0, left.iter().copied().peekable());
         for row in &touched.after {
             let Some(object) = after(rows, *row) else {
                 continue;
             };
+            // What leaves need not be compared with.
+            while skipped
+                .next_if(|at| *at <= next)
+                .is_some_and(|at| at == next)
+            {
+                next += 1;
+            }
             next = self.find(next, object);
             copy.until(next);
             let to = copy.out.len();

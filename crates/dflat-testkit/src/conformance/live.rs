@@ -24,7 +24,10 @@ fn by_rank(w: &Fixture) -> Fetch<'_, Item> {
     w.fetch::<Item>().order_by(Item::RANK.ascending())
 }
 
-fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Receiver<Update<FetchedResult<Item>>>) {
+/// Updates of items, as they are told.
+type Updates = Receiver<Update<FetchedResult<Item>>>;
+
+fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Updates) {
     let (send, told) = mpsc::channel();
     let callback = move |update: Told| send.send(update.unwrap()).unwrap();
     (w.subscribe(query, callback).unwrap(), told)
@@ -201,7 +204,9 @@ pub fn iterator_waits_for_deliveries_and_ends_with_the_object(open: Open) {
     let (w, objects) = four(open);
     let stream = w.observe(&objects[0]).unwrap().buffer(8).stream();
     let (send, told) = mpsc::channel();
-    let waiting = thread::spawn(move || stream.into_iter().for_each(|told| send.send(told).unwrap()));
+    let waiting = thread::spawn(move || {
+        stream.into_iter().for_each(|told| send.send(told).unwrap());
+    });
     w.change(&objects[0], |data| data.rank = 9);
     assert!(matches!(next(&told), SubscribedObject::Updated(item) if item.rank() == 9));
     w.delete(&objects[0]);
@@ -242,7 +247,7 @@ pub fn callback_that_panics_ends_with_an_error_and_harms_nobody(open: Open) {
 }
 
 /// A subscription whose callback waits to be let go on, and what it was told.
-fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Receiver<Update<FetchedResult<Item>>>) {
+fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Updates) {
     let (go, goes) = mpsc::channel::<()>();
     let (send, told) = mpsc::channel();
     let observation = w.observe(by_rank(w)).unwrap().without_initial();

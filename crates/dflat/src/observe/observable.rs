@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, Known, Subject};
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
+use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
 use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate};
 use dflat_model::{Expression, Query, Table};
 
@@ -126,8 +126,8 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.fetch.query_of(engine)?;
         let expressions = Arc::clone(&self.expressions);
-        let read = move |update: &ResultUpdate| {
-            let objects = update.fetched.objects.iter();
+        let read = move |fetched: Fetched| {
+            let objects = fetched.objects.iter();
             // Objects are verified, so that every value can be read.
             let rows = objects.filter_map(|object| S::read(&expressions, object.payload()).ok());
             rows.collect::<Arc<[S::Output]>>()
@@ -235,8 +235,7 @@ fn results<T: Object>(
 ) -> Observed<Result<Update<FetchedResult<T>>>> {
     let of = Arc::clone(query);
     let interest = Interest::Objects;
-    let read =
-        move |update: &ResultUpdate| FetchedResult::new(update.fetched.clone(), Arc::clone(&of));
+    let read = move |fetched: Fetched| FetchedResult::new(fetched, Arc::clone(&of));
     let same = |a: &FetchedResult<T>, b: &FetchedResult<T>| {
         let same = |(a, b): (&T, &T)| {
             let seen = Interest::Objects.is_same(&T::TABLE, a.handle(), b.handle());
@@ -260,23 +259,25 @@ fn observed<R: Clone + Send + 'static>(
     interest: Interest,
     known: Known,
     mut last: Option<R>,
-    view: View<
-        impl Fn(&ResultUpdate) -> R + Send + 'static,
-        impl Fn(&R, &R) -> bool + Send + 'static,
-    >,
+    view: View<impl Fn(Fetched) -> R + Send + 'static, impl Fn(&R, &R) -> bool + Send + 'static>,
 ) -> Observed<Result<Update<R>>> {
     let convert = move |event: Event, initial: bool| {
-        let update = match event {
+        let ResultUpdate {
+            fetched,
+            difference,
+            commits,
+        } = match event {
             Event::Result(Ok(update)) => update,
             Event::Result(Err(error)) => return Some(Err(error)),
             Event::Object(_) | Event::Count(..) => return None,
         };
-        let result = (view.read)(&update);
+        let commit = fetched.seq.0;
+        let result = (view.read)(fetched);
         let previous = last.replace(result.clone());
         let silent = match &previous {
-            None => update.commits == 0 && !initial,
+            None => commits == 0 && !initial,
             // Several changes can come to none.
-            Some(previous) => update.commits > 1 && (view.same)(previous, &result),
+            Some(previous) => commits > 1 && (view.same)(previous, &result),
         };
         if silent {
             return None;
@@ -284,9 +285,9 @@ fn observed<R: Clone + Send + 'static>(
         Some(Ok(Update {
             result,
             previous,
-            difference: update.difference,
-            commit: update.fetched.seq.0,
-            commits: update.commits,
+            difference,
+            commit,
+            commits,
         }))
     };
     Observed {

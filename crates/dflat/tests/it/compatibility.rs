@@ -1,5 +1,5 @@
-//! The code of `docs/compatibility.md` runs, and the tests that it and `docs/concurrency.md` name
-//! exist.
+//! The code of `docs/compatibility.md` runs, and the tests that it, `docs/concurrency.md`
+//! and `docs/live-queries.md` name exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,7 +186,11 @@ fn the_tests_that_pages_name_exist() {
         &root().join("crates/dflat-testkit/src/conformance"),
         &mut files,
     );
-    for (name, least) in [("compatibility.md", 60), ("concurrency.md", 30)] {
+    for (name, least) in [
+        ("compatibility.md", 60),
+        ("concurrency.md", 30),
+        ("live-queries.md", 35),
+    ] {
         let page = page(name);
         let quoted = page.split('`').skip(1).step_by(2);
         let mut found = 0;

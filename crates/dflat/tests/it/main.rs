@@ -7,6 +7,7 @@
 )]
 
 mod compatibility;
+mod live_queries;
 mod macros;
 mod payload;
 mod query_pages;

@@ -1,0 +1,99 @@
+//! The code of `docs/live-queries.md` runs.
+
+use std::sync::mpsc;
+
+use dflat::{FetchedResult, Result, Step, Update, Workspace};
+use futures::StreamExt;
+use futures::executor::block_on;
+
+use crate::post::{Post, PostChangeRequest, PostData};
+
+const PAGE: &str = include_str!("../../../../docs/live-queries.md");
+
+fn add(workspace: &Workspace, title: &'static str, priority: i32) -> Result<()> {
+    let added = workspace.perform_changes([Post::TABLE], move |tx| {
+        let title = title.into();
+        let data = PostData {
+            title,
+            priority,
+            ..PostData::default()
+        };
+        tx.submit(PostChangeRequest::creation(data)).map(drop)
+    });
+    added.wait()
+}
+
+#[test]
+fn the_four_steps() -> Result<()> {
+    let workspace = Workspace::in_memory();
+    let (queue, jobs) = mpsc::channel();
+    let (shown, lists) = mpsc::channel();
+
+    let change = |list: &mut Vec<String>, update: &Update<FetchedResult<Post>>| {
+        let line = |post: &Post| format!("{} {}", post.priority(), post.title());
+        for step in update.difference().steps() {
+            match step {
+                Step::Remove(at) => drop(list.remove(at)),
+                Step::Insert(at) => list.insert(at, line(&update[at])),
+                Step::Update(at) => list[at] = line(&update[at]),
+            }
+        }
+    };
+    let mut list = Vec::new();
+    let show = move |update: Result<Update<FetchedResult<Post>>>| {
+        change(&mut list, &update.unwrap());
+        shown.send(list.clone()).unwrap();
+    };
+
+    let urgent = || workspace.fetch::<Post>().filter(Post::PRIORITY.gt(100));
+    let top = urgent().order_by(Post::PRIORITY.descending()).limit(20);
+    let count = urgent().live_count();
+    let titles = urgent().live_select(Post::TITLE);
+
+    let subscription = workspace
+        .observe(top)?
+        .on(move |job| drop(queue.send(job)))
+        .call(show)?;
+    let count = workspace.observe(count)?.watch()?;
+    let mut titles = workspace.observe(titles)?.buffer(16).stream();
+
+    let first = block_on(titles.next()).unwrap()?;
+    assert!(first.is_empty());
+    add(&workspace, "b", 150)?;
+    add(&workspace, "a", 200)?;
+    add(&workspace, "c", 1)?;
+    jobs.recv().unwrap()();
+    while let Ok(job) = jobs.try_recv() {
+        job();
+    }
+    assert_eq!(lists.try_iter().last().unwrap(), ["200 a", "150 b"]);
+    assert_eq!(count.latest().unwrap()?, 2);
+    let second = block_on(titles.next()).unwrap()?;
+    assert_eq!(*second.into_result(), [Some("b".to_owned())]);
+
+    subscription.cancel();
+    drop((count, titles));
+    Ok(())
+}
+
+/// The text without blanks and without a comma before a bracket that closes.
+fn squeeze(text: &str) -> String {
+    let text: String = text.split_whitespace().collect();
+    text.replace(",)", ")").replace(",}", "}")
+}
+
+#[test]
+fn every_block_of_the_page_is_that_code() {
+    let source = squeeze(include_str!("live_queries.rs"));
+    let blocks = PAGE.split("```rust\n").skip(1);
+    let blocks: Vec<&str> = blocks
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    for block in &blocks {
+        assert!(
+            source.contains(&squeeze(block)),
+            "compiled nowhere:\n{block}"
+        );
+    }
+    assert_eq!(blocks.len(), 4);
+}
