@@ -8,7 +8,15 @@ fn source(module: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     match module.strip_suffix(".rs") {
-        Some(_) => read(&format!("tests/it/{module}")),
+        Some(name) => [
+            format!("tests/it/{module}"),
+            format!("../dflat-sqlite/tests/it/{module}"),
+            format!("../dflat-sqlite/src/{module}"),
+            format!("../dflat-sqlite/src/{name}/tests.rs"),
+        ]
+        .iter()
+        .map(|path| read(path))
+        .collect(),
         None if module == "models" => {
             let models = "../dflat-engine/tests/models";
             read(&format!("{models}/scheduling.rs")) + &read(&format!("{models}/delivering.rs"))
@@ -17,15 +25,22 @@ fn source(module: &str) -> String {
     }
 }
 
-#[test]
-fn every_test_that_the_rules_of_concurrency_name_exists() {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concurrency.md");
-    let rules = fs::read_to_string(rules).unwrap();
+/// How many tests a page names, all of which exist.
+fn count_named(page: &str) -> usize {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(page);
+    let rules = fs::read_to_string(page).unwrap();
     // The first paragraph says how to read them.
     let (_, rules) = rules.split_once("## ").unwrap();
     let names = rules.split('`').filter(|text| text.contains("::"));
+    // A name of a type is not that of a test.
+    let is_test = |name: &&str| {
+        let first = name.chars().next();
+        !name.contains(' ') && !name.ends_with(':') && first.is_some_and(char::is_lowercase)
+    };
     let mut count = 0;
-    for name in names.filter(|name| !name.contains(' ') && !name.ends_with(':')) {
+    for name in names.filter(is_test) {
         let (module, test) = name.split_once("::").unwrap();
         let source = source(module);
         assert!(!source.is_empty(), "{name}: there is no such file");
@@ -35,5 +50,17 @@ fn every_test_that_the_rules_of_concurrency_name_exists() {
         assert!(found, "{name}: there is no such test");
         count += 1;
     }
+    count
+}
+
+#[test]
+fn every_test_that_the_rules_of_concurrency_name_exists() {
+    let count = count_named("concurrency.md");
     assert!(count > 80, "{count} names");
+}
+
+#[test]
+fn every_test_that_the_rules_of_durability_name_exists() {
+    let count = count_named("durability.md");
+    assert!(count > 40, "{count} names");
 }
