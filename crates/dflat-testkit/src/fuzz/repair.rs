@@ -183,9 +183,9 @@ fn damage_bytes(path: &Path, random: &mut Random) {
     let mut bytes = fs::read(path).unwrap();
     for _ in 0..1 + random.below(4) {
         match random.below(8) {
-            0 => bytes.truncate(bytes.len() - random.below(bytes.len() / 2)),
+            0 => bytes.truncate(bytes.len() - random.below((bytes.len() / 2).max(1))),
             1 => {
-                let page = random.below(bytes.len() / 4096) * 4096;
+                let page = random.below((bytes.len() / 4096).max(1)) * 4096;
                 let end = (page + 4096).min(bytes.len());
                 bytes[page..end]
                     .iter_mut()
