@@ -9,5 +9,6 @@ fn main() {
             "schemas/bench_doc_v2.fbs",
             "schemas/bench_doc_v3.fbs",
             "schemas/bench_doc_v4.fbs",
+            "schemas/ranked.fbs",
         ]);
 }

@@ -7,6 +7,7 @@
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
 )]
 
+mod indexed;
 mod keyed;
 
 use std::ffi::{CStr, CString, c_int};
@@ -21,6 +22,7 @@ use libsqlite3_sys as sqlite;
 
 use crate::Result;
 use crate::workload::Doc;
+pub use indexed::{IndexedFloor, IndexedQuery};
 pub use keyed::KeyedFloor;
 
 /// A connection with the statements of some tables.

@@ -4,7 +4,8 @@ use dflat::{Field, Object};
 
 pub use schema::{
     BenchDoc, BenchDocData, BenchDocV2, BenchDocV2Data, BenchDocV3, BenchDocV3Data, BenchDocV4,
-    BenchDocV4Data, Color, Content, ImageContent, TextContent, Vec3,
+    BenchDocV4Data, Color, Content, ImageContent, Ranked, RankedChangeRequest, RankedData,
+    TextContent, Vec3,
 };
 
 /// What the schemas compile to.

@@ -3,7 +3,9 @@
 mod delete;
 mod dictionary;
 mod fetch;
+mod indexed;
 mod insert;
+mod readers;
 mod sides;
 mod subscribe;
 mod update;
@@ -22,7 +24,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 24] = [
+pub const ALL: [Scenario; 32] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -40,6 +42,14 @@ pub const ALL: [Scenario; 24] = [
     Scenario::new("subscribe_top", subscribe::top),
     Scenario::new("subscribe_keys", subscribe::keys),
     Scenario::new("fetch_ranges", fetch::ranges),
+    Scenario::new("readers_1", readers::one),
+    Scenario::new("readers_2", readers::two),
+    Scenario::new("readers_4", readers::four),
+    Scenario::new("readers_8", readers::eight),
+    Scenario::new("index_point", indexed::point),
+    Scenario::new("index_range", indexed::range),
+    Scenario::new("index_ordered", indexed::ordered),
+    Scenario::new("index_top_ten", indexed::top_ten),
     Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
     Scenario::new("dictionary_insert_disk", dictionary::insert_disk),
     Scenario::new("dictionary_insert_mt4", dictionary::insert_threads),

@@ -1,0 +1,119 @@
+//! The floor of queries by an index: SQL by hand on the tables that ours has made.
+#![allow(
+    unsafe_code,
+    reason = "SQLite's C API, called without a layer between: that is what the floor measures"
+)]
+
+use std::path::Path;
+
+use dflat::Durability;
+use dflat::codegen::{Message, TableReader};
+use dflat_engine::object::TableView;
+use libsqlite3_sys as sqlite;
+
+use super::{Floor, column_blob};
+use crate::Result;
+use crate::workload::RankedData;
+
+/// A query, with the lowest rank and the one behind the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexedQuery {
+    /// One rank.
+    Point,
+    /// A range, in the order of insertion.
+    Range,
+    /// A range, by rank.
+    Ordered,
+    /// The first ten from a rank on, by rank.
+    TopTen,
+}
+
+impl IndexedQuery {
+    const ALL: [Self; 4] = [Self::Point, Self::Range, Self::Ordered, Self::TopTen];
+
+    const fn rest(self) -> &'static str {
+        match self {
+            Self::Point => "WHERE i.f6 = ?1",
+            Self::Range => "WHERE i.f6 >= ?1 AND i.f6 < ?2 ORDER BY i.rowid",
+            Self::Ordered => "WHERE i.f6 >= ?1 AND i.f6 < ?2 ORDER BY i.f6, i.rowid",
+            Self::TopTen => "WHERE i.f6 >= ?1 ORDER BY i.f6, i.rowid LIMIT 10",
+        }
+    }
+}
+
+/// A connection with a statement for each query.
+pub struct IndexedFloor {
+    floor: Floor,
+    // Invariant: prepared by the connection, reset between calls, finalized before it closes.
+    statements: [*mut sqlite::sqlite3_stmt; 4],
+}
+
+impl IndexedFloor {
+    /// Opens a file that has the tables.
+    ///
+    /// # Errors
+    /// As SQLite.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut floor = Floor::open(path, Durability::Normal, &[])?;
+        let mut statements = [std::ptr::null_mut(); 4];
+        for (statement, query) in statements.iter_mut().zip(IndexedQuery::ALL) {
+            *statement = floor.prepare(&format!(
+                "SELECT t.rowid, t.p FROM ranked__f6 AS i JOIN ranked AS t ON t.rowid = i.rowid {}",
+                query.rest()
+            ))?;
+        }
+        Ok(Self { floor, statements })
+    }
+
+    /// The objects of a query.
+    ///
+    /// # Errors
+    /// As SQLite.
+    pub fn fetch(
+        &mut self,
+        query: IndexedQuery,
+        from: i32,
+        to: i32,
+    ) -> Result<Vec<(i64, RankedData)>> {
+        let mut objects = Vec::new();
+        let statement = self.statements[query as usize];
+        // SAFETY: The statement is live and reset, and the connection used by this value alone. One
+        // that has no second parameter refuses it, which does no harm.
+        unsafe {
+            sqlite::sqlite3_bind_int(statement, 1, from);
+            sqlite::sqlite3_bind_int(statement, 2, to);
+        }
+        loop {
+            // SAFETY: The statement is live and the connection used by this value alone.
+            match unsafe { sqlite::sqlite3_step(statement) } {
+                // SAFETY: The statement stands on a row of a row id and a blob.
+                sqlite::SQLITE_ROW => unsafe {
+                    let row_id = sqlite::sqlite3_column_int64(statement, 0);
+                    let root = TableView::root(column_blob(statement, 1)).unwrap_or_default();
+                    let view = RankedData::view(TableReader::new(root));
+                    objects.push((row_id, RankedData::decode(view)));
+                },
+                sqlite::SQLITE_DONE => break,
+                code => {
+                    return self
+                        .floor
+                        .expect(code, sqlite::SQLITE_DONE)
+                        .map(|()| objects);
+                }
+            }
+        }
+        // SAFETY: The statement is live.
+        let code = unsafe { sqlite::sqlite3_reset(statement) };
+        self.floor.expect(code, sqlite::SQLITE_OK)?;
+        Ok(objects)
+    }
+}
+
+impl Drop for IndexedFloor {
+    fn drop(&mut self) {
+        for statement in self.statements {
+            // SAFETY: It is NULL or live, and not used again; the connection is closed after this.
+            unsafe { sqlite::sqlite3_finalize(statement) };
+        }
+    }
+}
