@@ -158,6 +158,7 @@ impl Session {
             outcome = attempt(self);
         }
         outcome.map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))?;
+        self.note_read();
         Ok(end.get())
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Kept {
     stamp: LogStamp,
     /// When it began, as [`Readers`](crate::readers::Readers) count.
     epoch: u32,
+    /// Whether something was read, from which moment on it sees one state.
+    has_read: bool,
 }
 
 impl Session {
@@ -39,7 +41,16 @@ impl Session {
 
     /// Reads something, which shows whether that can be done.
     pub(crate) fn touch(&mut self) -> Result<(), Fault> {
-        self.control(Control::Touch)
+        self.control(Control::Touch)?;
+        self.note_read();
+        Ok(())
+    }
+
+    /// Notes that something was read, which fixes the state of an open transaction.
+    pub(crate) fn note_read(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.has_read = true;
+        }
     }
 
     /// Lets what is read next see the latest state: by the transaction that is kept, if nothing was
@@ -63,17 +74,24 @@ impl Session {
         // between is seen and taken for something new the next time, which does no harm.
         if let Some(stamp) = self.connection.log_stamp() {
             self.control(Control::Begin)?;
-            self.kept = Some(Kept { stamp, epoch });
+            self.kept = Some(Kept {
+                stamp,
+                epoch,
+                has_read: false,
+            });
         }
         Ok(())
     }
 
     /// Fixes the state that is read, as of now if no transaction is open that has read.
     pub(crate) fn pin(&mut self) -> Result<(), Fault> {
+        if self.kept.is_some_and(|kept| kept.has_read) {
+            return Ok(());
+        }
         if self.connection.is_autocommit() {
             self.control(Control::Begin)?;
         }
-        self.control(Control::Touch)
+        self.touch()
     }
 
     /// Whether a transaction is kept, and nothing was committed since it began.

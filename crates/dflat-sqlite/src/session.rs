@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::storage::Durability;
+use dflat_engine::storage::{Durability, Indexes};
 use dflat_model::{Table, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
@@ -68,6 +68,8 @@ pub(crate) struct TableEntry {
     pub(crate) unspoilt: bool,
     /// Which triggers there were when that was looked up last.
     pub(crate) trust: Option<Trust>,
+    /// How far its indexes are to be believed, for as long as a read transaction is kept.
+    pub(crate) indexes: Option<Indexes>,
     /// Where the uses of its indexes are counted.
     usage: Option<Arc<TableUsage>>,
 }
@@ -207,6 +209,7 @@ impl Session {
             lenient: Vec::new(),
             unspoilt: false,
             trust: None,
+            indexes: None,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
         });
         self.tables.len() - 1
@@ -439,7 +442,11 @@ impl Session {
 
     /// Ends a transaction that is open, without keeping its changes. Whether none is open then.
     pub(crate) fn end(&mut self) -> bool {
-        self.kept = None;
+        if self.kept.take().is_some() {
+            for entry in &mut self.tables {
+                entry.indexes = None;
+            }
+        }
         self.connection.is_autocommit()
             || (self.control(Control::Rollback).is_ok() && self.connection.is_autocommit())
     }

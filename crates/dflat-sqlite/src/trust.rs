@@ -35,6 +35,13 @@ impl Session {
             return Ok(found);
         }
         let entry = self.enter(table);
+        if let Some(known) = self.tables[entry.0]
+            .indexes
+            .as_ref()
+            .filter(|_| self.keeps())
+        {
+            return Ok(known.clone());
+        }
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
@@ -63,6 +70,9 @@ impl Session {
             }
             Ok(())
         })?;
+        if self.keeps() {
+            self.tables[entry.0].indexes = Some(found.clone());
+        }
         Ok(found)
     }
 
