@@ -112,6 +112,8 @@ struct Known {
     opened_at: Option<u32>,
     /// Somebody else may have committed, and nobody was told yet.
     others_wrote: bool,
+    /// This backend may have committed since `last`, and not noted it yet.
+    writes: bool,
 }
 
 /// Where a write transaction stands.
@@ -137,6 +139,7 @@ impl Commits {
     /// Notes the start of a write transaction, during which nobody else commits.
     pub(crate) fn note_begin(&self, count: Count) -> Standing {
         let mut known = self.lock();
+        known.writes = true;
         let follows_own = known.last == Some(count);
         if !follows_own {
             known.others_wrote = true;
@@ -166,6 +169,32 @@ impl Commits {
     /// not in between; at first, too.
     pub(crate) fn take_others_wrote(&self) -> bool {
         std::mem::take(&mut self.lock().others_wrote)
+    }
+
+    /// Notes that a commit outside of a write transaction is about to be made.
+    pub(crate) fn note_alone(&self) {
+        self.lock().writes = true;
+    }
+
+    /// Notes that what was begun has ended, after its commit is noted.
+    pub(crate) fn note_end(&self) {
+        self.lock().writes = false;
+    }
+
+    /// Whether somebody else may have committed after the state `since`, and before that with this
+    /// count, which was current a moment ago.
+    pub(crate) fn is_overtaken(&self, count: Count, since: StateId) -> bool {
+        let known = self.lock();
+        let Some(last) = known.last else { return true };
+        let latest = if known.writes { last.next() } else { last };
+        let standing = Standing {
+            count,
+            elsewhere: known.elsewhere,
+            era: known.era,
+            opened_at: known.opened_at.unwrap_or(0),
+            follows_own: false,
+        };
+        !latest.follows(count) || standing.is_overtaken(since)
     }
 
     /// Notes the commit of a write transaction that wrote something.
@@ -281,6 +310,28 @@ mod tests {
         let fourth = commits.note_begin(Count::Log(8));
         assert!(fourth.is_overtaken(read), "it stays overtaken");
         assert!(!fourth.is_overtaken(third.state()));
+    }
+
+    #[test]
+    fn a_reader_is_overtaken_by_what_is_not_ours() {
+        let commits = Commits::default();
+        let ours = commits.note_begin(Count::Log(5));
+        let read = ours.state();
+        // It may be committed and not noted yet.
+        assert!(!commits.is_overtaken(Count::Log(6), read));
+        commits.note_commit(ours);
+        commits.note_end();
+        assert!(!commits.is_overtaken(Count::Log(5), read));
+        assert!(!commits.is_overtaken(Count::Log(6), read));
+        assert!(
+            commits.is_overtaken(Count::Log(7), read),
+            "nobody here made the seventh"
+        );
+        commits.note_begin(Count::Log(7));
+        commits.note_end();
+        assert!(commits.is_overtaken(Count::Log(7), read));
+        let later = commits.state(Some(Count::Log(7)));
+        assert!(!commits.is_overtaken(Count::Log(7), later));
     }
 
     #[test]

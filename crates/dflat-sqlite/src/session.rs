@@ -324,13 +324,16 @@ impl Session {
         let standing = self.standing;
         self.end_write()?;
         self.connection.take_pages_written();
-        run(&mut self.connection)?;
-        if let (Some(commits), Some(standing)) = (&self.commits, standing)
+        let commits = self.commits.clone();
+        commits.iter().for_each(|commits| commits.note_alone());
+        let run = run(&mut self.connection);
+        if let (Ok(()), Some(commits), Some(standing)) = (&run, &commits, standing)
             && self.connection.take_pages_written() > 0
         {
             commits.note_commit(standing);
         }
-        Ok(())
+        commits.iter().for_each(|commits| commits.note_end());
+        run
     }
 
     /// Reads, and notes whether the file has a log.
@@ -430,6 +433,7 @@ impl Session {
             commits.note_commit(standing);
             self.log_extent = self.log_extent();
         }
+        self.commits.iter().for_each(|commits| commits.note_end());
         committed
     }
 
@@ -437,6 +441,7 @@ impl Session {
     pub(crate) fn rollback_write(&mut self) -> bool {
         // The tables that the transaction created are gone.
         self.forget_created();
+        self.commits.iter().for_each(|commits| commits.note_end());
         self.end()
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct SqliteSnapshot {
     place: PlaceId,
     session: Option<Session>,
     state: State,
+    /// How many commits the pinned state has seen, if that is known.
+    count: Option<Count>,
     /// Whether the connection met an error, and is not to be used again.
     faulty: bool,
 }
@@ -47,6 +49,7 @@ impl SqliteSnapshot {
                 View::Latest => State::Latest,
                 View::Pinned => State::Unpinned,
             },
+            count: None,
             faulty: false,
         })
     }
@@ -114,6 +117,7 @@ impl Snapshot for SqliteSnapshot {
             };
             let after = session.count();
             if before == after || matches!(after, None | Some(Count::File(_))) {
+                self.count = after;
                 return Ok(self.backend.commits().state(after));
             }
             // Somebody has committed meanwhile, and whether it is seen is not known.
@@ -122,6 +126,12 @@ impl Snapshot for SqliteSnapshot {
         }
         self.ready()?;
         Ok(self.backend.commits().state(None))
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let commits = self.backend.commits();
+        self.count
+            .is_none_or(|count| commits.is_overtaken(count, since))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {

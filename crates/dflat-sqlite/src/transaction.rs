@@ -123,6 +123,11 @@ impl Snapshot for SqliteTransaction {
         self.read(|session| session.scan(plan, visit))
     }
 
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let standing = self.session.as_ref().and_then(Session::standing);
+        standing.is_some_and(|standing| standing.is_overtaken(since))
+    }
+
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         self.read(|session| session.indexes(table))
     }
@@ -144,11 +149,6 @@ impl WriteTransaction for SqliteTransaction {
     fn base(&self) -> StateId {
         let standing = self.session.as_ref().and_then(Session::standing);
         standing.map_or_else(|| self.backend.commits().state(None), Standing::state)
-    }
-
-    fn is_overtaken(&self, since: StateId) -> bool {
-        let standing = self.session.as_ref().and_then(Session::standing);
-        standing.is_some_and(|standing| standing.is_overtaken(since))
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {

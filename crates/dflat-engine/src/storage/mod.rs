@@ -136,6 +136,13 @@ pub trait Snapshot: Send {
         Ok(StateId::default())
     }
 
+    /// Whether somebody has committed after that state, and before the one that this sees, which is
+    /// pinned, by another way than this backend. Never, where there is none.
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let _ = since;
+        false
+    }
+
     /// How far the table's indexes are to be believed, as this snapshot sees them.
     ///
     /// # Errors
@@ -164,13 +171,6 @@ pub trait WriteTransaction: Snapshot {
     /// Names the committed state on which this transaction stands.
     fn base(&self) -> StateId {
         StateId::default()
-    }
-
-    /// Whether somebody has committed after that state, and before this transaction started, by
-    /// another way than this backend. Never, where there is none.
-    fn is_overtaken(&self, since: StateId) -> bool {
-        let _ = since;
-        false
     }
 
     /// Creates the table and its index tables if they are missing or not to be believed, without

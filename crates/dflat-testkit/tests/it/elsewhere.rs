@@ -20,6 +20,7 @@ on_each_backend! {
     a_commit_between_the_first_read_and_the_first_change_is_busy
     a_commit_before_the_first_read_or_after_the_first_change_is_none_of_its_business
     a_transaction_that_changes_nothing_is_not_overtaken
+    a_reader_whose_group_is_committed_reads_nothing_that_came_later
     a_member_that_is_written_again_after_a_commit_elsewhere_is_busy
     a_retrying_handler_runs_until_it_is_not_overtaken
     a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end
@@ -71,6 +72,37 @@ fn a_transaction_that_changes_nothing_is_not_overtaken(rig: &Rig) {
         Ok((before, count(tx)?))
     });
     assert_eq!(transaction.wait().unwrap(), (0, 0));
+}
+
+/// What becomes of a transaction that reads what a member has written, and again when that is
+/// committed and `between` has happened.
+fn read_twice(rig: &Rig, id: &'static str, between: impl FnOnce()) -> Result<usize> {
+    let hold = rig.hold();
+    let member = rig.insert(id);
+    let (reader, has_read, go) = rig.gated([Item::TABLE], |tx| count(tx).map(drop), count);
+    drop(hold);
+    next(&has_read);
+    assert_eq!(kind(member), None);
+    between();
+    go.send(()).unwrap();
+    reader.wait()
+}
+
+fn a_reader_whose_group_is_committed_reads_nothing_that_came_later(rig: &Rig) {
+    const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+    for (before, id) in IDS.into_iter().enumerate() {
+        assert_eq!(read_twice(rig, id, || {}).unwrap(), before + 1);
+    }
+    // If the member was committed before the first read, that is of the committed state.
+    let is_busy = |id| {
+        let read = read_twice(rig, id, || rig.script.commit_elsewhere());
+        read.is_err_and(|error| error.kind() == BUSY)
+    };
+    assert!(
+        ["g", "h", "i", "j", "k", "l", "m", "n", "o", "p"]
+            .into_iter()
+            .any(is_busy)
+    );
 }
 
 fn a_member_that_is_written_again_after_a_commit_elsewhere_is_busy(rig: &Rig) {

@@ -124,7 +124,12 @@ impl Backend for Scripted {
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
         let inner = Arc::clone(&self.inner).snapshot(view)?;
         let script = Arc::clone(&self.script);
-        Ok(Box::new(ScriptedSnapshot { inner, script }))
+        let pinned = StateId::default();
+        Ok(Box::new(ScriptedSnapshot {
+            inner,
+            pinned,
+            script,
+        }))
     }
 
     fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
@@ -145,6 +150,7 @@ impl Backend for Scripted {
 
 struct ScriptedSnapshot {
     inner: Box<dyn Snapshot>,
+    pinned: StateId,
     script: Arc<Script>,
 }
 
@@ -159,7 +165,12 @@ impl Snapshot for ScriptedSnapshot {
 
     fn pin(&mut self) -> Result<StateId> {
         self.inner.pin()?;
-        Ok(self.script.state())
+        self.pinned = self.script.state();
+        Ok(self.pinned)
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        since != self.pinned
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
@@ -205,6 +216,10 @@ impl Snapshot for ScriptedTransaction {
         self.meet(Call::Scan)?.scan(plan, visit)
     }
 
+    fn is_overtaken(&self, since: StateId) -> bool {
+        since != self.base
+    }
+
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         self.inner()?.indexes(table)
     }
@@ -221,10 +236,6 @@ impl WriteTransaction for ScriptedTransaction {
 
     fn base(&self) -> StateId {
         self.base
-    }
-
-    fn is_overtaken(&self, since: StateId) -> bool {
-        since != self.base
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {

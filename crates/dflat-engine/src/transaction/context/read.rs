@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, Table, Value};
 
 use super::super::group::{Footing, Open};
+use super::super::replay::overtaken;
 use super::{Found, Stage, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
@@ -166,7 +167,20 @@ impl Transaction {
         if matches!(*stage, Stage::Fresh) {
             let backend = Arc::clone(self.groups.backend());
             let mut snapshot = backend.snapshot(View::Pinned)?;
-            self.stand_on(snapshot.pin()?);
+            let state = snapshot.pin()?;
+            // What it has read of a group must be all that was committed before this.
+            if self
+                .basis
+                .get()
+                .is_some_and(|basis| snapshot.is_overtaken(basis))
+            {
+                let error = overtaken(&self.tables);
+                self.failure
+                    .borrow_mut()
+                    .get_or_insert_with(|| error.clone());
+                return Err(error);
+            }
+            self.stand_on(state);
             *stage = Stage::Committed(snapshot);
         }
         match &mut *stage {
