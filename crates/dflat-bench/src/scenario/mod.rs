@@ -3,6 +3,7 @@
 mod delete;
 mod dictionary;
 mod fetch;
+mod file;
 mod indexed;
 mod insert;
 mod readers;
@@ -24,7 +25,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 32] = [
+pub const ALL: [Scenario; 35] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -57,6 +58,9 @@ pub const ALL: [Scenario; 32] = [
     Scenario::new("dictionary_get_hot", dictionary::get_hot),
     Scenario::new("dictionary_update_one", dictionary::update_one),
     Scenario::new("dictionary_save_json", dictionary::save_json),
+    Scenario::new("open_1gib", file::open),
+    Scenario::new("backup_1gib", file::backup),
+    Scenario::new("check_1gib", file::check_all),
 ];
 
 impl Scenario {
