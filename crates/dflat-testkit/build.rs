@@ -11,6 +11,7 @@ fn main() {
         "../../schemas/evolution/note_v3.fbs",
         "../../schemas/evolution/shelf_v1.fbs",
         "../../schemas/evolution/shelf_v2.fbs",
+        "../../schemas/evolution/shelf_v3.fbs",
     ] {
         dflat_build::compile([schema]);
     }

@@ -145,11 +145,7 @@ impl Session {
             }
             outcome => outcome?,
         }
-        let is_kept = self.is_kept_unique(&plain.index)?;
-        if is_kept && !unique {
-            self.admit_duplicates(table, position)?;
-        }
-        Ok(is_kept || !unique)
+        Ok(!unique || self.is_kept_unique(&plain.index)?)
     }
 
     /// Whether SQLite keeps the index of this name unique.

@@ -42,6 +42,20 @@ pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger>
     on(table, &plain.table, same.as_deref())
 }
 
+/// The name of a trigger that the table of an index has if the index is unique. It tells an index
+/// that was the other kind before, which is made anew.
+pub(crate) fn of_unique(table: &TableDescriptor, position: usize) -> Option<String> {
+    let index = table.indexes.get(position)?;
+    let plain = PlainIndexNames::new(table, &index.field.storage_key());
+    Some(name_of(&plain.table, REPLACES))
+}
+
+const REPLACES: &str = "replaces";
+
+fn name_of(table: &str, kind: &str) -> String {
+    format!("dflat__{table}__{kind}")
+}
+
 /// The triggers of one table, which note rows under the name of the main table. `same` is the
 /// condition of rows that a REPLACE deletes, which is told to nobody else.
 fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
@@ -64,11 +78,11 @@ fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
     let on = quoted_if_needed(name);
     let replaced = same.map(|same| note(&format!("SELECT {main}, rowid FROM {on} WHERE {same}")));
     if let Some(replaced) = replaced {
-        kinds.push(("replaces", "BEFORE INSERT", replaced.clone()));
+        kinds.push((REPLACES, "BEFORE INSERT", replaced.clone()));
         kinds.push(("moves", "BEFORE UPDATE", replaced));
     }
     let trigger = |(kind, when, body): (&str, &str, String)| {
-        let trigger = format!("dflat__{name}__{kind}");
+        let trigger = name_of(name, kind);
         let sql = format!(
             "CREATE TRIGGER {} {when} ON {on} BEGIN {body} END",
             quoted_if_needed(&trigger)

@@ -109,15 +109,20 @@ impl Session {
                 let mut wanted = wanted.iter();
                 wanted.all(|trigger| names.iter().any(|name| name == trigger.name.as_bytes()))
             };
-            let indexes = 0..table.indexes.len();
+            let is_of_kind = |index: usize, unique: bool| {
+                let trigger = triggers::of_unique(table, index).unwrap_or_default();
+                names.iter().any(|name| name == trigger.as_bytes()) == unique
+            };
+            let indexes = table.indexes.iter().enumerate().map(|(index, descriptor)| {
+                let is_of_kind = is_of_kind(index, descriptor.unique);
+                is_of_kind && has(&triggers::of_index(table, index))
+            });
             let trust = Trust {
                 schema_version,
                 exists: self.exists(Control::FindTable, &table.name)?,
                 has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
                 main: has(&triggers::of_main(table)),
-                indexes: indexes
-                    .map(|i| has(&triggers::of_index(table, i)))
-                    .collect(),
+                indexes: indexes.collect(),
             };
             self.tables[position].trust = Some(trust);
         }

@@ -39,7 +39,7 @@ pub mod note {
     }
 }
 
-/// A type before and after it got indexes, one table for both.
+/// A type before and after it got indexes, and after these changed, one table for all.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod shelf {
     pub mod v1 {
@@ -47,6 +47,9 @@ pub mod shelf {
     }
     pub mod v2 {
         include!(concat!(env!("OUT_DIR"), "/shelf_v2.rs"));
+    }
+    pub mod v3 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v3.rs"));
     }
 }
 

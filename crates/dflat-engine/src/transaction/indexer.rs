@@ -76,6 +76,8 @@ pub struct Indexer {
 struct State {
     /// Tables with indexes to build.
     wanted: VecDeque<Table>,
+    /// One of them was wanted again since the latest batch began.
+    wanted_again: bool,
     builds: Vec<Build>,
     working: bool,
     closed: bool,
@@ -109,6 +111,10 @@ impl Indexer {
     pub(crate) fn want(self: &Arc<Self>, table: &Table, again: bool) {
         let mut state = self.lock();
         let is_wanted = state.wanted.iter().any(|other| other.is_same(table));
+        if is_wanted {
+            // Its last batch may be done, and storage have changed since.
+            state.wanted_again = true;
+        }
         if state.closed || is_wanted || (!again && state.has_damage(table)) {
             return;
         }
@@ -174,7 +180,10 @@ impl Indexer {
 
     fn run(&self) {
         while let Some(table) = self.next() {
-            let batch = self.begin(&table).and_then(|()| self.batch(&table));
+            let mut batch = self.begin(&table).and_then(|()| self.batch(&table));
+            if let Ok(batch) = &mut batch {
+                batch.is_last &= !self.lock().wanted_again;
+            }
             let is_last = batch.as_ref().map_or(true, |batch| batch.is_last);
             let outcome = match &batch {
                 Ok(batch) => self.note(batch),
@@ -184,7 +193,7 @@ impl Indexer {
             if let Err(error) = outcome {
                 state.fail(&table, &error);
             }
-            if is_last {
+            if is_last && !(batch.is_ok() && state.wanted_again) {
                 state.wanted.retain(|wanted| !wanted.is_same(&table));
             }
         }
@@ -198,6 +207,7 @@ impl Indexer {
                 state.wanted.clear();
             }
             let next = state.wanted.front().cloned();
+            state.wanted_again = false;
             if next.is_some() {
                 return next;
             }

@@ -7,6 +7,7 @@
 mod commits;
 mod file;
 mod hostile;
+mod index_cost;
 mod io;
 mod key_scan;
 mod law;

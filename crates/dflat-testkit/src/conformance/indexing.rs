@@ -7,6 +7,7 @@ use crate::fixture::{Fixture, Open};
 use crate::random::Random;
 use crate::shelf::v1::library as v1;
 use crate::shelf::v2::library as v2;
+use crate::shelf::v3::library as v3;
 
 /// More than a batch.
 const MANY: i32 = 1300;
@@ -194,5 +195,44 @@ pub fn older_versions_leave_no_stale_entries(open: Open) {
         agree(&w);
     }
     Workspace::settle(&w).unwrap();
+    agree(&w);
+}
+
+pub fn an_index_may_become_unique_and_a_unique_one_may_not_be_any_more(open: Open) {
+    let w = open();
+    for (id, isbn, pages) in [(1, "a", 1), (2, "b", 2), (3, "c", 2)] {
+        insert(&w, id, isbn, pages).unwrap();
+    }
+    let later = |id: i32, isbn: &'static str, pages: i32| {
+        let done = w.perform_changes([v3::Book::TABLE], move |tx| {
+            let request = ChangeRequest::<v3::Book>::creation(v3::BookData {
+                id,
+                isbn: Some(isbn.into()),
+                pages,
+                weight: pages,
+            });
+            tx.submit(request).map(drop)
+        });
+        let done = done.wait();
+        Workspace::settle(&w).unwrap();
+        done.map_err(|error| error.kind())
+    };
+    assert_eq!(later(4, "a", 4), Ok(()));
+    let pages = progress(&w, "pages");
+    assert!(pages.unique && matches!(pages.state, IndexState::Ready));
+    assert_eq!(pages.duplicates.len(), 1, "{:?}", pages.duplicates);
+    assert_eq!(later(5, "a", 2), Err(ErrorKind::AlreadyExists));
+    assert_eq!(later(5, "a", 4), Err(ErrorKind::AlreadyExists));
+    assert_eq!(later(5, "a", 5), Ok(()));
+    let same = |predicate| w.fetch::<v3::Book>().filter(predicate).count().unwrap();
+    assert_eq!(same(v3::Book::ISBN.eq("a")), 3);
+    assert_eq!(same(v3::Book::PAGES.eq(2)), 2);
+    // And back: what is there more than once is met again.
+    assert_eq!(insert(&w, 6, "a", 5).map_err(|error| error.kind()), Ok(()));
+    Workspace::settle(&w).unwrap();
+    let isbn = progress(&w, "isbn");
+    assert_eq!(isbn.duplicates.len(), 1, "{:?}", isbn.duplicates);
+    let refused = insert(&w, 7, "a", 5).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
     agree(&w);
 }

@@ -214,6 +214,7 @@ laws! { ($)
         unique_upgrade
         backfill_stale_update
         older_versions_leave_no_stale_entries
+        an_index_may_become_unique_and_a_unique_one_may_not_be_any_more
     }
     defects {
         limit_unindexed_sort

@@ -126,6 +126,13 @@ fn stale_reader_index() {
             assert_eq!(find(), 2);
         }
         assert_eq!(commits(), before, "a fetch queues no transaction");
+        // And readers that saw it incomplete see it ready.
+        workspace.build_indexes([Item::TABLE]).unwrap();
+        workspace.indexes_ready().wait().unwrap();
+        assert_eq!(find(), 2);
+        let plan = workspace.fetch::<Item>().filter(Item::RANK.eq(0)).explain();
+        let plan = plan.unwrap().to_string();
+        assert_eq!(plan, "range of the index on rank");
     });
 }
 

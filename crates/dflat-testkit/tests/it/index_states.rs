@@ -1,11 +1,18 @@
 //! An index that is missing or half built changes no answer, and comes back with the next write;
 //! and two workspaces may share a file.
 
-use dflat::{ErrorKind, Workspace};
+use dflat::{ChangeRequest, ErrorKind, IndexState, Workspace};
 use dflat_testkit::fixture::{Fixture, bounded};
 use dflat_testkit::schema::{Twin, TwinChangeRequest, TwinData};
 use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
 use rusqlite::Connection;
+
+use crate::groups::{Rig, on_each_backend};
+use crate::scripted::Call;
+
+on_each_backend! {
+    building_that_failed_harms_nobody_and_is_tried_again
+}
 
 fn twins(range: std::ops::Range<i32>) -> impl Iterator<Item = TwinData> {
     range.map(|id| TwinData {
@@ -217,4 +224,51 @@ fn building_goes_on_where_it_was_interrupted() {
         let plan = fetch.explain().unwrap().to_string();
         assert!(plan.contains("index on pages"), "{plan}");
     });
+}
+
+fn building_that_failed_harms_nobody_and_is_tried_again(rig: &Rig) {
+    let w = &rig.workspace;
+    let create = |ids: std::ops::Range<i32>| {
+        let created = w.perform_changes([v2::Book::TABLE], |tx| {
+            for id in ids {
+                tx.submit(ChangeRequest::<v2::Book>::creation(v2::BookData {
+                    id,
+                    ..v2::BookData::default()
+                }))?;
+            }
+            Ok(())
+        });
+        created.wait().unwrap();
+    };
+    let old = w.perform_changes([v1::Book::TABLE], |tx| {
+        for id in 0..700 {
+            tx.submit(ChangeRequest::<v1::Book>::creation(v1::BookData {
+                id,
+                ..v1::BookData::default()
+            }))?;
+        }
+        Ok(())
+    });
+    old.wait().unwrap();
+    // The second batch.
+    rig.script.fail(Call::Commit, 1);
+    w.build_indexes([v2::Book::TABLE]).unwrap();
+    let error = w.indexes_ready().wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    let states = w.index_progress();
+    let failed = |index: &dflat::IndexProgress| matches!(index.state, IndexState::Failed(_));
+    assert!(states.iter().all(failed), "{states:?}");
+    let count = || {
+        let fetch = w.fetch::<v2::Book>().filter(v2::Book::PAGES.eq(0));
+        (fetch.count().unwrap(), plan_of(w))
+    };
+    assert_eq!(count(), (700, "all rows, check pages == 0".to_owned()));
+    create(700..701);
+    w.indexes_ready().wait().unwrap();
+    assert_eq!(count(), (701, "range of the index on pages".to_owned()));
+}
+
+fn plan_of(w: &Workspace) -> String {
+    let fetch = w.fetch::<v2::Book>().filter(v2::Book::PAGES.eq(0));
+    fetch.explain().unwrap().to_string()
 }

@@ -208,9 +208,9 @@ impl WriteTransaction for MemoryTransaction {
         }
         for (key, index) in keys.into_iter().zip(table.indexes.iter()) {
             let store = stored.indexes.get(&key);
+            // One of another kind is built anew, so that what it holds twice is met.
             if store.is_none_or(|store| store.unique != index.unique) {
-                let store = IndexStore::made_for(index, store);
-                stored.indexes.insert_mut(key, store);
+                stored.indexes.insert_mut(key, IndexStore::new(index));
             }
         }
         self.state.tables.insert_mut(table.name.to_string(), stored);

@@ -254,13 +254,11 @@ impl TableState {
 }
 
 impl IndexStore {
-    /// What an index keeps: that of the same field before, if there is one.
-    pub(super) fn made_for(index: &IndexDescriptor, before: Option<&Self>) -> Self {
-        let store = before.cloned().unwrap_or_default();
+    /// An index without entries.
+    pub(super) fn new(index: &IndexDescriptor) -> Self {
         Self {
             unique: index.unique,
-            admits_duplicates: before.is_some() && index.unique,
-            ..store
+            ..Self::default()
         }
     }
 

@@ -1,0 +1,142 @@
+//! What an index adds to a write, in pages of 4 KiB: counts, the same on every machine. The table
+//! in `docs/storage-format.md` has these figures.
+
+use std::sync::Arc;
+
+use dflat_engine::storage::{IndexEntry, RowWrite};
+use dflat_model::{RowId, Step, Table, ValueRef};
+use dflat_sqlite::{Durability, FileKind, Operation, Reclaim, SqliteBackend, SqliteOptions};
+
+use crate::sample::{INT, begin, field, table_of};
+
+/// Objects that are there before.
+const ROWS: i64 = 10_000;
+
+/// Pages that a commit of one change, and one of 1,000 changes, writes on average.
+#[derive(Debug, PartialEq)]
+struct Pages {
+    one: f64,
+    thousand: f64,
+}
+
+/// Values spread over the index, as far apart as can be.
+const fn spread(n: i64) -> i64 {
+    n.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 1
+}
+
+struct Run {
+    backend: Arc<SqliteBackend>,
+    table: Table,
+    next: i64,
+}
+
+impl Run {
+    /// A file with objects of 500 bytes.
+    fn new(directory: &std::path::Path, indexes: &[bool]) -> Self {
+        let options = SqliteOptions {
+            durability: Durability::Normal,
+            reclaim: Reclaim::Never,
+            io_stats: true,
+            ..SqliteOptions::default()
+        };
+        let positions = (0_u16..).zip(indexes);
+        let indexes: Vec<_> = positions
+            .map(|(position, unique)| (field(&[Step::Field(6 + 2 * position)], INT), *unique))
+            .collect();
+        let mut run = Self {
+            backend: SqliteBackend::open(directory.join("a.db"), options).unwrap(),
+            table: table_of("cost", &[INT], &indexes),
+            next: 0,
+        };
+        run.insert(ROWS);
+        run
+    }
+
+    fn insert(&mut self, count: i64) {
+        let mut tx = begin(&self.backend);
+        tx.create(&self.table).unwrap();
+        for key in self.next..self.next + count {
+            let row = RowWrite {
+                key: Some(&[ValueRef::Int(key)]),
+                payload: &[7; 500],
+                entries: &self.entries(spread(key)),
+            };
+            tx.insert(&self.table, &row).unwrap();
+        }
+        tx.commit().unwrap();
+        self.next += count;
+    }
+
+    /// Updates objects in a row; with their indexed values, or without.
+    fn update(&mut self, count: i64, values: bool) {
+        let mut tx = begin(&self.backend);
+        tx.create(&self.table).unwrap();
+        for _ in 0..count {
+            self.next += 1;
+            let entries = match values {
+                true => self.entries(spread(self.next)),
+                false => Vec::new(),
+            };
+            let row = RowWrite {
+                key: None,
+                payload: &[(self.next % 251) as u8; 500],
+                entries: &entries,
+            };
+            let row_id = RowId(1 + self.next % ROWS);
+            tx.update(&self.table, row_id, &row).unwrap();
+        }
+        tx.commit().unwrap();
+    }
+
+    fn entries(&self, value: i64) -> Vec<IndexEntry<'static>> {
+        let value = ValueRef::Int(value);
+        let entry = |index| IndexEntry { index, value };
+        (0..self.table.indexes.len()).map(entry).collect()
+    }
+
+    fn pages(&mut self, work: impl Fn(&mut Self, i64)) -> Pages {
+        let mut count = |commits: i64, each: i64| {
+            let before = self.backend.io_report().unwrap();
+            for _ in 0..commits {
+                work(self, each);
+            }
+            let report = self.backend.io_report().unwrap().since(&before);
+            let log = report.files.iter().find(|file| file.kind == FileKind::Log);
+            let written = log.and_then(|log| log.calls(Operation::Write));
+            // A page has a header of its own, which is less than a hundredth of it.
+            let pages = written.map_or(0, |calls| calls.bytes / 4096);
+            pages as f64 / commits as f64
+        };
+        Pages {
+            one: count(100, 1),
+            thousand: count(1, 1000),
+        }
+    }
+}
+
+#[test]
+fn what_an_index_adds_to_a_write() {
+    let cost = |indexes: &[bool]| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut run = Run::new(directory.path(), indexes);
+        let insert = run.pages(Run::insert);
+        let update = run.pages(|run, count| run.update(count, true));
+        let same = run.pages(|run, count| run.update(count, false));
+        (insert, update, same)
+    };
+    let none = cost(&[]);
+    for indexes in [&[false][..], &[true], &[false, false]] {
+        let (insert, update, same) = cost(indexes);
+        // Within a tenth of a page, or two in a thousand changes, of the figures that are told.
+        let near = |found: f64, base: f64, each: f64, slack: f64| {
+            let expected = base + each * indexes.len() as f64;
+            assert!((found - expected).abs() <= slack, "{found} for {expected}");
+        };
+        near(insert.one, none.0.one, 2.1, 0.1);
+        near(insert.thousand, none.0.thousand, 55.0, 5.0);
+        near(update.one, none.1.one, 3.0, 0.1);
+        near(update.thousand, none.1.thousand, 54.0, 5.0);
+        // An index whose value stays costs nothing, and neither do the triggers on its table.
+        assert_eq!(same, none.2);
+    }
+}
