@@ -80,6 +80,12 @@ impl Object {
         std::ptr::eq(self.payload(), other.payload())
     }
 
+    /// Whether it keeps other objects' bytes alive.
+    #[must_use]
+    pub fn is_attached(&self) -> bool {
+        self.chunk.slice.len() > ROW_ID_BYTES + self.len as usize
+    }
+
     /// A copy that keeps no other object's bytes alive.
     #[must_use]
     pub fn detach(&self) -> Self {

@@ -79,6 +79,9 @@ pub struct LiveResult {
     engine: u64,
     /// What is held is as of this commit.
     seq: CommitSeq,
+    /// How many of the objects fetched last may leave before those left are copied out of what they
+    /// keep in memory.
+    leaving_max: usize,
     /// The result told last, once it may be out of date because a fetch failed.
     failed: Option<Vec<Object>>,
 }
@@ -95,12 +98,14 @@ impl LiveResult {
             complete: false,
             engine: 0,
             seq: CommitSeq(0),
+            leaving_max: 0,
             failed: None,
         };
         match fetched {
             None => live.failed = Some(Vec::new()),
             Some(fetched) => {
                 live.held.clone_from(&fetched.objects);
+                live.leaving_max = live.held.len() / 2;
                 live.engine = fetched.engine;
                 live.seq = fetched.seq;
                 live.complete = live.query.limit.is_none_or(|limit| live.held.len() < limit);
@@ -180,7 +185,9 @@ impl LiveResult {
             let told = self.held.get(old).unwrap_or_default().to_vec();
             return self.fetch_again(table, told, false, refetch);
         };
+        let left = touched.before.len();
         let held = std::mem::replace(&mut self.held, merged.objects);
+        self.let_go(left);
         let Some(new) = self.window() else {
             let told = held.get(old).unwrap_or_default().to_vec();
             return self.fetch_again(table, told, false, refetch);
@@ -278,6 +285,7 @@ impl LiveResult {
         self.below = offset;
         self.complete = limit.is_none_or(|limit| fetched.objects.len() < limit);
         (self.engine, self.seq, self.held) = (fetched.engine, fetched.seq, fetched.objects);
+        self.leaving_max = self.held.len() / 2;
         let window = self.window().and_then(|window| self.held.get(window));
         let window = window.unwrap_or_default().to_vec();
         let difference = self.interest.difference(table, &told, &window);
@@ -287,6 +295,17 @@ impl LiveResult {
             difference,
             commits: 1,
         }))
+    }
+
+    /// Keeps no more in memory than twice what is held: objects fetched together keep one another.
+    fn let_go(&mut self, left: usize) {
+        let Some(rest) = self.leaving_max.checked_sub(left) else {
+            let attached = self.held.iter_mut().filter(|object| object.is_attached());
+            attached.for_each(|object| *object = object.detach());
+            self.leaving_max = usize::MAX;
+            return;
+        };
+        self.leaving_max = rest;
     }
 
     /// Lets go of what is far from the window.
@@ -310,5 +329,73 @@ impl LiveResult {
             objects,
             seq: self.seq,
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+mod tests {
+    use std::borrow::Cow;
+
+    use dflat_model::{RowId, TableDescriptor, TableLayout, TypeDescriptor};
+
+    use super::super::merge::Row;
+    use super::*;
+    use crate::change_set::RowChange;
+    use crate::object::{ObjectBatch, Origin, Writer};
+
+    /// A table whose objects have no fields.
+    fn table() -> Table {
+        let layout = TableLayout {
+            name: Cow::Borrowed("Empty"),
+            fields: Cow::Borrowed(&[]),
+            end: 4,
+        };
+        Table::new(TableDescriptor {
+            name: Cow::Borrowed("empty"),
+            type_name: Cow::Borrowed("Empty"),
+            primary_key: Cow::Borrowed(&[]),
+            indexes: Cow::Borrowed(&[]),
+            types: vec![TypeDescriptor::Table(layout)].into(),
+        })
+    }
+
+    #[test]
+    fn what_is_left_of_a_result_is_copied_out_when_half_of_it_has_gone() {
+        let mut writer = Writer::new();
+        let root = writer.begin();
+        assert!(writer.begin_table(root));
+        writer.end_table();
+        let table = table();
+        let mut batch = ObjectBatch::new(&table, Origin::default());
+        for row_id in 1..=100 {
+            batch.push(RowId(row_id), writer.finish().unwrap()).unwrap();
+        }
+        let fetched = Fetched {
+            engine: 1,
+            objects: batch.finish(),
+            seq: CommitSeq(1),
+        };
+        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Some(&fetched));
+        let attached = |live: &LiveResult| live.held.iter().filter(|o| o.is_attached()).count();
+        for (seq, gone, expected) in [(2, 0..40, 60), (3, 40..60, 0), (4, 60..61, 0)] {
+            let gone = fetched.objects.get(gone).unwrap().iter();
+            let gone = gone.map(|object| {
+                let (before, after) = (Some(object.clone()), None);
+                (object.row_id(), RowChange { before, after })
+            });
+            let rows: Vec<_> = gone.collect();
+            let touched = Touched {
+                before: (0..rows.len() as Row).collect(),
+                after: Vec::new(),
+            };
+            let changed = (&table, rows.as_slice(), CommitSeq(seq));
+            let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");
+            let told = live.follow(changed, touched, &mut Scratch::default(), refetch);
+            let update = told.unwrap().unwrap();
+            assert_eq!(update.difference.deleted().len(), rows.len());
+            assert_eq!(attached(&live), expected);
+        }
+        assert_eq!(live.held.len(), 39);
     }
 }

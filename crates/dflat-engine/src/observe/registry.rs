@@ -1,6 +1,5 @@
 //! Who is subscribed to what.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -23,8 +22,6 @@ pub struct Registry {
     state: Mutex<State>,
     /// Those that have ended while the state was in use.
     gone: Mutex<Vec<Arc<Subscriber>>>,
-    /// The tables of code, which many subscribers share.
-    tables: Mutex<HashMap<Address, Arc<Table>>>,
     telemetry: Arc<Telemetry>,
 }
 
@@ -39,7 +36,7 @@ struct TableSubscriptions {
 
 /// Somebody who is told.
 pub struct Subscriber {
-    pub(super) table: Arc<Table>,
+    pub(super) table: Table,
     pub(super) teller: Arc<Teller<Event>>,
     pub(super) registry: std::sync::Weak<Registry>,
     place: OnceLock<Place>,
@@ -96,7 +93,6 @@ impl Registry {
         Self {
             state: Mutex::default(),
             gone: Mutex::default(),
-            tables: Mutex::default(),
             telemetry,
         }
     }
@@ -120,21 +116,11 @@ impl Registry {
     ) -> Subscription {
         let Delivering { executor, capacity } = delivering;
         Subscription(Arc::new(Subscriber {
-            table: self.shared(table),
+            table: table.clone(),
             teller: Arc::new(Teller::new(executor, capacity, function)),
             registry: Arc::downgrade(self),
             place: OnceLock::new(),
         }))
-    }
-
-    /// A table to be kept by a subscriber.
-    fn shared(&self, table: &Table) -> Arc<Table> {
-        let Some(address) = address(table) else {
-            return Arc::new(table.clone());
-        };
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = tables.entry(address);
-        Arc::clone(shared.or_insert_with(|| Arc::new(table.clone())))
     }
 
     /// Whether a query's result is followed, so that it need not be fetched.
@@ -158,7 +144,7 @@ impl Registry {
         if subscriber.teller.is_cancelled() {
             return None;
         }
-        let table = Arc::clone(&subscriber.table);
+        let table = subscriber.table.clone();
         let subscriptions = state.entry(table.name.to_string()).or_default();
         let (place, event) = match first {
             First::Object { known, latest } => {
@@ -295,28 +281,6 @@ impl TableSubscriptions {
             }));
         }
     }
-}
-
-/// Where the parts of a table stand in the program.
-type Address = [usize; 4];
-
-/// Tells tables of code apart: one that is made at run time has none.
-fn address(table: &Table) -> Option<Address> {
-    let text = |text: &Cow<'static, str>| match text {
-        Cow::Borrowed(text) => Some(text.as_ptr() as usize),
-        Cow::Owned(_) => None,
-    };
-    let (Cow::Borrowed(types), Cow::Borrowed(indexes)) = (&table.types, &table.indexes) else {
-        return None;
-    };
-    let name = text(&table.name)?;
-    // Equal texts may stand at one place; the types do not.
-    Some([
-        name,
-        text(&table.type_name)?,
-        types.as_ptr() as usize,
-        indexes.as_ptr() as usize,
-    ])
 }
 
 /// What a subscriber to a result is told first.
