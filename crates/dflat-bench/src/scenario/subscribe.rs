@@ -82,15 +82,14 @@ pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> 
     })
 }
 
-/// The first 20 of such results, in an order of two keys; all of them are others afterwards.
+/// The first 20 of such results, in an order of two keys; every object moves up by one.
 pub(super) fn top(name: &'static str, settings: &Settings) -> Result<Report> {
-    compare(name, settings, |run, tally| {
+    compare_moved(name, settings, Some(1), |run, tally| {
         let mut subscriptions = Vec::new();
         for range in 0..run.ranges.count {
             let query = run.ranges.query(&run.sides.workspace, range);
             let query = query.order_by(BenchDoc::PRIORITY.descending());
             let query = query.order_by(BenchDoc::TITLE.ascending()).limit(20);
-            let known = query.all()?;
             let (tally, bounds) = (Arc::clone(tally), run.ranges.bounds(range));
             let width = run.ranges.width.min(20);
             let callback = move |found: dflat::Result<Update<FetchedResult<BenchDoc>>>| {
@@ -99,7 +98,8 @@ pub(super) fn top(name: &'static str, settings: &Settings) -> Result<Report> {
                     found.len() == width && first == Some(bounds.end - 1)
                 }));
             };
-            subscriptions.push(run.sides.workspace.subscribe(&known, callback)?);
+            let observation = run.sides.workspace.observe(query)?.without_initial();
+            subscriptions.push(observation.call(callback)?);
         }
         Ok(subscriptions)
     })
@@ -206,6 +206,8 @@ impl Tally {
 struct Run {
     sides: Sides,
     ranges: Ranges,
+    /// By how many places objects move.
+    places: usize,
 }
 
 fn compare(
@@ -213,11 +215,26 @@ fn compare(
     settings: &Settings,
     subscribe: impl Fn(&Run, &Arc<Tally>) -> Result<Vec<Subscription>>,
 ) -> Result<Report> {
+    compare_moved(name, settings, None, subscribe)
+}
+
+/// The same with objects that move up by so many places, instead of as many as a range holds.
+fn compare_moved(
+    name: &'static str,
+    settings: &Settings,
+    places: Option<usize>,
+    subscribe: impl Fn(&Run, &Arc<Tally>) -> Result<Vec<Subscription>>,
+) -> Result<Report> {
     let open = || -> Result<Run> {
         let sides = Sides::filled(settings, Durability::Normal)?;
         rank_all(&sides.workspace)?;
         let ranges = Ranges::new(settings.objects);
-        Ok(Run { sides, ranges })
+        let places = places.unwrap_or(ranges.width);
+        Ok(Run {
+            sides,
+            ranges,
+            places,
+        })
     };
     let (mut ours, mut floor) = (open()?, open()?);
     settings.with_runs_max(RUNS_MAX).compare(
@@ -261,17 +278,17 @@ impl Run {
         Ok(end.duration_since(returned))
     }
 
-    /// Moves every object out of its ranges; when the handler returned, and when the transaction
+    /// Moves every object; when the handler returned, and when the transaction
     /// was complete.
     fn rotate(&self) -> Result<(Instant, Instant)> {
-        let (count, width) = (number(self.ranges.objects), number(self.ranges.width));
+        let (count, places) = (number(self.ranges.objects), number(self.places));
         let (send, completion) = mpsc::channel();
         self.sides
             .workspace
             .perform_changes([BenchDoc::TABLE], move |tx| {
                 for object in &tx.fetch::<BenchDoc>().all()? {
                     if let Some(mut request) = ChangeRequest::change(tx, object)? {
-                        request.priority = (request.priority + width) % count;
+                        request.priority = (request.priority + places) % count;
                         tx.submit(request)?;
                     }
                 }

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
 use crate::observe::{
-    Delivering, Event, First, Interest, Reread, Subscriber, Subscription, unlimited,
+    Delivering, Event, First, Interest, Latest, Reread, Subscriber, Subscription, unlimited,
+    with_margin,
 };
 use crate::storage::View;
 use crate::transaction::Calls;
@@ -130,9 +131,11 @@ impl Engine {
                 let is_current =
                     |k: &&Fetched| k.engine == reader.engine && k.seq.0 > 0 && k.seq >= changed;
                 let latest = match known.as_ref().filter(is_current) {
-                    Some(known) => Some(Ok(known.clone())),
-                    None if self.inner.registry.follows(table, &query, &interest) => None,
-                    None => Some(reader.fetch(table, &query)),
+                    Some(_) => Latest::Known,
+                    None if self.inner.registry.follows(table, &query, &interest) => {
+                        Latest::Followed
+                    }
+                    None => Latest::Fetched(reader.fetch(table, &with_margin(&query))),
                 };
                 First::Result {
                     query,

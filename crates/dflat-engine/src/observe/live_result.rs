@@ -86,12 +86,42 @@ pub struct LiveResult {
     failed: Option<Vec<Object>>,
 }
 
+/// How many objects are kept on either side of a window.
+fn margin(query: &Query) -> usize {
+    let limit = query.limit.unwrap_or(MARGIN.end);
+    limit.clamp(MARGIN.start, MARGIN.end)
+}
+
+/// The query with what a live result keeps on either side of its window.
+#[must_use]
+pub fn with_margin(query: &Query) -> Query {
+    let margin = margin(query);
+    let offset = query.offset.saturating_sub(margin);
+    let end = query.offset.saturating_add(margin);
+    Query {
+        offset,
+        limit: query.limit.map(|limit| limit.saturating_add(end) - offset),
+        ..query.clone()
+    }
+}
+
 impl LiveResult {
-    /// A live result that starts from a fetched one, or without one if it could not be fetched.
+    /// A live result that starts from the one of the query, or, with a `margin`, from that of
+    /// [`with_margin`]; without one if it could not be fetched.
     #[must_use]
-    pub fn new(query: Arc<Query>, interest: Interest, fetched: Option<&Fetched>) -> Self {
+    pub fn new(
+        query: Arc<Query>,
+        interest: Interest,
+        fetched: Option<&Fetched>,
+        margin: bool,
+    ) -> Self {
+        let fetching = if margin {
+            with_margin(&query)
+        } else {
+            Query::clone(&query)
+        };
         let mut live = Self {
-            below: query.offset,
+            below: fetching.offset,
             query,
             interest,
             held: Vec::new(),
@@ -108,7 +138,7 @@ impl LiveResult {
                 live.leaving_max = live.held.len() / 2;
                 live.engine = fetched.engine;
                 live.seq = fetched.seq;
-                live.complete = live.query.limit.is_none_or(|limit| live.held.len() < limit);
+                live.complete = fetching.limit.is_none_or(|limit| live.held.len() < limit);
             }
         }
         live
@@ -247,11 +277,6 @@ impl LiveResult {
         Some(touched)
     }
 
-    fn margin(&self) -> usize {
-        let limit = self.query.limit.unwrap_or(MARGIN.end);
-        limit.clamp(MARGIN.start, MARGIN.end)
-    }
-
     /// Fetches the window and what is kept beside it. `told` is the result told last; with
     /// `missed`, an error was told since.
     fn fetch_again(
@@ -261,18 +286,7 @@ impl LiveResult {
         missed: bool,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        let margin = self.margin();
-        let offset = self.query.offset.saturating_sub(margin);
-        let end = self.query.offset.saturating_add(margin);
-        let limit = self
-            .query
-            .limit
-            .map(|limit| limit.saturating_add(end) - offset);
-        let wider = Query {
-            offset,
-            limit,
-            ..Query::clone(&self.query)
-        };
+        let wider = with_margin(&self.query);
         let fetched = match refetch(table, &wider) {
             Ok(fetched) => fetched,
             Err(error) => {
@@ -282,8 +296,10 @@ impl LiveResult {
                 return if missed { Ok(None) } else { Err(error) };
             }
         };
-        self.below = offset;
-        self.complete = limit.is_none_or(|limit| fetched.objects.len() < limit);
+        self.below = wider.offset;
+        self.complete = wider
+            .limit
+            .is_none_or(|limit| fetched.objects.len() < limit);
         (self.engine, self.seq, self.held) = (fetched.engine, fetched.seq, fetched.objects);
         self.leaving_max = self.held.len() / 2;
         let window = self.window().and_then(|window| self.held.get(window));
@@ -311,7 +327,7 @@ impl LiveResult {
     /// Lets go of what is far from the window.
     fn trim(&mut self) {
         let Some(window) = self.window() else { return };
-        let margin = self.margin();
+        let margin = margin(&self.query);
         if self.query.limit.is_some() && self.held.len() > window.end + 2 * margin {
             self.held.truncate(window.end + margin);
             self.complete = false;
@@ -376,7 +392,7 @@ mod tests {
             objects: batch.finish(),
             seq: CommitSeq(1),
         };
-        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Some(&fetched));
+        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Some(&fetched), false);
         let attached = |live: &LiveResult| live.held.iter().filter(|o| o.is_attached()).count();
         for (seq, gone, expected) in [(2, 0..40, 60), (3, 40..60, 0), (4, 60..61, 0)] {
             let gone = fetched.objects.get(gone).unwrap().iter();

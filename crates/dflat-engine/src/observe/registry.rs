@@ -10,7 +10,7 @@ use super::followers::Followers;
 use super::publication::{Call, Publication};
 use super::subscription::Subscription;
 use super::teller::{Executor, Teller};
-use super::{Event, Interest, LiveCount, LiveResult, ObjectEvent, ResultUpdate};
+use super::{Event, Interest, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
 use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::Result;
 use crate::fetch::Fetched;
@@ -75,8 +75,8 @@ pub enum First {
         interest: Interest,
         /// What the subscriber has.
         known: Option<Fetched>,
-        /// What it is now, unless it is followed already.
-        latest: Option<Result<Fetched>>,
+        /// What it is now.
+        latest: Latest,
     },
     /// To a count.
     Count {
@@ -85,6 +85,16 @@ pub enum First {
         /// How many objects meet its condition now.
         total: Result<(usize, CommitSeq)>,
     },
+}
+
+/// A query's result as of a subscriber's place in the order of commits.
+pub enum Latest {
+    /// What the subscriber has.
+    Known,
+    /// What was fetched [with a margin](super::with_margin).
+    Fetched(Result<Fetched>),
+    /// What is followed for another subscriber.
+    Followed,
 }
 
 impl Registry {
@@ -170,9 +180,15 @@ impl Registry {
                 let (slot, latest) = match followers.shared(&query, &interest) {
                     Some((slot, current)) => (slot, Ok(current)),
                     None => {
-                        let latest = latest.unwrap_or_else(|| reread.fetch(&table, &query));
+                        let fetch = || reread.fetch(&table, &with_margin(&query));
+                        let (latest, margin) = match (latest, &known) {
+                            (Latest::Known, Some(known)) => (Ok(known.clone()), false),
+                            (Latest::Fetched(latest), _) => (latest, true),
+                            _ => (fetch(), true),
+                        };
                         let start = latest.as_ref().ok();
-                        let live = LiveResult::new(query, interest.clone(), start);
+                        let live = LiveResult::new(query, interest.clone(), start, margin);
+                        let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
                         (followers.add(Live::Result(live)), latest)
                     }
                 };
