@@ -30,6 +30,7 @@ mod kill;
 mod original;
 #[cfg(unix)]
 mod read_only;
+mod readers;
 mod scripted;
 mod sharing;
 mod steps;
