@@ -83,7 +83,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     Ok(())
 }
 
-/// Gives space back, purges and compacts; bears all errors. None of it may change what is stored.
+/// Gives space back, checks, purges, suspends, compacts, repairs and backs up; bears all errors. None of it may change what is stored.
 ///
 /// # Errors
 /// If something else is stored then.
@@ -106,6 +106,16 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> Outcome {
     ] {
         let _ = work(&workspace);
         read(&workspace, contents).map_or(Ok(()), |found| found)?;
+    }
+    // A copy that is there is whole.
+    let copy = device.path().with_extension("copy");
+    if workspace.backup(&copy).is_ok() {
+        let found = check(&copy, ledger)?;
+        if found != device.acknowledged() {
+            return Err(format!("the copy is of commit {found}"));
+        }
+    } else if copy.exists() {
+        return Err("there is a copy of a backup that failed".to_owned());
     }
     let _ = workspace.shutdown();
     Ok(())
