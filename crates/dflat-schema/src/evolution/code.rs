@@ -33,15 +33,16 @@ codes! {
         "A struct is stored in line, without room for changes. Add another struct, and a field for it; or use a \
          table."
     UNIQUE_DEFAULT "E0309" "a new unique field with a default"
-        "Every old object reads as the default, so two of them have one value, the index cannot be built, and each \
-         write of the type fails. Make the field optional, `= null`: objects without a value may be many. An empty \
+        "Every old object reads as the default, so all of them have one value, and every new object without a value \
+         of its own is refused. Make the field optional, `= null`: objects without a value may be many. An empty \
          union has a value, its type code 0. Or leave `unique` out until every object has a value of its own."
     INDEX_ADDED "W0300" "an index that is to be built"
-        "Nothing breaks. The next write of the type builds the index from the objects that are there; until then, \
-         queries read all of them."
+        "Nothing breaks. The next write of the type starts to build the index in the background from the objects \
+         that are there; until it is ready, queries read all of them."
     UNIQUE_ADDED "W0301" "values that become unique"
-        "From the next write on, two objects cannot have one value. Whether some have one already, the schema does \
-         not tell: look for them first."
+        "From the moment the index is built, in the background after the next write, no further object gets a value \
+         that another has. Objects that share one by then keep it, and are reported: \
+         `Workspace::index_progress`."
     TABLE_RENAMED "W0302" "a stored table with another name in the file"
         "A root table's namespaces, name and version make its name in the file. Under a new one it starts empty, \
          and the objects stay where they are, for programs of the old version. Copy them, or give back the name."

@@ -198,6 +198,12 @@ fn file_changed_by_ours_stays_right() {
         assert!(ids.eq(expected.iter().map(|m| (m.name.clone(), m.color))));
         assert_eq!(found.last().unwrap().row_id().0, 201);
         check_monsters(workspace, &expected);
+        // Indexes that were not ours are built anew after the first write.
+        workspace.indexes_ready().wait().unwrap();
+        let fetch = workspace.fetch::<Monster>().filter(Monster::MANA.gt(300));
+        let plan = fetch.explain().unwrap().to_string();
+        assert!(plan.contains("index on mana"), "{plan}");
+        check_monsters(workspace, &expected);
         check_by_sql(path);
     });
 }
