@@ -30,10 +30,12 @@ pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     let _mark = Mark;
     // The closure is consumed, and what it shares with others is guarded by locks that recover.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-        Error::new(
-            ErrorKind::Panicked,
-            format!("{what} panicked: {}", panic_message(&*panic)),
-        )
+        let message = format!("{what} panicked: {}", panic_message(&*panic));
+        // What it panicked with is of the user's making, too.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(another);
+        }
+        Error::new(ErrorKind::Panicked, message)
     })
 }
 
@@ -59,4 +61,22 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_with_a_value_that_panics_when_it_is_dropped_goes_no_further() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                assert!(std::thread::panicking(), "dropped");
+            }
+        }
+        let outcome = run("a callback", || std::panic::panic_any(Bomb));
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Panicked);
+        assert!(!is_running());
+    }
 }

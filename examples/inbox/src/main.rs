@@ -57,20 +57,20 @@ fn main() -> Result<()> {
 /// The user at the keyboard.
 fn interact(workspace: &Workspace, messages: u64) -> Result<()> {
     let network = Network::start(workspace, messages, Duration::from_millis(100));
-    let mut view = View::new(workspace)?;
+    let view = View::new(workspace)?;
     let mut screen = Screen::open()?;
     let mut place = Place::default();
     loop {
-        view.catch_up()?;
-        place.line = place
-            .line
-            .min(view.lists[place.list].len().saturating_sub(1));
+        let shown = view.catch_up()?;
+        let rows = &shown.lists[place.list];
+        place.line = place.line.min(rows.len().saturating_sub(1));
         let is_paused = network.is_paused.load(Ordering::Relaxed);
-        screen.draw(&view, place, is_paused)?;
-        let selected = view.lists[place.list].get(place.line);
+        screen.draw(&shown, place, is_paused)?;
+        let selected = rows.get(place.line).map(|row| row.id);
+        drop(shown);
         let does = |action| {
-            if let Some(row) = selected {
-                act(workspace, action, row.id).detach();
+            if let Some(id) = selected {
+                act(workspace, action, id).detach();
             }
         };
         match screen.key()? {
@@ -91,46 +91,41 @@ fn interact(workspace: &Workspace, messages: u64) -> Result<()> {
 /// Five hundred steps of the network, a key between some, and a look at every list.
 fn play(workspace: &Workspace, messages: u64) -> Result<()> {
     const STEPS: u64 = 500;
-    let mut view = View::new(workspace)?;
+    let view = View::new(workspace)?;
     for step in 0..STEPS {
         network::change(workspace, messages, step)?;
-        view.catch_up()?;
+        let row = view.catch_up()?.lists[0].get(3).cloned();
         let keys = [Action::Star, Action::MarkRead, Action::Delete];
         let key = keys[usize::try_from(step)? % keys.len()];
         if step % 10 == 0
-            && let Some(row) = view.lists[0].get(3)
+            && let Some(row) = row
         {
             act(workspace, key, row.id).wait()?;
         }
         if step % 25 == 0 {
-            check(workspace, &mut view)?;
+            check(workspace, &view)?;
         }
     }
-    check(workspace, &mut view)?;
-    let (deliveries, unread) = (view.deliveries, view.unread);
+    check(workspace, &view)?;
+    let shown = view.catch_up()?;
+    let (deliveries, unread) = (shown.deliveries, shown.unread);
     println!("{STEPS} changes, {deliveries} deliveries shown, {unread} messages unread");
-    for (name, rows) in LISTS.iter().zip(&view.lists) {
-        println!(
-            "{name}: {} rows, the first {:?}",
-            rows.len(),
-            rows.first().map(|r| &r.text)
-        );
+    for (name, rows) in LISTS.iter().zip(&shown.lists) {
+        let (count, first) = (rows.len(), rows.first().map(|row| &row.text));
+        println!("{name}: {count} rows, the first {first:?}");
     }
     Ok(())
 }
 
 /// What is shown is what a fresh fetch finds.
-fn check(workspace: &Workspace, view: &mut View) -> Result<()> {
+fn check(workspace: &Workspace, view: &View) -> Result<()> {
     workspace.settle()?;
-    view.catch_up()?;
-    for (rows, query) in view
-        .lists
-        .iter()
-        .zip([mail::newest(workspace), mail::starred(workspace)])
-    {
+    let shown = view.catch_up()?;
+    let queries = [mail::newest(workspace), mail::starred(workspace)];
+    for (rows, query) in shown.lists.iter().zip(queries) {
         let fresh: Vec<Row> = query.all()?.iter().map(Row::of).collect();
         assert_eq!(*rows, fresh);
     }
-    assert_eq!(view.unread, mail::unread(workspace).count()?);
+    assert_eq!(shown.unread, mail::unread(workspace).count()?);
     Ok(())
 }

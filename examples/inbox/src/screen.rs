@@ -8,7 +8,7 @@ use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue};
 
-use crate::view::{LISTS, View};
+use crate::view::{LISTS, Shown};
 
 /// The terminal, which is as it was before when this is dropped.
 pub(crate) struct Screen(Stdout);
@@ -39,7 +39,7 @@ impl Screen {
         })
     }
 
-    pub(crate) fn draw(&mut self, view: &View, place: Place, is_paused: bool) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, view: &Shown, place: Place, is_paused: bool) -> io::Result<()> {
         let (columns, _) = terminal::size()?;
         let width = usize::from(columns) / LISTS.len();
         queue!(self.0, Clear(ClearType::All))?;

@@ -1,8 +1,9 @@
 //! What is shown: two lists and a number, kept up to date by differences alone.
 
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dflat::{FetchedResult, Result, Subscription, Update, Workspace};
+use dflat::{Error, FetchedResult, Observable, Result, Subscription, Update, Workspace};
 
 use crate::mail;
 use crate::schema::Message;
@@ -10,8 +11,8 @@ use crate::schema::Message;
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    pub id: u64,
-    pub text: String,
+    pub(crate) id: u64,
+    pub(crate) text: String,
 }
 
 impl Row {
@@ -31,24 +32,35 @@ impl Row {
     }
 }
 
-type ListUpdate = Result<Update<FetchedResult<Message>>>;
-
-/// What a live query tells the thread that shows it.
-enum News {
-    List(usize, ListUpdate),
-    Unread(Result<usize>),
-}
-
 /// The names of the lists.
 pub(crate) const LISTS: [&str; 2] = ["Newest", "Starred"];
 
 /// What is shown.
-pub(crate) struct View {
-    pub lists: [Vec<Row>; LISTS.len()],
-    pub unread: usize,
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) lists: [Vec<Row>; LISTS.len()],
+    pub(crate) unread: usize,
     /// How many deliveries were shown.
-    pub deliveries: usize,
-    news: Receiver<News>,
+    pub(crate) deliveries: usize,
+    /// Why it is not followed any more.
+    error: Option<Error>,
+}
+
+impl Shown {
+    fn list(&mut self, number: usize, update: &Update<FetchedResult<Message>>) {
+        let rows = &mut self.lists[number];
+        update
+            .difference()
+            .apply(rows, |position| Row::of(&update[position]));
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Follows the messages, on the thread that has it.
+pub(crate) struct View {
+    shown: Arc<Mutex<Shown>>,
+    jobs: Receiver<Job>,
     _subscriptions: Vec<Subscription>,
 }
 
@@ -58,48 +70,64 @@ impl View {
     /// # Errors
     /// After shutdown.
     pub(crate) fn new(workspace: &Workspace) -> Result<Self> {
-        let (send, news) = mpsc::channel();
-        let list = |number: usize, send: &Sender<News>| {
-            let send = send.clone();
-            // Nobody listens when the program ends.
-            move |update| drop(send.send(News::List(number, update)))
-        };
-        let count = send.clone();
-        let subscriptions = vec![
-            workspace.subscribe(mail::newest(workspace), list(0, &send))?,
-            workspace.subscribe(mail::starred(workspace), list(1, &send))?,
-            workspace.subscribe(mail::unread(workspace).live_count(), move |unread| {
-                drop(count.send(News::Unread(unread)));
-            })?,
-        ];
+        let shown = Arc::default();
+        // Each live query has one job at a time, which tells all that has happened.
+        let (send, jobs) = mpsc::sync_channel(LISTS.len() + 1);
+        let queries = [mail::newest(workspace), mail::starred(workspace)];
+        let mut subscriptions = Vec::new();
+        for (number, query) in queries.into_iter().enumerate() {
+            let show = move |shown: &mut Shown, update: &Update<_>| shown.list(number, update);
+            subscriptions.push(follow(workspace, query, &send, &shown, show)?);
+        }
+        let unread = mail::unread(workspace).live_count();
+        let show = |shown: &mut Shown, unread: &usize| shown.unread = *unread;
+        subscriptions.push(follow(workspace, unread, &send, &shown, show)?);
         Ok(Self {
-            lists: Default::default(),
-            unread: 0,
-            deliveries: 0,
-            news,
+            shown,
+            jobs,
             _subscriptions: subscriptions,
         })
     }
 
-    /// Shows what has been told since; whether there was anything.
+    /// Shows what has been told since, and gives it.
     ///
     /// # Errors
     /// That of a query that can't be followed any more.
-    pub(crate) fn catch_up(&mut self) -> Result<bool> {
-        let before = self.deliveries;
-        while let Ok(news) = self.news.try_recv() {
-            self.deliveries += 1;
-            match news {
-                News::Unread(unread) => self.unread = unread?,
-                News::List(number, update) => {
-                    let update = update?;
-                    let rows = &mut self.lists[number];
-                    update
-                        .difference()
-                        .apply(rows, |position| Row::of(&update[position]));
-                }
-            }
+    pub(crate) fn catch_up(&self) -> Result<MutexGuard<'_, Shown>> {
+        while let Ok(job) = self.jobs.try_recv() {
+            job();
         }
-        Ok(self.deliveries > before)
+        let shown = lock(&self.shown);
+        match &shown.error {
+            Some(error) => Err(error.clone()),
+            None => Ok(shown),
+        }
     }
+}
+
+/// Has what is told of something shown by jobs, which the thread of the view runs.
+fn follow<D: Send + 'static>(
+    workspace: &Workspace,
+    observable: impl Observable<Delivery = Result<D>>,
+    send: &SyncSender<Job>,
+    shown: &Arc<Mutex<Shown>>,
+    show: impl Fn(&mut Shown, &D) + Send + 'static,
+) -> Result<Subscription> {
+    let (send, shown) = (send.clone(), Arc::clone(shown));
+    workspace
+        .observe(observable)?
+        // A job that finds no place is made up for by the next.
+        .on(move |job| drop(send.try_send(job)))
+        .call(move |delivery| {
+            let mut shown = lock(&shown);
+            shown.deliveries += 1;
+            match delivery {
+                Ok(delivery) => show(&mut shown, &delivery),
+                Err(error) => shown.error = Some(error),
+            }
+        })
+}
+
+fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }

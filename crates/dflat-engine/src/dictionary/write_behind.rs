@@ -208,19 +208,25 @@ impl WriteBehind {
 
     /// Has a thread try again after a while, unless one does.
     fn retry_later(self: &Arc<Self>, mut state: MutexGuard<'_, State>, engine: &Engine) {
-        if std::mem::replace(&mut state.is_retrying, true) {
+        if !engine.is_open() || std::mem::replace(&mut state.is_retrying, true) {
             return;
         }
         let doublings = state.fruitless.saturating_sub(1).min(16);
-        let delay = RETRY_FIRST.saturating_mul(1 << doublings).min(RETRY_MAX);
+        let slices = (1 << doublings).min(RETRY_MAX.as_millis() / RETRY_FIRST.as_millis());
         let seen = state.hurries;
         drop(state);
         let (this, engine) = (Arc::clone(self), engine.clone());
         let retry = move || {
             let waits = |state: &mut State| state.hurries == seen && !state.waiting.is_empty();
-            let mut state = sync::wait_for_while(&this.hurried, this.lock(), delay, waits);
+            let mut state = this.lock();
+            // In slices, because nobody tells it when the engine's share ends.
+            for _ in 0..slices {
+                if engine.is_open() && waits(&mut state) {
+                    state = sync::wait_for_while(&this.hurried, state, RETRY_FIRST, waits);
+                }
+            }
             state.is_retrying = false;
-            if state.started == state.finished {
+            if engine.is_open() && state.started == state.finished {
                 this.start(state, &engine);
             }
         };

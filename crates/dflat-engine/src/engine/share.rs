@@ -127,6 +127,12 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.inner))
     }
 
+    /// Whether this share has not ended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.share.is_closed.load(Ordering::Acquire)
+    }
+
     /// Ends this share for all that comes; whether it is the last.
     fn leave(&self) -> bool {
         let mut gate = self

@@ -45,6 +45,10 @@ impl Engine {
         rows.get(&[key.to_owned(), String::new()]).cloned()
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        true
+    }
+
     pub(crate) fn perform(&self, _: Vec<Table>, handler: Handler, completion: Completion) {
         let store = Arc::clone(&self.0);
         thread::spawn(move || {
