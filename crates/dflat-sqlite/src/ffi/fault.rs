@@ -75,9 +75,10 @@ impl Fault {
         )
     }
 
-    /// Whether it may be that the SQL names what does not exist.
+    /// Whether it may be that the SQL names what does not exist. If tables are created meanwhile,
+    /// SQLite says of that only that the schema has changed, however often it looks again.
     pub(crate) const fn may_be_missing_name(&self) -> bool {
-        self.primary() == sqlite::SQLITE_ERROR
+        matches!(self.primary(), sqlite::SQLITE_ERROR | sqlite::SQLITE_SCHEMA)
     }
 
     /// Whether a connection that may write could do what one that may only read can't: make the
@@ -168,6 +169,15 @@ mod tests {
 
     use super::*;
     use crate::ffi::{Access, Connection};
+
+    /// Tables that are created while a statement is prepared: SQLite tries twice, and then says
+    /// that the schema has changed, not that the name is missing.
+    #[test]
+    fn a_schema_that_changes_meanwhile_may_lack_a_name() {
+        assert!(Fault::from_code(sqlite::SQLITE_SCHEMA).may_be_missing_name());
+        assert!(Fault::from_code(sqlite::SQLITE_ERROR).may_be_missing_name());
+        assert!(!Fault::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
+    }
 
     #[test]
     fn a_value_that_never_fits_is_no_matter_of_space() {
