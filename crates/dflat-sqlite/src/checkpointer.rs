@@ -24,7 +24,7 @@ use crate::session::Session;
 
 /// How long a writer waits at most for those who read from a log that is too long; twice as long if
 /// that is twice as long as it may be, and so on.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The most times.
 const TIMES_MAX: u64 = 20;

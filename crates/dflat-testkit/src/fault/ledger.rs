@@ -83,7 +83,8 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     Ok(())
 }
 
-/// Gives space back, checks, purges, suspends, compacts, repairs and backs up; bears all errors. None of it may change what is stored.
+/// Gives space back, checks, purges, suspends, compacts, repairs and backs up; bears all errors.
+/// None of it may change what is stored.
 ///
 /// # Errors
 /// If something else is stored then.
