@@ -33,7 +33,8 @@ impl SqliteBackend {
     /// The file has its name once it is whole and synced. Until then the log can't be cut back.
     ///
     /// # Errors
-    /// - `InvalidArgument` if there is something of that name.
+    /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
+    ///   file beside it.
     /// - `Cancelled` if `progress` breaks. Nothing is left then, as after any other error.
     /// - Else as reading the file and writing the copy can fail.
     pub fn backup(
@@ -43,13 +44,12 @@ impl SqliteBackend {
     ) -> Result<()> {
         let to = open::resolve(to)?;
         let what = || format!("cannot back up to {}", to.display());
-        let taken = || {
-            let message = format!("{}: there is something of that name", what());
+        let taken = |by: &Path| {
+            let message = format!("{}: there is a {}", what(), by.display());
             Error::new(ErrorKind::InvalidArgument, message)
         };
-        // A link that leads nowhere is something, too.
-        if fs::symlink_metadata(&to).is_ok() {
-            return Err(taken());
+        if let Some(by) = in_the_way(&to) {
+            return Err(taken(&by));
         }
         let part = Part::create(&to).map_err(|error| open::create_error(error, what()))?;
         let (place, session) = self.take_reader()?;
@@ -70,8 +70,11 @@ impl SqliteBackend {
             let message = format!("{}: it was cancelled", what());
             return Err(Error::new(ErrorKind::Cancelled, message));
         }
+        if let Some(by) = in_the_way(&to) {
+            return Err(taken(&by));
+        }
         match part.publish(&to) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&to)),
             published => published.map_err(|error| open::create_error(error, what())),
         }
     }
@@ -106,6 +109,15 @@ impl SqliteBackend {
             })
             .map_err(|fault| fault.error(what()))
     }
+}
+
+/// What stands where a copy is to be, or beside it, where SQLite would take it for a part of the
+/// copy.
+fn in_the_way(to: &Path) -> Option<PathBuf> {
+    let paths = ["", "-wal", "-journal"].map(|suffix| open::beside(to, suffix));
+    // A link that leads nowhere is something, too.
+    let mut paths = paths.into_iter();
+    paths.find(|path| fs::symlink_metadata(path).is_ok())
 }
 
 /// A place among the readers; given back when dropped, also by a panic.

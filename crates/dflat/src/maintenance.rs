@@ -75,7 +75,8 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something of that name, a link
-    ///   included, or if the workspace is in memory.
+    ///   included, or a log or journal that an earlier file has left beside it; or if the workspace
+    ///   is in memory.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - Else as reading the file and writing the copy can fail. Nothing is left of the copy then.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {

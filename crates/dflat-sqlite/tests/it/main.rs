@@ -4,6 +4,7 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod backup;
 mod commits;
 mod file;
 mod hostile;

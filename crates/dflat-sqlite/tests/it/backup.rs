@@ -1,0 +1,43 @@
+//! Copies of a file, seen through plain SQL.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use dflat_engine::ErrorKind;
+use dflat_sqlite::SqliteBackend;
+
+use crate::sample::*;
+
+fn back_up(backend: &SqliteBackend, to: &Path) -> dflat_engine::Result<()> {
+    backend.backup(to, &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn a_copy_takes_no_log_of_an_earlier_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let old = three_posts(&at("old.db"));
+    let log = fs::read(at("old.db-wal")).unwrap();
+    drop(old);
+    let backend = three_posts(&at("a.db"));
+    for beside in ["b.db-wal", "b.db-journal"] {
+        // Before the copy is begun, and while it is made.
+        fs::write(at(beside), &log).unwrap();
+        let refused = back_up(&backend, &at("b.db")).unwrap_err();
+        fs::remove_file(at(beside)).unwrap();
+        let late = backend.backup(&at("b.db"), &mut |_| {
+            fs::write(at(beside), &log).unwrap();
+            ControlFlow::Continue(())
+        });
+        for error in [refused, late.unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(beside), "{error}");
+        }
+        assert_eq!(fs::read(at(beside)).unwrap(), log, "it is not ours");
+        assert!(!at("b.db").exists() && !at("b.db-part-0").exists());
+        fs::remove_file(at(beside)).unwrap();
+    }
+    back_up(&backend, &at("b.db")).unwrap();
+    assert_eq!(latest_ids(&open(&at("b.db")), &post()), [1, 2, 3]);
+}
