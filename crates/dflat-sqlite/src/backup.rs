@@ -36,6 +36,7 @@ impl SqliteBackend {
     /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
     ///   file beside it.
     /// - `Cancelled` if `progress` breaks. Nothing is left then, as after any other error.
+    /// - `Busy` if somebody has written meanwhile to a file that can't be shared.
     /// - Else as reading the file and writing the copy can fail.
     pub fn backup(
         &self,
@@ -59,10 +60,18 @@ impl SqliteBackend {
             session,
             is_well: false,
         };
+        if source.session.as_ref().is_some_and(Session::is_outdated) {
+            source.session = None;
+            source.session = self.open_reader()?;
+        }
         let is_whole = match &mut source.session {
             // Nothing was written yet: an empty file says as much.
             None => true,
-            Some(source) => self.copy(source, &part.0, &what, progress)?,
+            Some(session) => {
+                let is_whole = self.copy(session, &part.0, &what, progress);
+                session.check_untorn()?;
+                is_whole?
+            }
         };
         source.is_well = true;
         drop(source);

@@ -144,8 +144,11 @@ impl SqliteBackend {
         self.pool().begin_upkeep()?;
         let outcome = self.open_reader().and_then(|session| match session {
             None => Ok(0),
-            Some(mut session) => work(&mut session)
-                .map_err(|fault| fault.error(format!("cannot check {}", self.path().display()))),
+            Some(mut session) => {
+                let done = work(&mut session);
+                session.check_untorn()?;
+                done.map_err(|fault| fault.error(format!("cannot check {}", self.path().display())))
+            }
         });
         self.pool().end_upkeep();
         outcome

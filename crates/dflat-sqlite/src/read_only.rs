@@ -9,7 +9,9 @@
 //! 3. No log, or an empty one: the file is all there is, and is read as one that does not change.
 //!
 //! By the latter two nothing tells SQLite if somebody begins to write after all. So the sizes and
-//! times of the files are compared before each read: what looks otherwise is opened again.
+//! times of the files are compared before and after each read: what looks otherwise is opened again,
+//! and what was read meanwhile is not believed. A file whose commits go through a rollback journal
+//! is shared by its locks, so that one read of it shows one state.
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +22,7 @@ use crate::commits::Header;
 use crate::ffi::{Access, Fault, Switch};
 use crate::open::{self, beside};
 use crate::options::SqliteOptions;
+use crate::reading::{Apart, Sharing};
 use crate::session::Session;
 use crate::vfs::Monitor;
 
@@ -85,10 +88,13 @@ pub(crate) fn reader(
     connection.set(Switch::CheckpointAtClose, false);
     connection.execute("PRAGMA query_only = ON")?;
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
-    // A file that is shared is told by its locks.
-    if access != Access::SharedReadOnly || !look.has_index {
-        session.stand_apart(look, access == Access::Immutable);
-    }
+    let sharing = match access {
+        Access::Immutable => Some(Sharing::Immutable),
+        Access::SharedReadOnly if look.has_index => None,
+        Access::SharedReadOnly if !has_log => Some(Sharing::Locked),
+        _ => Some(Sharing::Unguarded),
+    };
+    session.apart = sharing.map(|sharing| Apart { look, sharing });
     session.touch()?;
     Ok(session)
 }

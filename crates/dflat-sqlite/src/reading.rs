@@ -1,15 +1,27 @@
 //! Which state a connection reads.
 
+use dflat_engine::{Error, ErrorKind, Result};
+
 use crate::commits::Header;
 use crate::ffi::{Fault, LogStamp};
 use crate::read_only::Look;
 use crate::session::{Control, Session};
 
-/// A file that is read without a way to share it.
+/// A file that is read without a way to learn what others write.
 pub(crate) struct Apart {
-    look: Look,
-    /// It is read as it is, whatever is beside it.
-    is_immutable: bool,
+    pub(crate) look: Look,
+    pub(crate) sharing: Sharing,
+}
+
+/// What keeps those who write from changing a file of which something is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// The locks of the file itself.
+    Locked,
+    /// Nothing.
+    Unguarded,
+    /// Nothing; it is read as it is, whatever is beside it.
+    Immutable,
 }
 
 /// A read transaction that goes on after what it was begun for.
@@ -24,19 +36,26 @@ pub(crate) struct Kept {
 }
 
 impl Session {
-    /// Reads a file that looked so when it was opened.
-    pub(crate) fn stand_apart(&mut self, look: Look, is_immutable: bool) {
-        self.apart = Some(Apart { look, is_immutable });
-    }
-
     /// Whether the file may have changed in a way that this connection does not see.
     pub(crate) fn is_outdated(&self) -> bool {
         let apart = self.apart.as_ref();
         apart.is_some_and(|apart| apart.look != Look::of(&self.path))
     }
 
+    /// Fails if what was read since the file was opened, by one transaction, may be of several
+    /// states.
+    pub(crate) fn check_untorn(&self) -> Result<()> {
+        let sharing = self.apart.as_ref().map(|apart| apart.sharing);
+        if !matches!(sharing, None | Some(Sharing::Locked)) && self.is_outdated() {
+            let message = "somebody writes to the file, which can't be shared read-only";
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        Ok(())
+    }
+
     pub(crate) fn is_immutable(&self) -> bool {
-        self.apart.as_ref().is_some_and(|apart| apart.is_immutable)
+        let apart = self.apart.as_ref();
+        apart.is_some_and(|apart| apart.sharing == Sharing::Immutable)
     }
 
     /// Reads something, which shows whether that can be done.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use dflat_engine::Result;
 use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
-use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use crate::backend::SqliteBackend;
@@ -56,12 +56,10 @@ impl SqliteSnapshot {
 
     /// The connection, in the state to read; `None` if there is nothing to read.
     fn ready(&mut self) -> Result<Option<&mut Session>> {
-        if self.session.as_ref().is_some_and(Session::is_outdated) {
-            if self.state == State::Pinned {
-                let message = "somebody writes to the file, which can't be shared read-only";
-                return Err(Error::new(ErrorKind::Busy, message));
-            }
-            self.session = None;
+        match &self.session {
+            Some(session) if self.state == State::Pinned => session.check_untorn()?,
+            Some(session) if session.is_outdated() => self.session = None,
+            _ => {}
         }
         if self.session.is_none() && self.state != State::Pinned {
             self.session = self.backend.open_reader()?;
@@ -88,6 +86,18 @@ impl SqliteSnapshot {
         }
         Ok(self.session.as_mut())
     }
+
+    /// Reads something, if there is something to read; what was read is of one state.
+    fn read<T>(&mut self, read: impl FnOnce(&mut Session) -> Result<T>) -> Result<Option<T>> {
+        let Some(session) = self.ready()? else {
+            return Ok(None);
+        };
+        let outcome = read(session);
+        // Order: an error may come of states that were mixed, too.
+        let untorn = session.check_untorn();
+        self.faulty |= outcome.is_err();
+        untorn.and(outcome).map(Some)
+    }
 }
 
 impl Snapshot for SqliteSnapshot {
@@ -96,12 +106,7 @@ impl Snapshot for SqliteSnapshot {
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let Some(session) = self.ready()? else {
-            return Ok(());
-        };
-        let outcome = session.scan(plan, visit);
-        self.faulty |= outcome.is_err();
-        outcome
+        self.read(|session| session.scan(plan, visit)).map(drop)
     }
 
     fn pin(&mut self) -> Result<StateId> {
@@ -135,12 +140,8 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        let Some(session) = self.ready()? else {
-            return Ok(Indexes::ready(table));
-        };
-        let outcome = session.indexes(table);
-        self.faulty |= outcome.is_err();
-        outcome
+        let found = self.read(|session| session.indexes(table))?;
+        Ok(found.unwrap_or_else(|| Indexes::ready(table)))
     }
 }
 

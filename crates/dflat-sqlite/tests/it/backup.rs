@@ -7,6 +7,7 @@ use std::path::Path;
 use dflat_engine::ErrorKind;
 use dflat_sqlite::SqliteBackend;
 
+use crate::raw::Raw;
 use crate::sample::*;
 
 fn back_up(backend: &SqliteBackend, to: &Path) -> dflat_engine::Result<()> {
@@ -40,4 +41,39 @@ fn a_copy_takes_no_log_of_an_earlier_file() {
     }
     back_up(&backend, &at("b.db")).unwrap();
     assert_eq!(latest_ids(&open(&at("b.db")), &post()), [1, 2, 3]);
+}
+
+#[test]
+fn a_copy_of_a_file_read_only_is_of_the_latest_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let backend = three_posts(&at("a.db"));
+    let mut tx = begin(&backend);
+    for key in 0..2000 {
+        insert_post(&mut *tx, (&format!("{key:0200}"), key, None)).unwrap();
+    }
+    tx.commit().unwrap();
+    drop(backend);
+    make_old(&at("a.db"));
+    let reader = open_read_only(&at("a.db"));
+    assert_eq!(latest_ids(&reader, &post()).len(), 2003);
+    // It has pages in its cache now.
+    let mut raw = Raw::open(&at("a.db"));
+    raw.execute("DELETE FROM post WHERE rowid > 3");
+    raw.execute("CREATE TABLE extra (x)");
+    drop(raw);
+    back_up(&reader, &at("b.db")).unwrap();
+    let mut raw = Raw::open(&at("b.db"));
+    assert_eq!(raw.rows(&["count(*)"], "FROM post"), ["3"]);
+    let check = raw.rows(&["integrity_check"], "FROM pragma_integrity_check");
+    assert_eq!(check, ["'ok'"]);
+
+    // Somebody writes while it is copied: there is no copy rather than a mixture.
+    make_old(&at("a.db"));
+    let torn = reader.backup(&at("c.db"), &mut |_| {
+        Raw::open(&at("a.db")).execute("INSERT INTO extra VALUES (randomblob(9000))");
+        ControlFlow::Continue(())
+    });
+    assert_eq!(torn.unwrap_err().kind(), ErrorKind::Busy);
+    assert!(!at("c.db").exists());
 }

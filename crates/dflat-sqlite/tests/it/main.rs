@@ -15,6 +15,7 @@ mod law;
 mod layout;
 mod maintain;
 mod raw;
+mod read_only;
 mod sample;
 
 // The crate's own wrappers serve as the second, plain connection.

@@ -1,10 +1,11 @@
 //! Tables and shorthands.
 
 use std::borrow::Cow;
+use std::fs;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
@@ -90,6 +91,20 @@ pub(crate) fn open_impatient(path: &Path) -> Arc<SqliteBackend> {
         ..SqliteOptions::default()
     };
     SqliteBackend::open(path, options).unwrap()
+}
+
+pub(crate) fn open_read_only(path: &Path) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        read_only: true,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+/// Sets a file's time to long ago, so that the next write shows however coarse the clock is.
+pub(crate) fn make_old(path: &Path) {
+    let file = fs::File::options().append(true).open(path).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
 }
 
 pub(crate) fn begin(backend: &Arc<SqliteBackend>) -> Box<dyn WriteTransaction> {

@@ -1,0 +1,67 @@
+//! Files that are read without a way to share them, while others write.
+
+use std::ops::ControlFlow;
+
+use dflat_engine::ErrorKind;
+use dflat_engine::storage::{Row, ScanPlan, Source, View};
+
+use crate::raw::Raw;
+use crate::sample::*;
+
+#[test]
+fn one_scan_shows_one_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = three_posts(&path);
+    let mut tx = begin(&backend);
+    for key in 0..5000 {
+        insert_post(&mut *tx, (&format!("{key:01000}"), key, None)).unwrap();
+    }
+    tx.commit().unwrap();
+    drop(backend);
+    let reader = open_read_only(&path);
+    for view in [View::Latest, View::Pinned] {
+        Raw::open(&path).execute("UPDATE post SET p = CAST('old' AS BLOB)");
+        make_old(&path);
+        let mut snap = snapshot(&reader, view);
+        let table = post();
+        let plan = ScanPlan {
+            table: &table,
+            source: Source::Rows,
+            payload: true,
+        };
+        let mut seen = Vec::new();
+        let torn = snap.scan(&plan, &mut |row: Row<'_>| {
+            if seen.is_empty() {
+                // Another program writes, and takes its log into the file as it closes.
+                Raw::open(&path).execute("UPDATE post SET p = CAST('new' AS BLOB)");
+            }
+            seen.push(row.payload.to_vec());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen[0], b"old");
+        assert_eq!(torn.unwrap_err().kind(), ErrorKind::Busy, "{view:?}");
+        drop(snap);
+        let latest = collect(&mut *snapshot(&reader, view), &post(), Source::Rows);
+        assert!(latest.iter().all(|(_, payload)| payload == b"new"));
+    }
+}
+
+#[test]
+fn a_rollback_journal_does_not_end_a_pinned_snapshot() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    drop(three_posts(&path));
+    Raw::open(&path).execute("PRAGMA journal_mode = DELETE");
+    let reader = open_read_only(&path);
+    let mut pinned = snapshot(&reader, View::Pinned);
+    assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1, 2, 3]);
+    let mut raw = Raw::open(&path);
+    raw.execute("BEGIN IMMEDIATE");
+    raw.execute("INSERT INTO post (__pk0, p) VALUES ('f', x'00')");
+    // The commit would wait: the file's own locks protect the snapshot.
+    assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1, 2, 3]);
+    drop(pinned);
+    raw.execute("COMMIT");
+    assert_eq!(latest_ids(&reader, &post()), [1, 2, 3, 4]);
+}
