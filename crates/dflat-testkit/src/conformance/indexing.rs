@@ -158,7 +158,7 @@ pub fn backfill_stale_update(open: Open) {
     w.build_indexes([v2::Book::TABLE]).unwrap();
     let mut random = Random::new(8);
     let mut next = MANY;
-    for _ in 0..60 {
+    for _ in 0..20 {
         let id = random.below(next as usize) as i32;
         match w.get::<v2::Book>(id).unwrap() {
             Some(book) if random.below(3) == 0 => w.delete(&book),
