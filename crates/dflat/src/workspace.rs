@@ -248,11 +248,12 @@ impl Workspace {
     /// The subscription takes its turn like a transaction on the type: changes performed after this
     /// call are told, those performed before are part of what the subscriber has. The callback runs
     /// on a thread of the workspace, after the commit and before the transaction's completion, once
-    /// a commit that changed what it sees, in the order of the commits. Completions wait for it, a
-    /// second at most unless chosen otherwise; transactions never do. One that takes longer is slow
-    /// from then on: nobody waits for it, and what it has not seen is made one delivery. It must
-    /// not block on transactions. A callback that panics is not called again, and
-    /// [`Subscription::error`] tells.
+    /// a commit that changed what it sees, in the order of the commits. A completion waits for it
+    /// and for those before it, a second in all unless
+    /// [chosen otherwise](crate::WorkspaceBuilder::subscriber_patience); transactions never do. One
+    /// that is running when the time is over is slow: nobody waits for it, and what it has not seen
+    /// is made one delivery, until it has seen all and its call was quick. It must not block on
+    /// transactions. A callback that panics is not called again, and [`Subscription::error`] tells.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown;

@@ -66,8 +66,8 @@ pub struct EngineOptions {
     pub thresholds: Thresholds,
     /// How long a snapshot may be held.
     pub snapshot_age_max: Option<Duration>,
-    /// How long a transaction's completion waits for a subscriber that is being told, before that
-    /// subscriber is given up as slow.
+    /// How long a transaction's completion waits for subscribers, before those that are being told
+    /// are given up as slow.
     pub patience: Duration,
 }
 
@@ -210,8 +210,8 @@ impl Calls for Publication {
         Self::progress(self)
     }
 
-    fn give_up(&self) -> u64 {
-        Self::give_up(self)
+    fn give_up(&self, quick: Duration) -> u64 {
+        Self::give_up(self, quick)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::Event;
 use super::registry::Subscriber;
@@ -75,15 +76,16 @@ impl Publication {
         self.lock().begun
     }
 
-    /// Lets nobody wait for the delivery that is being made; the turn of who makes those left.
+    /// Lets nobody wait for the delivery that is being made, or its subscriber, until a call took
+    /// less than `quick`; the turn of who makes those left.
     #[must_use]
-    pub fn give_up(&self) -> u64 {
+    pub fn give_up(&self, quick: Duration) -> u64 {
         let mut state = self.lock();
         state.turn += 1;
         let (turn, told) = (state.turn, state.told.take());
         drop(state);
         if let Some(told) = told {
-            told.teller.give_up();
+            told.teller.give_up(quick);
         }
         turn
     }

@@ -34,8 +34,9 @@ impl Subscription {
         self.0.teller.coalesced()
     }
 
-    /// Whether its callback took so long once that transactions do not wait for it any more: its
-    /// deliveries are made on a thread of their own, and what has to wait is made one.
+    /// Whether its callback took so long that completions do not wait for it: its deliveries are
+    /// made on a thread of their own, and what has to wait is made one. It is over when nothing
+    /// waits after a call that took less than half the patience.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.0.teller.is_slow()

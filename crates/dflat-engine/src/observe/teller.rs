@@ -1,5 +1,7 @@
 //! Calling a subscriber's function: one call at a time, in order, and none after its end.
 
+use std::time::{Duration, Instant};
+
 use super::mailbox::{Absorb, Mailbox};
 use crate::callback;
 use crate::error::Error;
@@ -32,8 +34,9 @@ struct State<E> {
     calling: bool,
     /// Somebody waits for it to end.
     awaited: bool,
-    /// A call took too long: nobody waits for one any more.
-    slow: bool,
+    /// A call took too long: nobody waits for one, until one took less than this and nothing
+    /// waits any more.
+    slow: Option<Duration>,
     /// `None` while it is called, and at the end.
     function: Option<Function<E>>,
     error: Option<Error>,
@@ -51,7 +54,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
                 served: false,
                 calling: false,
                 awaited: false,
-                slow: false,
+                slow: None,
                 function: Some(function),
                 error: None,
             }),
@@ -76,7 +79,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         if std::mem::replace(&mut state.served, true) {
             return;
         }
-        let slow = state.slow;
+        let slow = state.slow.is_some();
         drop(state);
         let service = Service(Some(Arc::clone(self)));
         match &self.executor {
@@ -96,18 +99,24 @@ impl<E: Absorb + Send + 'static> Teller<E> {
 
     /// Calls the function for all that waits.
     fn serve(&self) {
+        let mut quick = false;
         loop {
             let mut state = self.lock();
             let next = state.mailbox.pop().filter(|_| !self.is_cancelled());
             let Some((event, mut function)) = next.and_then(|e| Some((e, state.function.take()?)))
             else {
                 state.served = false;
+                if quick {
+                    state.slow = None;
+                }
                 drop(state);
                 break;
             };
             state.calling = true;
+            let measured = state.slow.map(|quick| (Instant::now(), quick));
             drop(state);
             let called = callback::run("a subscription's callback", || function(event));
+            quick = measured.is_some_and(|(begun, quick)| begun.elapsed() < quick);
             let mut state = self.lock();
             if let Err(error) = called {
                 state.error = Some(error);
@@ -136,15 +145,15 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         Some((state.function.take()?, state.mailbox.take()))
     }
 
-    /// Lets nobody wait for a call any more: they are made on a thread of their own, and what comes
-    /// meanwhile is made one.
-    pub fn give_up(&self) {
-        self.lock().slow = true;
+    /// Lets nobody wait for a call: they are made on a thread of their own, and what comes
+    /// meanwhile is made one; until one took less than `quick`, and all that waited is told.
+    pub fn give_up(&self, quick: Duration) {
+        self.lock().slow = Some(quick);
     }
 
-    /// Whether it was given up as too slow.
+    /// Whether nobody waits for it, because it was too slow.
     pub fn is_slow(&self) -> bool {
-        self.lock().slow
+        self.lock().slow.is_some()
     }
 
     /// Whether the function will not be called again.

@@ -1,5 +1,7 @@
 //! Tellers: one call at a time, in order, none lost, none after a cancellation that waited.
 
+use std::time::Duration;
+
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
@@ -169,7 +171,7 @@ fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
             let teller = Arc::clone(&teller);
             thread::spawn(move || teller.deliver(Sum(1)))
         };
-        teller.give_up();
+        teller.give_up(Duration::ZERO);
         teller.deliver(Sum(2));
         teller.deliver(Sum(4));
         stuck.join().unwrap();
@@ -178,5 +180,26 @@ fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
         }
         teller.cancel(true);
         assert_eq!(told.numbers().iter().sum::<usize>(), 7);
+    });
+}
+
+#[test]
+fn who_was_given_up_is_waited_for_again_after_a_quick_call_and_not_after_a_slow_one() {
+    explore(|| {
+        for (quick, is_slow) in [(Duration::MAX, false), (Duration::ZERO, true)] {
+            let told: Arc<Told> = Arc::default();
+            let teller = teller(&told);
+            teller.give_up(quick);
+            teller.deliver(Number(1));
+            // The call is made by a thread of its own.
+            while teller.is_slow() != is_slow || told.numbers().is_empty() {
+                thread::yield_now();
+            }
+            assert_eq!(told.numbers(), [1]);
+            if !is_slow {
+                teller.deliver(Number(2));
+                assert_eq!(told.numbers(), [1, 2], "it was waited for");
+            }
+        }
     });
 }

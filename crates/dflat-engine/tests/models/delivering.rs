@@ -77,7 +77,7 @@ impl Calls for Telling {
         self.state.lock().unwrap().1
     }
 
-    fn give_up(&self) -> u64 {
+    fn give_up(&self, _: Duration) -> u64 {
         let mut state = self.state.lock().unwrap();
         state.2 += 1;
         state.2

@@ -91,6 +91,8 @@ mod delivery;
 mod dictionary;
 #[path = "../../src/observe/mailbox.rs"]
 mod mailbox;
+#[path = "../../src/transaction/group/patience.rs"]
+mod patience;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
 #[path = "../../src/observe/teller.rs"]

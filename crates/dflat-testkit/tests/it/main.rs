@@ -28,6 +28,7 @@ mod hostile;
 mod index_states;
 mod kill;
 mod original;
+mod patience;
 #[cfg(unix)]
 mod read_only;
 mod readers;

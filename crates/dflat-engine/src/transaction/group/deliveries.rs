@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
+use super::patience::{Patience, Watch};
 use crate::change_set::ChangeSet;
 use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +27,9 @@ pub trait Calls: Send + Sync {
     /// How many calls have begun.
     fn progress(&self) -> u64;
 
-    /// Leaves the call that is being made to who makes it; the turn of who makes the others.
-    fn give_up(&self) -> u64;
+    /// Leaves the call that is being made to who makes it; the turn of who makes the others. Who
+    /// made it is waited for again once a call took less than `quick`.
+    fn give_up(&self, quick: Duration) -> u64;
 }
 
 /// What is done with each transaction that has ended.
@@ -56,11 +58,14 @@ enum Item {
     Registration(Registration),
 }
 
+/// When an item was pushed, and the item.
+type Pushed = (Instant, Item);
+
 /// A queue that one thread at a time empties.
 pub(super) struct Deliveries {
     deliver: Box<dyn Deliver>,
-    /// How long a call may take before others go on without it.
-    patience: Duration,
+    /// How long items may wait for calls before others go on without them.
+    patience: Patience,
     queue: Mutex<Queue>,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
@@ -74,7 +79,7 @@ pub(super) struct Deliveries {
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Item>,
+    waiting: VecDeque<Pushed>,
     /// The item whose calls are being made.
     current: Option<Current>,
     /// A thread empties the queue.
@@ -96,6 +101,8 @@ struct Queue {
 
 /// An item whose calls are being made, and what follows them.
 struct Current {
+    /// When it was pushed.
+    since: Instant,
     calls: Arc<dyn Calls>,
     turn: u64,
     ended: Option<(ChangeSet, Completion)>,
@@ -105,7 +112,7 @@ impl Deliveries {
     pub(super) fn new(deliver: Box<dyn Deliver>, patience: Duration) -> Self {
         Self {
             deliver,
-            patience,
+            patience: Patience(patience),
             queue: Mutex::default(),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
@@ -121,20 +128,22 @@ impl Deliveries {
 
     /// Queues transactions that have ended, in this order.
     pub(super) fn push(&self, ended: impl IntoIterator<Item = Acknowledgement>) {
+        let now = Instant::now();
         let mut queue = self.lock();
         for acknowledgement in ended {
             if let Ok(Some(changes)) = &acknowledgement.outcome {
                 queue.note(changes);
             }
-            queue.waiting.push_back(Item::Ended(acknowledgement));
+            queue.waiting.push_back((now, Item::Ended(acknowledgement)));
             queue.pushed += 1;
         }
     }
 
     /// Queues something behind the transactions that have ended.
     pub(super) fn register(&self, registration: Registration) {
+        let item = (Instant::now(), Item::Registration(registration));
         let mut queue = self.lock();
-        queue.waiting.push_back(Item::Registration(registration));
+        queue.waiting.push_back(item);
         queue.pushed += 1;
     }
 
@@ -179,11 +188,11 @@ impl Deliveries {
     }
 
     /// Delivers items up to one that subscribers are to be told of.
-    fn until_calls(&self, items: &mut VecDeque<Item>) -> Option<Current> {
+    fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
         let mut uncounted = 0;
         let mut current = None;
-        while let Some(item) = items.pop_front() {
-            current = self.begin(item);
+        while let Some((since, item)) = items.pop_front() {
+            current = self.begin(since, item);
             if current.is_some() {
                 break;
             }
@@ -198,12 +207,16 @@ impl Deliveries {
     }
 
     /// Begins an item; if there are no calls to make, ends it.
-    fn begin(&self, item: Item) -> Option<Current> {
+    fn begin(&self, since: Instant, item: Item) -> Option<Current> {
         let (changes, completion) = match item {
             Item::Registration(register) => {
                 let calls = catch_unwind(AssertUnwindSafe(register)).ok().flatten()?;
-                let (turn, ended) = (0, None);
-                return Some(Current { calls, turn, ended });
+                return Some(Current {
+                    since,
+                    calls,
+                    turn: 0,
+                    ended: None,
+                });
             }
             Item::Ended(Acknowledgement {
                 outcome,
@@ -219,6 +232,7 @@ impl Deliveries {
         match calls.ok().flatten() {
             None => self.complete(Ok(()), Some(changes), completion),
             Some(calls) => Some(Current {
+                since,
                 calls,
                 turn: 0,
                 ended: Some((changes, completion)),
@@ -358,26 +372,30 @@ impl Deliveries {
         }
     }
 
-    /// Gives up the calls that take too long: those that are the same after half the patience.
+    /// Gives up the calls that take too long.
     fn watch(self: &Arc<Self>) {
-        let mut seen = None;
+        let mut watch = Watch::new(self.patience);
         let mut queue = self.lock();
         while !queue.stopped {
-            let now = queue.progress();
-            if now.is_none() {
+            let Some(at) = queue.progress() else {
+                watch.rest();
                 queue.unwatched = true;
                 let idle = |queue: &mut Queue| queue.unwatched && !queue.stopped;
                 let waited = self.begun.wait_while(queue, idle);
                 queue = waited.unwrap_or_else(PoisonError::into_inner);
-            } else if now == seen {
-                drop(queue);
-                self.give_up(now);
-                queue = self.lock();
-            } else {
-                let waited = self.begun.wait_timeout(queue, self.patience / 2);
-                queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            };
+            match watch.look(at, Instant::now(), (queue.waiting.len(), queue.age())) {
+                Some(tick) => {
+                    let waited = self.begun.wait_timeout(queue, tick);
+                    queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                None => {
+                    drop(queue);
+                    self.give_up(Some(at));
+                    queue = self.lock();
+                }
             }
-            seen = now;
         }
     }
 
@@ -390,7 +408,7 @@ impl Deliveries {
             return;
         }
         if let Some(current) = &mut queue.current {
-            current.turn = current.calls.give_up();
+            current.turn = current.calls.give_up(self.patience.quick());
         }
         queue.generation += 1;
         queue.active = false;
@@ -447,6 +465,12 @@ impl Queue {
     fn progress(&self) -> Option<Progress> {
         let current = self.current.as_ref().filter(|_| self.active)?;
         Some((self.delivered, current.turn, current.calls.progress()))
+    }
+
+    /// How long ago the item was pushed whose calls are being made.
+    fn age(&self) -> Duration {
+        let since = self.current.as_ref().map(|current| current.since);
+        since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn note(&mut self, changes: &ChangeSet) {

@@ -16,6 +16,7 @@
 mod commit;
 mod deliveries;
 mod open;
+mod patience;
 mod recent;
 mod watchdog;
 
@@ -64,8 +65,8 @@ pub struct Groups {
 
 impl Groups {
     /// Groups on a backend. `deliver` is called for each transaction that has ended, one at a time
-    /// and in the order of the commits; a call to a subscriber that takes longer than `patience` is
-    /// not waited for.
+    /// and in the order of the commits; calls to subscribers are not waited for when a transaction
+    /// has waited for `patience`, or many wait.
     #[must_use]
     pub(crate) fn new(
         backend: Arc<dyn Backend>,

@@ -1,0 +1,107 @@
+//! How long a call may take before others go on without it.
+
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+/// From how many waiting items on a call is given up that takes longer than to hand it over.
+const CROWD: usize = 1024;
+
+/// How long a call may take then.
+const CROWDED: Duration = Duration::from_micros(100);
+
+/// How often calls are looked at, and how long one may take once its item is late.
+const TICKS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(16);
+
+/// How long the items of a queue may wait for calls, all together.
+#[derive(Clone, Copy)]
+pub(super) struct Patience(pub(super) Duration);
+
+impl Patience {
+    fn tick(self) -> Duration {
+        (self.0 / 64).clamp(*TICKS.start(), *TICKS.end())
+    }
+
+    /// Within which time a call has to end for who made it to be waited for again.
+    pub(super) fn quick(self) -> Duration {
+        self.0 / 2
+    }
+
+    /// How long a call may take if so many items wait for its end, and its own has waited for so
+    /// long; and when to look at it again.
+    fn bounds(self, waiting: usize, age: Duration) -> (Duration, Duration) {
+        let tick = self.tick();
+        if waiting >= CROWD {
+            (CROWDED, CROWDED)
+        } else if age >= self.0 {
+            (tick, tick)
+        } else {
+            (self.0, tick)
+        }
+    }
+}
+
+/// Looks at one call after the other.
+pub(super) struct Watch<C> {
+    patience: Patience,
+    /// A call, and when it was seen first.
+    seen: Option<(C, Instant)>,
+}
+
+impl<C: Copy + PartialEq> Watch<C> {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self {
+            patience,
+            seen: None,
+        }
+    }
+
+    /// When to look again at the call that is being made for an item of this age, while so many
+    /// others wait; `None` if it has taken too long. It has taken at least as long as it was seen.
+    pub(super) fn look(
+        &mut self,
+        call: C,
+        now: Instant,
+        (waiting, age): (usize, Duration),
+    ) -> Option<Duration> {
+        let seen = self.seen.filter(|(seen, _)| *seen == call);
+        let (_, since) = *self.seen.insert(seen.unwrap_or((call, now)));
+        let (longest, tick) = self.patience.bounds(waiting, age);
+        (now.duration_since(since) < longest).then_some(tick)
+    }
+
+    /// No call is being made.
+    pub(super) fn rest(&mut self) {
+        self.seen = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_call_may_take_the_patience_unless_its_item_is_late_or_many_wait() {
+        let patience = Patience(SECOND);
+        assert_eq!(patience.bounds(0, Duration::ZERO).0, SECOND);
+        assert_eq!(patience.bounds(CROWD - 1, SECOND / 2).0, SECOND);
+        assert!(patience.bounds(0, SECOND).0 < SECOND / 50);
+        assert!(patience.bounds(CROWD, Duration::ZERO).0 < SECOND / 1000);
+    }
+
+    #[test]
+    fn a_call_that_is_looked_at_often_is_not_given_up_before_its_time() {
+        let mut watch = Watch::new(Patience(SECOND));
+        let begun = Instant::now();
+        let mut look = |call, after: Duration, age| watch.look(call, begun + after, (0, age));
+        assert!((0..1000).all(|n| look(1, n * SECOND / 1000, Duration::ZERO).is_some()));
+        assert_eq!(look(1, SECOND, Duration::ZERO), None);
+        let late = 2 * SECOND;
+        assert!(
+            look(2, late, late).is_some(),
+            "another call, which has only just been seen"
+        );
+        assert_eq!(look(2, late + SECOND / 16, late), None);
+    }
+}

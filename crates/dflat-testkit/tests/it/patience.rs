@@ -1,0 +1,73 @@
+//! Completions wait for callbacks, but not for ever.
+
+use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
+
+use dflat::{Subscription, TransactionHandle, Workspace};
+use dflat_testkit::fixture::{bounded, next, until};
+use dflat_testkit::schema::{Bag, BagChangeRequest, BagData};
+
+fn workspace(directory: &tempfile::TempDir, patience: Duration) -> Workspace {
+    let builder = Workspace::builder(directory.path().join("patience.db"));
+    builder.subscriber_patience(patience).open().unwrap()
+}
+
+fn insert(workspace: &Workspace, id: i32) -> TransactionHandle<()> {
+    workspace.perform_changes([Bag::TABLE], move |tx| {
+        let bag = BagData {
+            id,
+            ..BagData::default()
+        };
+        tx.submit(BagChangeRequest::creation(bag)).map(drop)
+    })
+}
+
+/// A subscription to the number of bags, whose callback waits to be let go on each time.
+fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usize>) {
+    let (go, goes) = mpsc::channel::<()>();
+    let (send, told) = mpsc::channel();
+    let count = workspace.fetch::<Bag>().live_count();
+    let observation = workspace.observe(count).unwrap().without_initial();
+    let subscription = observation.call(move |count: dflat::Result<usize>| {
+        send.send(count.unwrap()).unwrap();
+        // Who lets it go on may have given up.
+        let _ = goes.recv();
+    });
+    (subscription.unwrap(), go, told)
+}
+
+#[test]
+fn a_crowd_of_completions_does_not_wait_for_a_callback() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = workspace(&directory, Duration::from_secs(3600));
+        let (subscription, go, told) = stuck(&workspace);
+        let completions: Vec<_> = (0..1100).map(|id| insert(&workspace, id)).collect();
+        for completion in completions {
+            completion.wait().unwrap();
+        }
+        assert!(subscription.is_slow());
+        assert_eq!(next(&told), 1);
+        drop(go);
+        assert_eq!(next(&told), 1100, "the rest as one");
+    });
+}
+
+#[test]
+fn a_subscriber_that_was_slow_is_waited_for_again_when_it_has_caught_up() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = workspace(&directory, Duration::from_secs(20));
+        let (subscription, go, told) = stuck(&workspace);
+        let completions: Vec<_> = (0..1100).map(|id| insert(&workspace, id)).collect();
+        for completion in completions {
+            completion.wait().unwrap();
+        }
+        assert!(subscription.is_slow());
+        drop(go);
+        until(|| !subscription.is_slow());
+        assert_eq!(told.try_iter().last(), Some(1100));
+        insert(&workspace, 1100).wait().unwrap();
+        assert_eq!(told.try_recv(), Ok(1101), "it was waited for");
+    });
+}
