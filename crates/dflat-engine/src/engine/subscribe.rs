@@ -107,15 +107,10 @@ impl Engine {
                 let origin = known.origin();
                 let ours = origin.engine == reader.engine;
                 let latest = if ours && origin.seq.0 > 0 && origin.seq >= changed {
-                    Ok(Some(known.clone()))
+                    Some(known.clone())
                 } else {
-                    find(reader, table, &known)
-                };
-                // What can't be read now is followed from what is known; but which row another
-                // engine's is here can't be known.
-                let latest = match latest {
-                    Err(_) if ours => Some(known.clone()),
-                    latest => latest?,
+                    // What it missed can't be told later: the subscription ends with the error.
+                    find(reader, table, &known)?
                 };
                 First::Object { known, latest }
             }

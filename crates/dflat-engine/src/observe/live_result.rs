@@ -107,12 +107,12 @@ pub fn with_margin(query: &Query) -> Query {
 
 impl LiveResult {
     /// A live result that starts from the one of the query, or, with a `margin`, from that of
-    /// [`with_margin`]; without one if it could not be fetched.
+    /// [`with_margin`]; or, if that could not be fetched, from the objects its subscriber has.
     #[must_use]
     pub fn new(
         query: Arc<Query>,
         interest: Interest,
-        fetched: Option<&Fetched>,
+        fetched: std::result::Result<&Fetched, Vec<Object>>,
         margin: bool,
     ) -> Self {
         let fetching = if margin {
@@ -132,8 +132,8 @@ impl LiveResult {
             failed: None,
         };
         match fetched {
-            None => live.failed = Some(Vec::new()),
-            Some(fetched) => {
+            Err(known) => live.failed = Some(known),
+            Ok(fetched) => {
                 live.held.clone_from(&fetched.objects);
                 live.leaving_max = live.held.len() / 2;
                 live.engine = fetched.engine;
@@ -392,7 +392,7 @@ mod tests {
             objects: batch.finish(),
             seq: CommitSeq(1),
         };
-        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Some(&fetched), false);
+        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Ok(&fetched), false);
         let attached = |live: &LiveResult| live.held.iter().filter(|o| o.is_attached()).count();
         for (seq, gone, expected) in [(2, 0..40, 60), (3, 40..60, 0), (4, 60..61, 0)] {
             let gone = fetched.objects.get(gone).unwrap().iter();

@@ -186,7 +186,10 @@ impl Registry {
                             (Latest::Fetched(latest), _) => (latest, true),
                             _ => (fetch(), true),
                         };
-                        let start = latest.as_ref().ok();
+                        let known = known.as_ref().map(|known| &known.objects);
+                        let start = latest
+                            .as_ref()
+                            .map_err(|_| known.cloned().unwrap_or_default());
                         let live = LiveResult::new(query, interest.clone(), start, margin);
                         let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
                         (followers.add(Live::Result(live)), latest)

@@ -199,3 +199,59 @@ fn a_live_query_that_cannot_be_fetched_says_so() {
         assert_eq!(next(&told).unwrap_err().kind(), ErrorKind::Corrupt);
     });
 }
+
+/// Damages the payload of the first item for as long as a step takes.
+fn while_damaged(path: &Path, step: impl FnOnce()) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let table = Item::TABLE.name.to_string();
+    let sql = format!("SELECT p FROM {table} WHERE rowid = 1");
+    let payload: Vec<u8> = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
+    let sql = format!("UPDATE {table} SET p = ?1 WHERE rowid = 1");
+    connection.execute(&sql, [[0_u8].as_slice()]).unwrap();
+    step();
+    connection.execute(&sql, [payload]).unwrap();
+}
+
+#[test]
+fn a_result_whose_catching_up_fails_is_told_the_difference_to_what_was_known() {
+    bounded(|| {
+        let (_directory, path) = damaged("p");
+        let workspace = Workspace::open(&path).unwrap();
+        let change = |id| workspace.perform_changes([Item::TABLE], move |tx| insert(tx, id));
+        change("c").wait().unwrap();
+        let known = workspace.fetch::<Item>().all().unwrap();
+        change("d").wait().unwrap();
+        let (tell, told) = mpsc::channel();
+        let mut subscription = None;
+        while_damaged(&path, || {
+            let callback = move |update| tell.send(update).unwrap();
+            subscription = Some(workspace.subscribe(&known, callback).unwrap());
+            workspace.settle().unwrap();
+        });
+        let failed: Result<Update<FetchedResult<Item>>> = next(&told);
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Corrupt);
+        change("e").wait().unwrap();
+        let update = next(&told).unwrap();
+        assert_eq!((update.len(), update.previous().unwrap().len()), (5, 3));
+        assert_eq!(update.difference().inserted(), [3, 4]);
+        drop(subscription);
+    });
+}
+
+#[test]
+fn an_object_whose_catching_up_fails_ends_its_subscription_with_the_error() {
+    bounded(|| {
+        let (_directory, path) = damaged("p");
+        let workspace = Workspace::open(&path).unwrap();
+        let change = |id| workspace.perform_changes([Item::TABLE], move |tx| insert(tx, id));
+        change("c").wait().unwrap();
+        let known = workspace.fetch::<Item>().first().unwrap().unwrap();
+        // It may have changed since, for all that is known.
+        change("d").wait().unwrap();
+        while_damaged(&path, || {
+            let subscription = workspace.subscribe(&known, |_| {}).unwrap();
+            workspace.settle().unwrap();
+            assert_eq!(subscription.error().unwrap().kind(), ErrorKind::Corrupt);
+        });
+    });
+}
