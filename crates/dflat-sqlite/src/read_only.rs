@@ -9,9 +9,9 @@
 //! 3. No log, or an empty one: the file is all there is, and is read as one that does not change.
 //!
 //! By the latter two nothing tells SQLite if somebody begins to write after all. So the sizes and
-//! times of the files are compared before and after each read: what looks otherwise is opened again,
-//! and what was read meanwhile is not believed. A file whose commits go through a rollback journal
-//! is shared by its locks, so that one read of it shows one state.
+//! times of the files are compared before and after each read: what looks otherwise is opened
+//! again, and what was read meanwhile is not believed. A file whose commits go through a rollback
+//! journal is shared by its locks, so that one read of it shows one state.
 
 use std::fs;
 use std::path::Path;
