@@ -133,6 +133,9 @@ impl Session {
         let plain = PlainIndexNames::new(table, &key);
         if !self.exists(Control::FindTable, &plain.table)? {
             self.connection.execute(&index_table)?;
+            // One of that name has gone with a table that was renamed.
+            self.connection
+                .execute(&drop_index(&names.indexes[position]))?;
             self.create_triggers(&triggers::of_index(table, position))?;
         }
         match self.connection.execute(&index) {

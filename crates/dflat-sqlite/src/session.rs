@@ -147,8 +147,9 @@ impl Control {
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
             Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
             Self::FindTriggers => {
-                "SELECT CAST(name AS BLOB) FROM sqlite_schema \
-                 WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?"
+                "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
+                 FROM sqlite_schema WHERE type = 'trigger' \
+                 AND substr(name, 1, length(?)) = ?"
             }
             Self::SchemaVersion => "PRAGMA schema_version",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",

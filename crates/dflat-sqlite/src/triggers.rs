@@ -1,8 +1,8 @@
 //! Triggers that note what other programs write, past the indexes.
 //!
 //! Our own connections have triggers off, so that these cost us nothing. A table that has all of
-//! its triggers was made by us, and nobody has dropped and made it since: what stands in it is
-//! ours, save for the rows noted.
+//! its triggers, with the definitions that are ours, was made by us, and nobody has dropped, renamed
+//! or made it since: what stands in it is ours, save for the rows noted.
 
 use dflat_model::TableDescriptor;
 
@@ -12,9 +12,16 @@ use crate::ddl::{Names, PlainIndexNames, quoted_if_needed};
 pub(crate) const FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
      (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) WITHOUT ROWID";
 
+/// The most rows of a table that are noted and can be read apart. Of a table with more the indexes
+/// are built anew, so that which rows were written then matters no more: nothing is noted.
+pub(crate) const NOTES_MAX: usize = 1000;
+
 /// A trigger, and its definition.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Trigger {
     pub(crate) name: String,
+    /// The table that it is on, whose new name it takes when the table is renamed.
+    pub(crate) table: String,
     pub(crate) sql: String,
 }
 
@@ -81,13 +88,20 @@ fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
         kinds.push((REPLACES, "BEFORE INSERT", replaced.clone()));
         kinds.push(("moves", "BEFORE UPDATE", replaced));
     }
+    let room = format!(
+        "NOT EXISTS (SELECT 1 FROM dflat__foreign WHERE name = {main} LIMIT 1 OFFSET {NOTES_MAX})"
+    );
     let trigger = |(kind, when, body): (&str, &str, String)| {
         let trigger = name_of(name, kind);
         let sql = format!(
-            "CREATE TRIGGER {} {when} ON {on} BEGIN {body} END",
+            "CREATE TRIGGER {} {when} ON {on} WHEN {room} BEGIN {body} END",
             quoted_if_needed(&trigger)
         );
-        Trigger { name: trigger, sql }
+        Trigger {
+            name: trigger,
+            table: name.to_owned(),
+            sql,
+        }
     };
     kinds.into_iter().map(trigger).collect()
 }

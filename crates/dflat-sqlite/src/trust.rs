@@ -9,10 +9,7 @@ use dflat_model::{RowId, Table, ValueRef};
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
 use crate::statement_text::Operation;
-use crate::triggers::{self, Trigger};
-
-/// The most rows written by others that are read apart. Beyond that the indexes are built anew.
-const APART_MAX: usize = 1000;
+use crate::triggers::{self, NOTES_MAX, Trigger};
 
 /// What is known of a table's triggers, as long as the file's schema is the same.
 pub(crate) struct Trust {
@@ -56,7 +53,7 @@ impl Session {
                 true => session.foreign_rows(table, entry).map_err(fail)?,
                 false => Vec::new(),
             };
-            let too_many = found.apart.len() > APART_MAX;
+            let too_many = found.apart.len() > NOTES_MAX;
             for (position, believed) in believed.into_iter().enumerate() {
                 found.states.push(match believed && !too_many {
                     true => {
@@ -99,19 +96,24 @@ impl Session {
             let prefix = triggers::prefix(table);
             let statement = self.control_statement(Control::FindTriggers)?;
             let pattern = Param::Value(ValueRef::Text(&prefix));
-            let mut names: Vec<Vec<u8>> = Vec::new();
+            let mut there: Vec<Trigger> = Vec::new();
             self.connection
                 .query(statement, [pattern, pattern], |row| {
-                    names.extend(row.blob(0)?.map(<[u8]>::to_vec));
+                    let text = |column| -> Result<String, Fault> {
+                        let bytes = row.blob(column)?.unwrap_or_default();
+                        Ok(String::from_utf8_lossy(bytes).into_owned())
+                    };
+                    there.push(Trigger {
+                        name: text(0)?,
+                        table: text(1)?,
+                        sql: text(2)?,
+                    });
                     Ok(ControlFlow::Continue(()))
                 })?;
-            let has = |wanted: &[Trigger]| {
-                let mut wanted = wanted.iter();
-                wanted.all(|trigger| names.iter().any(|name| name == trigger.name.as_bytes()))
-            };
+            let has = |wanted: &[Trigger]| wanted.iter().all(|trigger| there.contains(trigger));
             let is_of_kind = |index: usize, unique: bool| {
                 let trigger = triggers::of_unique(table, index).unwrap_or_default();
-                names.iter().any(|name| name == trigger.as_bytes()) == unique
+                there.iter().any(|there| there.name == trigger) == unique
             };
             let indexes = table.indexes.iter().enumerate().map(|(index, descriptor)| {
                 let is_of_kind = is_of_kind(index, descriptor.unique);
@@ -148,7 +150,7 @@ impl Session {
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.query(statement, [name], |row| {
             rows.push(RowId(row.integer(0)));
-            Ok(if rows.len() > APART_MAX {
+            Ok(if rows.len() > NOTES_MAX {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -162,7 +164,7 @@ impl Session {
     /// Whether others have written more rows than can be read apart.
     pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, Fault> {
         let entry = self.enter(table);
-        Ok(self.foreign_rows(table, entry)?.len() > APART_MAX)
+        Ok(self.foreign_rows(table, entry)?.len() > NOTES_MAX)
     }
 
     /// Removes a row's index entries, and the note that others wrote it.
