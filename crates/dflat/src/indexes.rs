@@ -136,7 +136,8 @@ impl Workspace {
     }
 
     /// Ready when no index is being built: at once, if none is now. [`settle`](Self::settle) waits
-    /// for that, too.
+    /// for that, too. A shutdown that leaves some unbuilt makes it
+    /// [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
         let (completer, handle) = channel();
         let ready = Box::new(|outcome| completer.complete(outcome));

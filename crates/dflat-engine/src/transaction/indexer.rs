@@ -81,6 +81,8 @@ struct State {
     builds: Vec<Build>,
     working: bool,
     closed: bool,
+    /// It was closed before all was built that was wanted.
+    cut_short: bool,
     thread: Option<JoinHandle<()>>,
     waiting: Vec<Ready>,
 }
@@ -204,6 +206,7 @@ impl Indexer {
         loop {
             let mut state = self.lock();
             if state.closed {
+                state.cut_short |= !state.wanted.is_empty();
                 state.wanted.clear();
             }
             let next = state.wanted.front().cloned();
@@ -364,13 +367,19 @@ impl State {
         }
     }
 
-    /// The first failure, if there is one.
+    /// The first failure, if there is one, or that the work was not done.
     fn outcome(&self) -> Result<()> {
         let failed = self.builds.iter().find_map(|b| match &b.progress.state {
             BuildState::Failed(error) => Some(error.clone()),
             _ => None,
         });
-        failed.map_or(Ok(()), Err)
+        let cut_short = || {
+            let message = "cannot build all indexes: the workspace was shut down";
+            Error::new(ErrorKind::ShutDown, message)
+        };
+        failed
+            .or_else(|| self.cut_short.then(cut_short))
+            .map_or(Ok(()), Err)
     }
 }
 

@@ -95,6 +95,20 @@ pub fn indexes_are_built_on_demand(open: Open) {
     futures::executor::block_on(w.indexes_ready()).unwrap();
 }
 
+pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
+    let w = shelf(open, (0..4 * MANY).map(book));
+    w.build_indexes([v2::Book::TABLE]).unwrap();
+    let ready = w.indexes_ready();
+    Workspace::shutdown(&w).unwrap();
+    let all = w.index_progress();
+    let is_ready = |progress: &IndexProgress| matches!(progress.state, IndexState::Ready);
+    let is_built = !all.is_empty() && all.iter().all(is_ready);
+    match ready.wait() {
+        Ok(()) => assert!(is_built),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ShutDown, "{error}"),
+    }
+}
+
 /// What is there twice when a unique index is added is found, counted, reported with its keys and
 /// may stay; nothing comes to it.
 pub fn unique_upgrade(open: Open) {

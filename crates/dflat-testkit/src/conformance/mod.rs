@@ -211,6 +211,7 @@ laws! { ($)
     indexing {
         an_index_added_later_is_built_in_the_background
         indexes_are_built_on_demand
+        a_shutdown_says_that_indexes_are_not_built
         unique_upgrade
         backfill_stale_update
         older_versions_leave_no_stale_entries
