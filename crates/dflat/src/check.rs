@@ -13,6 +13,7 @@ use dflat_engine::transaction::{Derived, derive};
 use dflat_model::{RowId, Table, ValueRef};
 use dflat_sqlite::{Problem, ProblemKind, Progress, SqliteBackend, SqliteOptions};
 
+use crate::maintenance::with_progress;
 use crate::{Dictionary, Error, ErrorKind, Result, Workspace};
 
 /// The most problems that a report lists.
@@ -119,10 +120,12 @@ impl Workspace {
     }
 
     /// Checks as [`check`](Self::check) does. `progress` is told, on this thread, how many objects
-    /// of the type at hand were looked at; if it breaks, the check is given up.
+    /// of the type at hand were looked at; if it breaks, the check is given up. It is a callback:
+    /// what waits, as for a shutdown, is refused inside.
     ///
     /// # Errors
-    /// As [`check`](Self::check); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks.
+    /// As [`check`](Self::check); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+    /// [`Panicked`](ErrorKind::Panicked) if it panics.
     pub fn check_with(
         &self,
         types: impl IntoIterator<Item = Table>,
@@ -131,7 +134,9 @@ impl Workspace {
         callback::forbid_blocking("check")?;
         match self.sqlite() {
             None => Ok(CheckReport::default()),
-            Some(sqlite) => check(sqlite, &with_dictionary(types), &mut progress),
+            Some(sqlite) => with_progress("check", &mut progress, |progress| {
+                check(sqlite, &with_dictionary(types), progress)
+            }),
         }
     }
 

@@ -84,10 +84,12 @@ impl Workspace {
     }
 
     /// Copies as [`backup`](Self::backup) does. `progress` is told how many pages are copied, after
-    /// each 256 of them, on this thread; if it breaks, the copy is given up.
+    /// each 256 of them, on this thread; if it breaks, the copy is given up. It is a callback: what
+    /// waits, as for a shutdown, is refused inside.
     ///
     /// # Errors
-    /// As [`backup`](Self::backup); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks.
+    /// As [`backup`](Self::backup); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+    /// [`Panicked`](ErrorKind::Panicked) if it panics.
     pub fn backup_with(
         &self,
         to: impl AsRef<Path>,
@@ -98,7 +100,9 @@ impl Workspace {
             let message = "cannot back up: the workspace is in memory";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         };
-        sqlite.backup(to.as_ref(), &mut progress)
+        with_progress("back up", &mut progress, |progress| {
+            sqlite.backup(to.as_ref(), progress)
+        })
     }
 
     /// Closes the file until [`resume`](Self::resume), so that no lock on it is held: mobile
@@ -145,4 +149,22 @@ impl Workspace {
             sqlite.resume();
         }
     }
+}
+
+/// Does work that tells a closure how far it has come, as a callback: what would wait for the work
+/// is refused there, and a panic ends the work.
+pub(crate) fn with_progress<T>(
+    verb: &str,
+    tell: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    work: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<T>,
+) -> Result<T> {
+    let what = format!("cannot {verb}: what is told the progress");
+    let mut panicked = None;
+    let outcome = work(&mut |progress| {
+        callback::run(&what, || tell(progress)).unwrap_or_else(|error| {
+            panicked = Some(error);
+            ControlFlow::Break(())
+        })
+    });
+    panicked.map_or(outcome, Err)
 }

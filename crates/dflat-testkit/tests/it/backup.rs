@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::thread;
 
 use dflat::{ErrorKind, Workspace};
 use dflat_sqlite::inject::FaultPlan;
@@ -49,7 +49,9 @@ fn a_copy_is_one_state_whatever_is_written_meanwhile() {
     workspace
         .backup_with(&copy, |progress| {
             let next = 10_000 + i32::try_from(steps.len()).unwrap();
-            put(&workspace, next..next + 1);
+            thread::scope(|scope| {
+                scope.spawn(|| put(&workspace, next..next + 1));
+            });
             steps.push(progress);
             ControlFlow::Continue(())
         })
@@ -117,10 +119,35 @@ fn a_copy_that_is_given_up_leaves_nothing() {
     });
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(names(directory.path()), before);
-    let panicked = AssertUnwindSafe(|| workspace.backup_with(&copy, |_| panic!("enough")));
-    assert!(catch_unwind(panicked).is_err());
+    let panicked = workspace.backup_with(&copy, |_| panic!("enough"));
+    assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
+    let panicked = workspace.check_with([Other::TABLE], |_| panic!("enough"));
+    assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
     assert_eq!(names(directory.path()), before);
     workspace.backup(&copy).unwrap();
+    workspace.shutdown().unwrap();
+}
+
+/// It would wait for the work that it is told about.
+#[test]
+fn who_is_told_the_progress_cannot_shut_down() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
+    put(&workspace, 0..10);
+    let mut refused = Vec::new();
+    let mut shut_down = || {
+        refused.push(workspace.shutdown().unwrap_err().kind());
+        refused.push(workspace.suspend().unwrap_err().kind());
+        ControlFlow::Continue(())
+    };
+    let copy = directory.path().join("copy.db");
+    workspace.backup_with(&copy, |_| shut_down()).unwrap();
+    workspace
+        .check_with([Other::TABLE], |_| shut_down())
+        .unwrap();
+    assert!(refused.len() >= 4);
+    assert!(refused.iter().all(|kind| *kind == ErrorKind::WouldDeadlock));
+    assert_eq!(count(&workspace), 10);
     workspace.shutdown().unwrap();
 }
 
