@@ -8,7 +8,8 @@ pub trait Absorb: Sized {
     fn absorb(&mut self, later: Self) -> Option<Self>;
 }
 
-/// Deliveries in order. It never holds more than one beyond its capacity.
+/// Deliveries in order. It holds no more than its capacity, save for one that can't be made one
+/// with the last.
 pub struct Mailbox<E> {
     waiting: VecDeque<E>,
     capacity: usize,
@@ -38,7 +39,26 @@ impl<E: Absorb> Mailbox<E> {
         };
         match left {
             Some(event) => self.waiting.push_back(event),
-            None => self.coalesced += 1,
+            None => {
+                self.coalesced += 1;
+                self.shrink();
+            }
+        }
+    }
+
+    /// Makes the last ones one, if they now can be, while there is no room for them.
+    fn shrink(&mut self) {
+        while self.waiting.len() > self.capacity {
+            let last = self.waiting.pop_back();
+            let left = match (last, self.waiting.back_mut()) {
+                (Some(last), Some(before)) => before.absorb(last),
+                (last, _) => last,
+            };
+            if let Some(last) = left {
+                self.waiting.push_back(last);
+                return;
+            }
+            self.coalesced += 1;
         }
     }
 
@@ -67,5 +87,38 @@ impl<E: Absorb> Mailbox<E> {
     /// What waits, which is taken out.
     pub fn take(&mut self) -> VecDeque<E> {
         std::mem::take(&mut self.waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers are added; what is no number takes a place of its own, until a number follows.
+    impl Absorb for Option<u32> {
+        fn absorb(&mut self, later: Self) -> Option<Self> {
+            match (*self, later) {
+                (Some(_), None) => return Some(None),
+                (Some(sum), Some(more)) => *self = Some(sum + more),
+                (None, later) => *self = later,
+            }
+            None
+        }
+    }
+
+    #[test]
+    fn what_alternates_is_kept_within_the_bound() {
+        for capacity in 1..4 {
+            let mut mailbox = Mailbox::new(capacity);
+            let pushed = 200;
+            for n in 0..pushed {
+                mailbox.push((n % 2 == 0).then_some(1));
+                assert!(mailbox.waiting.len() <= capacity + 1);
+            }
+            let waiting = mailbox.waiting.len() as u64;
+            let numbers: u32 = mailbox.take().into_iter().flatten().sum();
+            assert_eq!(numbers, pushed / 2, "none is lost");
+            assert_eq!(mailbox.coalesced() + waiting, u64::from(pushed));
+        }
     }
 }
