@@ -13,6 +13,9 @@ type Function<E> = Box<dyn FnMut(E) + Send>;
 /// A piece of work for an executor.
 pub type Job = Box<dyn FnOnce() + Send>;
 
+/// How many calls a job of an executor makes, before another is asked for.
+const JOB_CALLS_MAX: usize = 16;
+
 /// Runs jobs, on a thread of its choice.
 pub type Executor = dyn Fn(Job) + Send + Sync;
 
@@ -83,11 +86,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         drop(state);
         let service = Service(Some(Arc::clone(self)));
         match &self.executor {
-            Some(executor) => {
-                let job = Box::new(move || service.run());
-                // An executor that panics has dropped the job.
-                let _ = callback::run("an executor", || executor(job));
-            }
+            Some(executor) => service.submit(executor),
             None if slow => {
                 let thread = thread::Builder::new().name("dflat-slow".to_owned());
                 // Without a thread the job is dropped, and the next delivery tries again.
@@ -97,11 +96,15 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         }
     }
 
-    /// Calls the function for all that waits.
-    fn serve(&self) {
-        let mut quick = false;
+    /// Calls the function for what waits; false if that was so much that more waits.
+    fn serve(&self, calls_max: usize) -> bool {
+        let (mut quick, mut calls) = (false, 0);
         loop {
             let mut state = self.lock();
+            if calls == calls_max && !state.mailbox.is_empty() {
+                return false;
+            }
+            calls += 1;
             let next = state.mailbox.pop().filter(|_| !self.is_cancelled());
             let Some((event, mut function)) = next.and_then(|e| Some((e, state.function.take()?)))
             else {
@@ -110,7 +113,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
                     state.slow = None;
                 }
                 drop(state);
-                break;
+                return true;
             };
             state.calling = true;
             let measured = state.slow.map(|quick| (Instant::now(), quick));
@@ -207,8 +210,40 @@ struct Service<E: Absorb + Send + 'static>(Option<Arc<Teller<E>>>);
 impl<E: Absorb + Send + 'static> Service<E> {
     fn run(mut self) {
         if let Some(teller) = self.0.take() {
-            teller.serve();
+            teller.serve(usize::MAX);
         }
+    }
+
+    /// Has the function called by jobs of the executor, which end however much comes meanwhile.
+    fn submit(self, executor: &Arc<Executor>) {
+        let next = Arc::clone(executor);
+        let job = Box::new(move || {
+            // An executor that runs its jobs at once would run them inside each other.
+            if callback::is_running() {
+                self.run();
+            } else {
+                self.run_some(&next);
+            }
+        });
+        // An executor that panics has dropped the job.
+        let _ = callback::run("an executor", || executor(job));
+    }
+
+    fn run_some(self, executor: &Arc<Executor>) {
+        let done = match &self.0 {
+            Some(teller) => teller.serve(JOB_CALLS_MAX),
+            None => true,
+        };
+        if done {
+            self.finish();
+        } else {
+            self.submit(executor);
+        }
+    }
+
+    /// It is served no more: whoever delivers next finds somebody else.
+    fn finish(mut self) {
+        self.0 = None;
     }
 }
 

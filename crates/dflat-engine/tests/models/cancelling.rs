@@ -161,6 +161,35 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
 }
 
 #[test]
+fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
+    crate::sync::run(|| {
+        let told: Arc<Told> = Arc::default();
+        let teller: Arc<Mutex<Option<Arc<Teller<Number>>>>> = Arc::default();
+        let (noting, own) = (Arc::clone(&told), Arc::clone(&teller));
+        // Each call makes another delivery.
+        let function = Box::new(move |number: Number| {
+            noting.note(number.0);
+            let own = own.lock().unwrap().clone();
+            own.unwrap().deliver(Number(number.0 + 1));
+        });
+        let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
+        let queue = Arc::clone(&jobs);
+        let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
+        let telling = Arc::new(Teller::new(Some(executor), 8, function));
+        *teller.lock().unwrap() = Some(Arc::clone(&telling));
+        telling.deliver(Number(0));
+        for calls in [16, 32, 48] {
+            let mut waiting = std::mem::take(&mut *jobs.lock().unwrap());
+            assert_eq!(waiting.len(), 1);
+            waiting.pop().unwrap()();
+            assert_eq!(told.numbers().len(), calls);
+        }
+        telling.cancel(true);
+        drop(teller.lock().unwrap().take());
+    });
+}
+
+#[test]
 fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
     explore(|| {
         let told: Arc<Told> = Arc::default();

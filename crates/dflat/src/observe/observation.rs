@@ -65,9 +65,10 @@ impl<D: Send + 'static> Observation<D> {
     }
 
     /// Calls the callback by jobs that this executor is given, one at a time, on a thread of its
-    /// choice. Transactions wait neither for it nor for the callback.
+    /// choice. A job makes 16 calls at most; if more deliveries wait then, it has another job run
+    /// before it ends. Transactions wait neither for it nor for the callback.
     ///
-    /// The executor itself is called where deliveries are made, and must not block. A job that it
+    /// The executor itself is called where deliveries are made and by jobs, and must not block. A job that it
     /// drops is made up for with the next delivery.
     pub fn on(mut self, executor: impl Fn(Job) + Send + Sync + 'static) -> Self {
         self.executor = Some(Arc::new(executor));
