@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Expression, Query, Table};
+use dflat_model::{CommitSeq, Expression, Query, Table, ValueRef};
 
 use super::difference::Difference;
 use super::merge::{List, Rows, Scratch, Touched, after, before, compare};
@@ -39,7 +39,12 @@ impl Interest {
                     compute(expression, a.payload()),
                     compute(expression, b.payload()),
                 );
-                matches!(values, (Ok(a), Ok(b)) if a == b)
+                match values {
+                    // As the values of objects are compared: 0.0 and -0.0 are two.
+                    (Ok(ValueRef::Float(a)), Ok(ValueRef::Float(b))) => a.to_bits() == b.to_bits(),
+                    (Ok(a), Ok(b)) => a == b,
+                    _ => false,
+                }
             }),
         }
     }

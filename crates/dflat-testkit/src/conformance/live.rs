@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 use super::results::Told;
 use super::samples::{item, owned_ids};
 use crate::fixture::{Fixture, Open, drained, next, until};
-use crate::schema::{Item, ItemChangeRequest};
+use crate::schema::{Item, ItemChangeRequest, Twin, TwinData};
 
 /// Items a to d of ranks 1 to 4.
 fn four(open: Open) -> (Fixture, Vec<Item>) {
@@ -87,6 +87,26 @@ pub fn count_is_told_only_when_it_changes(open: Open) {
     drop(subscription);
 }
 
+pub fn count_that_comes_back_while_it_waits_is_not_told(open: Open) {
+    let (w, objects) = four(open);
+    let query = || w.fetch::<Item>().filter(Item::RANK.gt(0));
+    let (queue, jobs) = mpsc::channel();
+    let (send, told) = mpsc::channel();
+    let observation = w.observe(query().live_count()).unwrap();
+    let observation = observation.on(move |job| queue.send(job).unwrap());
+    let subscription = observation.call(move |count| send.send(count.unwrap()).unwrap());
+    next(&jobs)();
+    assert_eq!(drained(&told), [4]);
+    w.delete(&objects[0]);
+    w.create::<Item>([item("e", 5)]);
+    next(&jobs)();
+    assert!(drained(&told).is_empty());
+    w.delete(&objects[1]);
+    next(&jobs)();
+    assert_eq!(drained(&told), [3]);
+    drop(subscription);
+}
+
 pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
@@ -102,6 +122,25 @@ pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
     assert_eq!(**update.result(), [Some(7), Some(3), Some(4)]);
     assert_eq!(update.difference().updated(), [0]);
     assert_eq!(**update.previous().unwrap(), [Some(2), Some(3), Some(4)]);
+    drop(subscription);
+}
+
+pub fn projection_tells_zero_from_minus_zero(open: Open) {
+    let w = open();
+    let data = TwinData {
+        id: 1,
+        ..TwinData::default()
+    };
+    let object = w.create::<Twin>([data]).remove(0);
+    let (send, told) = mpsc::channel();
+    let values = w.fetch::<Twin>().live_select(Twin::F64_B);
+    let subscription = w.subscribe(values, move |update: dflat::Result<Update<Arc<[_]>>>| {
+        let bits = |value: &Option<f64>| value.unwrap().to_bits();
+        send.send(update.unwrap().iter().map(bits).collect::<Vec<_>>()).unwrap();
+    });
+    assert_eq!(next(&told), [0.0_f64.to_bits()]);
+    w.change(&object, |data| data.f64_b = -0.0);
+    assert_eq!(next(&told), [(-0.0_f64).to_bits()]);
     drop(subscription);
 }
 

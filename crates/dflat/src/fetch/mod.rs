@@ -161,7 +161,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// Gives up with [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if it takes longer
     /// than this from now on. The time is looked at every 64 rows.
     ///
-    /// A subscription is not ended by it.
+    /// It holds for reads: a subscription to the query goes without it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.control.deadline = Instant::now().checked_add(timeout);
         self
@@ -170,7 +170,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// Gives up with [`Cancelled`](crate::ErrorKind::Cancelled) once `cancellation` says so, which
     /// any thread may do. It is looked at every 64 rows.
     ///
-    /// A subscription is not ended by it.
+    /// It holds for reads: a subscription to the query goes without it.
     pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
         self.control.cancellation = Some(cancellation.clone());
         self

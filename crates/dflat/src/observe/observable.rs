@@ -96,12 +96,20 @@ impl<T: Object> Observable for LiveCount<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Result<usize>>> {
         let query = self.0.query_of(engine)?;
+        // What is known, unless an error was told since.
+        let mut last = None;
         Ok(Observed {
             table: T::TABLE,
             subject: Subject::Count(query),
-            convert: Box::new(|event, initial| match event {
+            convert: Box::new(move |event, initial| match event {
                 Event::Count(count, commits) => {
-                    (initial || commits > 0 || count.is_err()).then_some(count)
+                    let before = std::mem::replace(&mut last, count.as_ref().ok().copied());
+                    let silent = match (before, last) {
+                        (None, Some(_)) => commits == 0 && !initial,
+                        // Several changes can come to none.
+                        (before, count) => count.is_some() && before == count,
+                    };
+                    (!silent).then_some(count)
                 }
                 Event::Object(_) | Event::Result(_) => None,
             }),

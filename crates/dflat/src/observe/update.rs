@@ -55,7 +55,8 @@ impl<R> Update<R> {
     }
 
     /// How many commits have changed the result since the one before: more than one if they were
-    /// made one because they had to wait, 0 if this is the first.
+    /// made one because they had to wait. 0 if this is the first; if it had to wait, how many have
+    /// changed it since the subscription took its place.
     #[must_use]
     pub const fn commits(&self) -> u64 {
         self.commits
