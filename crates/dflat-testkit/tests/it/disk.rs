@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dflat::{ErrorKind, Workspace};
+use dflat::{ErrorKind, FileProtection, Workspace};
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
 fn put(workspace: &Workspace, id: i32, length: usize) -> dflat::Result<()> {
@@ -182,4 +182,26 @@ fn links_lead_to_the_file_or_are_an_error() {
         .unwrap_err();
     assert!(error.to_string().contains("nowhere.db"), "{error}");
     assert!(!at("elsewhere.db").exists());
+}
+
+#[test]
+fn a_file_may_be_protected_at_every_level() {
+    use FileProtection::{Complete, CompleteUnlessOpen, CompleteUntilFirstUserAuthentication};
+    let directory = tempfile::tempdir().unwrap();
+    let levels = [
+        Complete,
+        CompleteUnlessOpen,
+        CompleteUntilFirstUserAuthentication,
+        FileProtection::None,
+    ];
+    for level in levels {
+        let path = directory.path().join(format!("{level:?}.db"));
+        for id in [1, 2] {
+            let builder = Workspace::builder(&path).file_protection(level);
+            let workspace = builder.open().unwrap();
+            put(&workspace, id, 1).unwrap();
+            assert_eq!(workspace.fetch::<Other>().count().unwrap(), id as usize);
+            workspace.shutdown().unwrap();
+        }
+    }
 }
