@@ -194,6 +194,11 @@ impl Deliver for Deliverer {
         Some(publication)
     }
 
+    fn renew(&self) -> Option<Arc<dyn Calls>> {
+        let publication = self.registry.renew(&self.reader)?;
+        Some(publication)
+    }
+
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         self.telemetry.note_transaction(outcome.is_ok());
         // A panic in a completion has nobody to go to; the transaction is done all the same.

@@ -75,6 +75,20 @@ impl Live {
             }
         }
     }
+
+    /// Reads it again: what is to be told, if anything.
+    pub(super) fn renew(&mut self, table: &Table, reread: &dyn Reread) -> Option<Event> {
+        match self {
+            Self::Result(live) => {
+                let told = live.renew(table, |table, query| reread.fetch(table, query));
+                told.transpose().map(Event::Result)
+            }
+            Self::Count(live) => {
+                let told = live.renew(table, |table, query| reread.count(table, query));
+                told.transpose().map(|count| Event::Count(count, 1))
+            }
+        }
+    }
 }
 
 /// A live query and its subscribers.

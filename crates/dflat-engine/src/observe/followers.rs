@@ -122,6 +122,19 @@ impl Followers {
             .collect()
     }
 
+    /// Reads all of them again.
+    pub(super) fn renew(&mut self, reread: &dyn Reread, calls: &mut VecDeque<Call>) {
+        for follower in self.slots.iter_mut().flatten() {
+            let Some(subscriber) = follower.subscribers.first() else {
+                continue;
+            };
+            if let Some(event) = follower.live.renew(&subscriber.table, reread) {
+                tell(&follower.subscribers, event, calls);
+            }
+            self.failed |= follower.live.is_failed();
+        }
+    }
+
     /// Follows a commit.
     pub(super) fn follow(
         &mut self,

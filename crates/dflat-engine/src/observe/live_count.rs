@@ -84,8 +84,30 @@ impl LiveCount {
             self.seq = seq;
             self.total = (self.total + touched.after.len()).saturating_sub(touched.before.len());
         }
+        Ok(self.tell(missed))
+    }
+
+    /// Counts again, whatever has become of it: the new count, or `None` if it is the same.
+    pub(super) fn renew(
+        &mut self,
+        table: &Table,
+        count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,
+    ) -> Result<Option<usize>> {
+        let missed = std::mem::replace(&mut self.failed, true);
+        match count(table, &unlimited(&self.query)) {
+            Ok((total, seq)) => {
+                (self.total, self.seq, self.failed) = (total, seq, false);
+                Ok(self.tell(missed))
+            }
+            // An error is told once.
+            Err(_) if missed => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn tell(&mut self, missed: bool) -> Option<usize> {
         let told = self.told;
         self.told = self.within();
-        Ok((missed || told != self.told).then_some(self.told))
+        (missed || told != self.told).then_some(self.told)
     }
 }

@@ -243,6 +243,27 @@ impl LiveResult {
         Ok(told)
     }
 
+    /// Fetches the result again, whatever has become of it: the new one, or `None` if nothing
+    /// visible changed.
+    ///
+    /// # Errors
+    /// As `refetch`; the result is fetched again at the next commit then.
+    pub(super) fn renew(
+        &mut self,
+        table: &Table,
+        refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
+    ) -> Result<Option<ResultUpdate>> {
+        if self.query.limit == Some(0) {
+            return Ok(None);
+        }
+        if let Some(told) = self.failed.take() {
+            return self.fetch_again(table, told, true, refetch);
+        }
+        let told = self.window().and_then(|window| self.held.get(window));
+        let told = told.unwrap_or_default().to_vec();
+        self.fetch_again(table, told, false, refetch)
+    }
+
     /// Whether what is held is the result.
     fn is_whole(&self) -> bool {
         self.query.is_whole()

@@ -246,6 +246,18 @@ impl Registry {
         Publication::of(&self.telemetry, calls)
     }
 
+    /// What subscribers to queries are to be told after somebody else has written, nobody knows
+    /// what.
+    pub fn renew(&self, reread: &dyn Reread) -> Option<Arc<Publication>> {
+        let mut state = self.lock();
+        let mut calls = VecDeque::new();
+        for subscriptions in state.values_mut() {
+            subscriptions.followers.renew(reread, &mut calls);
+        }
+        drop(state);
+        Publication::of(&self.telemetry, calls)
+    }
+
     /// Ends all subscriptions and drops their functions, so that streams end, too.
     pub fn close(&self) {
         let tables = std::mem::take(&mut *self.lock());

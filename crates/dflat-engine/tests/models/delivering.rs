@@ -32,6 +32,10 @@ impl Deliver for Noting {
         Some(Telling::new(seq, 2, &self.delivered))
     }
 
+    fn renew(&self) -> Option<Arc<dyn Calls>> {
+        Some(Telling::new(9, 1, &self.delivered))
+    }
+
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         let others = self.busy.fetch_add(1, Ordering::SeqCst);
         self.collisions.fetch_add(others, Ordering::SeqCst);
@@ -241,7 +245,7 @@ fn subscribers_are_told_before_the_completion_and_in_the_order_of_commits() {
 }
 
 #[test]
-fn a_registration_takes_its_place_between_the_commits() {
+fn registrations_and_what_others_wrote_take_their_place_between_the_commits() {
     explore(|| {
         let rig = Rig::new();
         rig.commit(1);
@@ -249,9 +253,10 @@ fn a_registration_takes_its_place_between_the_commits() {
         let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register);
         rig.deliveries.hand_over();
+        rig.deliveries.renew();
         rig.commit(3);
         rig.deliveries.wait();
-        rig.finish(&[101, 100, 1, 200, 301, 300, 3]);
+        rig.finish(&[101, 100, 1, 200, 900, 301, 300, 3]);
     });
 }
 

@@ -2,7 +2,7 @@
 
 use dflat::UpdatedObject;
 use dflat_testkit::fixture::{Fixture, bounded};
-use dflat_testkit::schema::{Twin, TwinChangeRequest, TwinData};
+use dflat_testkit::schema::{Item, ItemData, Twin, TwinChangeRequest, TwinData};
 use rusqlite::{Connection, params};
 
 fn twin(id: i32) -> TwinData {
@@ -83,5 +83,39 @@ fn an_object_that_somebody_else_changed_before_upkeep_is_looked_up_again() {
             w.reclaim(1).unwrap();
         };
         after_a_foreign_write(write, upkeep, |latest| assert_eq!(latest, Some(0)));
+    });
+}
+
+#[test]
+fn what_another_program_wrote_is_told_with_the_next_transaction() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        let rows = w.create::<Twin>((0..4).map(twin));
+        let ids = |rows: &[Twin]| rows.iter().map(Twin::id).collect::<Vec<_>>();
+        let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
+        let count = w.observe(w.fetch::<Twin>().live_count()).unwrap();
+        let count = count.watch().unwrap();
+        w.settle::<Twin>();
+        let sql = Connection::open(w.path().unwrap()).unwrap();
+        let shown = || {
+            let (list, count) = (list.latest().unwrap().unwrap(), count.latest().unwrap());
+            assert_eq!(list.result(), &w.fetch::<Twin>().all().unwrap());
+            assert_eq!(count.unwrap(), list.len());
+            ids(&list)
+        };
+        sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
+        w.create::<Twin>([twin(9)]);
+        assert_eq!(shown(), [0, 2, 3, 9]);
+        // A transaction on another type notices, too; and one that changes what was written.
+        sql.execute("DELETE FROM twin WHERE __pk0 = 2", []).unwrap();
+        w.create::<Item>([ItemData::default()]);
+        assert_eq!(shown(), [0, 3, 9]);
+        sql.execute(
+            "UPDATE twin SET p = (SELECT p FROM twin WHERE __pk0 = 3) WHERE __pk0 = 3",
+            [],
+        )
+        .unwrap();
+        w.delete(&rows[3]);
+        assert_eq!(shown(), [0, 9]);
     });
 }

@@ -68,8 +68,8 @@ impl<D: Send + 'static> Observation<D> {
     /// choice. A job makes 16 calls at most; if more deliveries wait then, it has another job run
     /// before it ends. Transactions wait neither for it nor for the callback.
     ///
-    /// The executor itself is called where deliveries are made and by jobs, and must not block. A job that it
-    /// drops is made up for with the next delivery.
+    /// The executor itself is called where deliveries are made and by jobs, and must not block. A
+    /// job that it drops is made up for with the next delivery.
     pub fn on(mut self, executor: impl Fn(Job) + Send + Sync + 'static) -> Self {
         self.executor = Some(Arc::new(executor));
         self

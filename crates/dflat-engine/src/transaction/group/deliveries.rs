@@ -37,6 +37,10 @@ pub trait Deliver: Send + Sync {
     /// The calls that follow from what was changed, if there are any. It calls no user code.
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>>;
 
+    /// The calls that follow from what somebody else has written, nobody knows what. It calls no
+    /// user code.
+    fn renew(&self) -> Option<Arc<dyn Calls>>;
+
     /// Calls the completion.
     fn complete(&self, outcome: Result<()>, completion: Completion);
 }
@@ -56,6 +60,8 @@ pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
 enum Item {
     Ended(Acknowledgement),
     Registration(Registration),
+    /// Somebody else has written.
+    Foreign,
 }
 
 /// When an item was pushed, and the item.
@@ -147,6 +153,14 @@ impl Deliveries {
         queue.pushed += 1;
     }
 
+    /// Queues what follows from that somebody else has written.
+    pub(super) fn renew(&self) {
+        let item = (Instant::now(), Item::Foreign);
+        let mut queue = self.lock();
+        queue.waiting.push_back(item);
+        queue.pushed += 1;
+    }
+
     /// The latest commit that changed a table, delivered or not.
     pub(super) fn changed(&self, table: &Table) -> CommitSeq {
         let queue = self.lock();
@@ -209,15 +223,8 @@ impl Deliveries {
     /// Begins an item; if there are no calls to make, ends it.
     fn begin(&self, since: Instant, item: Item) -> Option<Current> {
         let (changes, completion) = match item {
-            Item::Registration(register) => {
-                let calls = catch_unwind(AssertUnwindSafe(register)).ok().flatten()?;
-                return Some(Current {
-                    since,
-                    calls,
-                    turn: 0,
-                    ended: None,
-                });
-            }
+            Item::Registration(register) => return alone(since, register),
+            Item::Foreign => return alone(since, || self.deliver.renew()),
             Item::Ended(Acknowledgement {
                 outcome,
                 completion,
@@ -455,6 +462,17 @@ impl Deliveries {
             self.waiters.fetch_sub(1, Ordering::AcqRel);
         }
     }
+}
+
+/// The calls of an item that nothing follows.
+fn alone(since: Instant, calls: impl FnOnce() -> Option<Arc<dyn Calls>>) -> Option<Current> {
+    let calls = catch_unwind(AssertUnwindSafe(calls)).ok().flatten()?;
+    Some(Current {
+        since,
+        calls,
+        turn: 0,
+        ended: None,
+    })
 }
 
 /// What changes whenever a call begins: how many items have ended, the turn, and how many of its
