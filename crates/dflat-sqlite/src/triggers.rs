@@ -1,8 +1,8 @@
 //! Triggers that note what other programs write, past the indexes.
 //!
 //! Our own connections have triggers off, so that these cost us nothing. A table that has all of
-//! its triggers, with the definitions that are ours, was made by us, and nobody has dropped, renamed
-//! or made it since: what stands in it is ours, save for the rows noted.
+//! its triggers, with the definitions that are ours, was made by us, and nobody has dropped,
+//! renamed or made it since: what stands in it is ours, save for the rows noted.
 
 use dflat_model::TableDescriptor;
 
