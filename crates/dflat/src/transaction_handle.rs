@@ -125,6 +125,10 @@ impl<R> TransactionHandle<R> {
     /// Calls `completion` with the outcome: on a thread of the workspace, after its callbacks and
     /// before those of the next transaction on its types; or on this thread, before this returns,
     /// if the transaction has ended already. Inside it, nothing may block on another transaction.
+    ///
+    /// Completions and callbacks are called one after the other: while a completion runs, other
+    /// transactions are committed, but who waits for one waits for it, however long it takes. What
+    /// takes long belongs on a thread of its own.
     pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {
