@@ -5,12 +5,15 @@
 //! this backend's commit before: if they differ, somebody else has committed, and the count says
 //! which commit was the latest. A state that was read earlier is overtaken if its count is smaller.
 //! Checkpoints, whoever makes them, are not counted, and neither do they change what is stored.
+//!
+//! A log that is deleted when its last connection closes takes its count with it. The next one is
+//! told from it by its salt.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::storage::StateId;
 
-use crate::ffi::Connection;
+use crate::ffi::{Connection, LogCount};
 
 /// What the header of a file says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,15 +62,25 @@ pub(crate) enum Count {
     /// By the file's header, if there is no log.
     File(u32),
     /// By the index of the log.
-    Log(u32),
+    Log(LogCount),
 }
 
 impl Count {
     /// Whether this is what follows `earlier`, or something after that.
     fn follows(self, earlier: Self) -> bool {
-        match (self, earlier) {
-            (Self::File(now), Self::File(then)) | (Self::Log(now), Self::Log(then)) => {
-                !is_after(then, now)
+        self.is_of_log(earlier) && !is_after(earlier.number(), self.number())
+    }
+
+    /// Whether both were counted by the same log, or both without one.
+    fn is_of_log(self, other: Self) -> bool {
+        /// How often a log may have begun anew between the two.
+        const RESETS_MAX: u32 = 1 << 16;
+        match (self, other) {
+            (Self::File(_), Self::File(_)) => true,
+            (Self::Log(a), Self::Log(b)) => {
+                let resets = a.salt.wrapping_sub(b.salt);
+                let is_near = resets.min(resets.wrapping_neg()) < RESETS_MAX;
+                is_near || a.salt == 0 || b.salt == 0
             }
             _ => false,
         }
@@ -75,7 +88,8 @@ impl Count {
 
     fn number(self) -> u32 {
         match self {
-            Self::File(number) | Self::Log(number) => number,
+            Self::File(number) => number,
+            Self::Log(log) => log.commits,
         }
     }
 
@@ -83,7 +97,10 @@ impl Count {
     fn next(self) -> Self {
         match self {
             Self::File(number) => Self::File(number.wrapping_add(1)),
-            Self::Log(number) => Self::Log(number.wrapping_add(1)),
+            Self::Log(log) => Self::Log(LogCount {
+                commits: log.commits.wrapping_add(1),
+                ..log
+            }),
         }
     }
 }
@@ -140,7 +157,8 @@ impl Commits {
     pub(crate) fn note_begin(&self, count: Count) -> Standing {
         let mut known = self.lock();
         known.writes = true;
-        let follows_own = known.last == Some(count);
+        let is_last = |last: Count| last.number() == count.number() && last.is_of_log(count);
+        let follows_own = known.last.is_some_and(is_last);
         if !follows_own {
             known.others_wrote = true;
             if known.last.is_some_and(|last| !count.follows(last)) {
@@ -197,9 +215,14 @@ impl Commits {
         !latest.follows(count) || standing.is_overtaken(since)
     }
 
-    /// Notes the commit of a write transaction that wrote something.
-    pub(crate) fn note_commit(&self, standing: Standing) {
-        self.lock().last = Some(standing.count.next());
+    /// Notes the commit of a write transaction that wrote something, and which log has it.
+    pub(crate) fn note_commit(&self, standing: Standing, now: Option<Count>) {
+        let mut last = standing.count.next();
+        // Only the commit begins a log that has no salt yet. Its count may be of another's by now.
+        if let (Count::Log(log), Some(Count::Log(LogCount { salt, .. }))) = (&mut last, now) {
+            log.salt = salt;
+        }
+        self.lock().last = Some(last);
     }
 
     /// Forgets what was known when all connections are closed: the log and its count end then.
@@ -262,7 +285,10 @@ impl State {
     fn at(count: Count, era: u32) -> Self {
         match count {
             Count::File(count) => Self::File(count),
-            Count::Log(count) => Self::Log { era, count },
+            Count::Log(log) => Self::Log {
+                era,
+                count: log.commits,
+            },
         }
     }
 
@@ -293,21 +319,46 @@ impl State {
 mod tests {
     use super::*;
 
+    fn log(commits: u32) -> Count {
+        Count::Log(LogCount { commits, salt: 7 })
+    }
+
+    #[test]
+    fn a_log_that_counts_the_same_is_another() {
+        let commits = Commits::default();
+        let fresh = Count::Log(LogCount {
+            commits: 0,
+            salt: 0,
+        });
+        let first = commits.note_begin(fresh);
+        commits.note_commit(first, Some(log(1)));
+        commits.note_end();
+        let of = |commits, salt| Count::Log(LogCount { commits, salt });
+        let read = commits.state(Some(log(1)));
+        // The log began anew, which a checkpoint does.
+        assert!(!commits.is_overtaken(of(1, 9), read));
+        assert!(commits.is_overtaken(of(1, 1 << 20), read));
+        let same = commits.note_begin(of(1, 9));
+        assert!(same.follows_own() && !same.is_overtaken(read));
+        let other = commits.note_begin(of(1, 1 << 20));
+        assert!(!other.follows_own() && other.is_overtaken(read));
+    }
+
     #[test]
     fn only_commits_of_others_overtake() {
         let commits = Commits::default();
-        let first = commits.note_begin(Count::Log(5));
-        let read = commits.state(Some(Count::Log(5)));
-        commits.note_commit(first);
-        let second = commits.note_begin(Count::Log(6));
+        let first = commits.note_begin(log(5));
+        let read = commits.state(Some(log(5)));
+        commits.note_commit(first, None);
+        let second = commits.note_begin(log(6));
         assert!(!second.is_overtaken(read), "the commit was ours");
         // This one wrote nothing; then another commits.
-        let third = commits.note_begin(Count::Log(7));
+        let third = commits.note_begin(log(7));
         assert!(third.is_overtaken(read));
         assert!(third.is_overtaken(second.state()));
-        assert!(!third.is_overtaken(commits.state(Some(Count::Log(7)))));
-        commits.note_commit(third);
-        let fourth = commits.note_begin(Count::Log(8));
+        assert!(!third.is_overtaken(commits.state(Some(log(7)))));
+        commits.note_commit(third, None);
+        let fourth = commits.note_begin(log(8));
         assert!(fourth.is_overtaken(read), "it stays overtaken");
         assert!(!fourth.is_overtaken(third.state()));
     }
@@ -315,37 +366,37 @@ mod tests {
     #[test]
     fn a_reader_is_overtaken_by_what_is_not_ours() {
         let commits = Commits::default();
-        let ours = commits.note_begin(Count::Log(5));
+        let ours = commits.note_begin(log(5));
         let read = ours.state();
         // It may be committed and not noted yet.
-        assert!(!commits.is_overtaken(Count::Log(6), read));
-        commits.note_commit(ours);
+        assert!(!commits.is_overtaken(log(6), read));
+        commits.note_commit(ours, None);
         commits.note_end();
-        assert!(!commits.is_overtaken(Count::Log(5), read));
-        assert!(!commits.is_overtaken(Count::Log(6), read));
+        assert!(!commits.is_overtaken(log(5), read));
+        assert!(!commits.is_overtaken(log(6), read));
         assert!(
-            commits.is_overtaken(Count::Log(7), read),
+            commits.is_overtaken(log(7), read),
             "nobody here made the seventh"
         );
-        commits.note_begin(Count::Log(7));
+        commits.note_begin(log(7));
         commits.note_end();
-        assert!(commits.is_overtaken(Count::Log(7), read));
-        let later = commits.state(Some(Count::Log(7)));
-        assert!(!commits.is_overtaken(Count::Log(7), later));
+        assert!(commits.is_overtaken(log(7), read));
+        let later = commits.state(Some(log(7)));
+        assert!(!commits.is_overtaken(log(7), later));
     }
 
     #[test]
     fn counts_may_wrap_and_begin_anew() {
         let commits = Commits::default();
-        let last = commits.note_begin(Count::Log(u32::MAX));
-        commits.note_commit(last);
-        let wrapped = commits.note_begin(Count::Log(0));
+        let last = commits.note_begin(log(u32::MAX));
+        commits.note_commit(last, None);
+        let wrapped = commits.note_begin(log(0));
         assert!(!wrapped.is_overtaken(last.state()));
-        assert!(commits.note_begin(Count::Log(1)).is_overtaken(last.state()));
-        let high = commits.note_begin(Count::Log(1000));
-        let anew = commits.note_begin(Count::Log(3));
+        assert!(commits.note_begin(log(1)).is_overtaken(last.state()));
+        let high = commits.note_begin(log(1000));
+        let anew = commits.note_begin(log(3));
         assert!(anew.is_overtaken(high.state()));
-        assert!(!anew.is_overtaken(commits.state(Some(Count::Log(3)))));
+        assert!(!anew.is_overtaken(commits.state(Some(log(3)))));
     }
 
     #[test]
@@ -353,7 +404,7 @@ mod tests {
         let commits = Commits::default();
         let (nothing, read) = (StateId::default(), commits.state(Some(Count::File(9))));
         commits.note_open(count_at_open(9, 10));
-        let ours = commits.note_begin(Count::Log(0));
+        let ours = commits.note_begin(log(0));
         assert!(!ours.is_overtaken(read), "the log was ours");
         assert!(ours.is_overtaken(nothing));
         assert!(ours.is_overtaken(commits.state(Some(Count::File(8)))));

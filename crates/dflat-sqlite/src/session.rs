@@ -331,7 +331,7 @@ impl Session {
         if let (Ok(()), Some(commits), Some(standing)) = (&run, &commits, standing)
             && self.connection.take_pages_written() > 0
         {
-            commits.note_commit(standing);
+            commits.note_commit(standing, self.log_count());
         }
         commits.iter().for_each(|commits| commits.note_end());
         run
@@ -378,7 +378,7 @@ impl Session {
     }
 
     /// How many commits the log has seen, if there was one when this connection last read.
-    pub(crate) fn log_count(&mut self) -> Option<Count> {
+    pub(crate) fn log_count(&self) -> Option<Count> {
         let log = self.has_log.then_some(&self.connection)?;
         log.log_count().map(Count::Log)
     }
@@ -431,7 +431,7 @@ impl Session {
         } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())
             && self.connection.take_pages_written() > 0
         {
-            commits.note_commit(standing);
+            commits.note_commit(standing, self.log_count());
             self.log_extent = self.log_extent();
         }
         self.commits.iter().for_each(|commits| commits.note_end());

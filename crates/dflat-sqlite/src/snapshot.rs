@@ -116,7 +116,7 @@ impl Snapshot for SqliteSnapshot {
         }
         for _ in 0..ATTEMPTS {
             // Order: the log's index must be open, which the first read of a connection does.
-            let before = self.session.as_mut().and_then(Session::log_count);
+            let before = self.session.as_ref().and_then(Session::log_count);
             let Some(session) = self.ready()? else {
                 return Ok(StateId::default());
             };

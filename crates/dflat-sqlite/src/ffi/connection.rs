@@ -107,6 +107,14 @@ pub(crate) struct StatementId(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogStamp([u32; 4]);
 
+/// How many commits the index of a log has counted, and which log that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogCount {
+    pub(crate) commits: u32,
+    /// Random when the log is begun, and one more each time it begins anew; 0 before it is begun.
+    pub(crate) salt: u32,
+}
+
 /// An open connection.
 pub(crate) struct Connection {
     // Invariant: open; used through `&self` and `&mut self` only.
@@ -243,9 +251,15 @@ impl Connection {
 
     /// How many commits the index of the write-ahead log has counted, as of now; it wraps. `None`
     /// if it can't be read. There must be a log, which this connection has read.
-    pub(crate) fn log_count(&self) -> Option<u32> {
+    pub(crate) fn log_count(&self) -> Option<LogCount> {
         const COUNT_OFFSET: usize = 8;
-        self.log_index([COUNT_OFFSET]).map(|[count]| count)
+        const SALT_OFFSET: usize = 32;
+        let [commits, salt] = self.log_index([COUNT_OFFSET, SALT_OFFSET])?;
+        Some(LogCount {
+            commits,
+            // Copied from the log, where the first byte is the highest.
+            salt: u32::from_be(salt),
+        })
     }
 
     /// How long the log is, and how much of it is in the file. As above.

@@ -13,7 +13,7 @@ mod platform;
 mod statement;
 
 pub(crate) use connection::{
-    Access, Connection, LogExtent, LogStamp, StatementId, Switch, is_keyword,
+    Access, Connection, LogCount, LogExtent, LogStamp, StatementId, Switch, is_keyword,
 };
 pub(crate) use fault::Fault;
 pub use platform::FileProtection;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, View};
 use dflat_model::{Table, ValueRef};
@@ -118,4 +119,42 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
             assert!(!tx.follows_own(), "{position} {after}");
         }
     }
+}
+
+/// With the last connection the log goes, and its count; the next log may come to the same.
+#[test]
+fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
+    for (own, others) in [(0, 1), (1, 1), (2, 1), (2, 2), (2, 5)] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        commit(&open(&path), 0);
+        let options = SqliteOptions {
+            reclaim: Reclaim::Never,
+            busy_timeout: Duration::from_millis(1),
+            ..SqliteOptions::default()
+        };
+        let backend = SqliteBackend::open(&path, options).unwrap();
+        begin(&backend).rollback();
+        for key in 0..own {
+            commit(&backend, 1 + key);
+        }
+        // Upkeep fails because another program writes: the connection is closed.
+        let mut raw = Raw::open(&path);
+        raw.execute("BEGIN IMMEDIATE");
+        assert!(backend.reclaim(1).is_err());
+        raw.execute("ROLLBACK");
+        drop(raw);
+        assert!(!beside(&path).exists(), "the log is gone");
+        let mut raw = Raw::open(&path);
+        for key in 0..others {
+            let row = format!("({}, x'00')", 100 + key);
+            raw.execute(&format!("INSERT INTO plain (__pk0, p) VALUES {row}"));
+        }
+        let follows = begin(&backend).follows_own();
+        assert!(!follows, "{own} and {others}");
+    }
+}
+
+fn beside(path: &Path) -> std::path::PathBuf {
+    path.with_extension("db-wal")
 }
