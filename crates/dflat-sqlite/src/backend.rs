@@ -245,7 +245,8 @@ impl SqliteBackend {
 
     /// Closes the file, so that no lock on it is held, when those who use it are done; they are
     /// waited for up to the busy timeout. Until [`Self::resume`], writers wait, and readers, too,
-    /// up to the busy timeout.
+    /// up to the busy timeout. A suspension that another thread has begun is waited for, and has
+    /// the same outcome.
     ///
     /// # Errors
     /// `Busy` if somebody still uses it then: all goes on as before. `ShutDown` after closing.

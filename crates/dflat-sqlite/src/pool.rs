@@ -36,6 +36,8 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
+    /// Those who are in are waited for; who comes waits already.
+    Suspending,
     /// All wait until it is open again.
     Suspended,
     Closing,
@@ -78,7 +80,7 @@ impl Pool {
         state.asked += 1;
         loop {
             state.check_open()?;
-            let suspended = state.phase == Phase::Suspended;
+            let suspended = state.phase.keeps_out();
             let is_turn = state.served == turn && state.upkeep_waiting == 0;
             if !state.writer_out && is_turn && !suspended {
                 state.served += 1;
@@ -110,7 +112,7 @@ impl Pool {
     pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
         let mut state = self.lock();
         state.check_open()?;
-        let suspended = state.phase == Phase::Suspended;
+        let suspended = state.phase.keeps_out();
         let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
         if state.writer_out || awaited || suspended {
             return Ok(None);
@@ -148,19 +150,22 @@ impl Pool {
     }
 
     /// Lets nobody in, waits until all are out, for as long as `timeout`, and closes the
-    /// connections. Who comes waits for [`Self::resume`].
+    /// connections. Who comes waits for [`Self::resume`]. What another thread has begun has the
+    /// same outcome for this one.
     pub(crate) fn suspend(&self, timeout: Duration) -> Result<()> {
         let deadline = Instant::now().checked_add(timeout);
         let mut state = self.lock();
         state.check_open()?;
-        if state.phase == Phase::Suspended {
-            return Ok(());
+        if state.phase.keeps_out() {
+            let unsettled = |state: &mut State| state.phase == Phase::Suspending;
+            state = wait(self.phase_changed.wait_while(state, unsettled));
+            return state.check_suspended();
         }
-        self.set_suspended(&mut state, true);
+        self.set_phase(&mut state, Phase::Suspending);
         // Upkeep that waits for the writer's place gives up.
         self.writer_returned.notify_all();
         let used = |state: &mut State| {
-            (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspended
+            (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspending
         };
         let waited = self.phase_changed.wait_timeout_while(state, timeout, used);
         (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -170,28 +175,39 @@ impl Pool {
         // Order: as in `drain`.
         let is_done = !is_used && self.readers.drain(deadline);
         drop(writer);
-        if !is_done {
-            self.resume();
-            let message = "cannot suspend: a transaction, a snapshot or a backup goes on";
-            return Err(Error::new(ErrorKind::Busy, message));
+        let mut state = self.lock();
+        // Otherwise it was resumed or closed in between.
+        if state.phase == Phase::Suspending {
+            let outcome = if is_done {
+                Phase::Suspended
+            } else {
+                Phase::Open
+            };
+            self.set_phase(&mut state, outcome);
         }
-        Ok(())
+        let outcome = state.check_suspended();
+        drop(state);
+        self.writer_returned.notify_all();
+        self.phase_changed.notify_all();
+        outcome
     }
 
-    fn set_suspended(&self, state: &mut State, suspended: bool) {
-        let (phase, gate) = match suspended {
-            true => (Phase::Suspended, Gate::Suspended),
-            false => (Phase::Open, Gate::Open),
+    fn set_phase(&self, state: &mut State, phase: Phase) {
+        let gate = match phase {
+            Phase::Open => Gate::Open,
+            Phase::Suspending | Phase::Suspended => Gate::Suspended,
+            Phase::Closing | Phase::Closed => Gate::Closed,
         };
         state.phase = phase;
-        self.is_suspended.store(suspended, Ordering::Release);
+        let keeps_out = phase.keeps_out();
+        self.is_suspended.store(keeps_out, Ordering::Release);
         self.readers.set_gate(gate);
     }
 
     /// Waits for the end of a suspension, if there is one.
     pub(crate) fn wait_while_suspended(&self) {
         if self.is_suspended.load(Ordering::Acquire) {
-            let suspended = |state: &mut State| state.phase == Phase::Suspended;
+            let suspended = |state: &mut State| state.phase.keeps_out();
             drop(wait(self.phase_changed.wait_while(self.lock(), suspended)));
         }
     }
@@ -199,8 +215,8 @@ impl Pool {
     /// Lets those go on who wait for it.
     pub(crate) fn resume(&self) {
         let mut state = self.lock();
-        if state.phase == Phase::Suspended {
-            self.set_suspended(&mut state, false);
+        if state.phase.keeps_out() {
+            self.set_phase(&mut state, Phase::Open);
         }
         drop(state);
         self.writer_returned.notify_all();
@@ -217,8 +233,7 @@ impl Pool {
             }
             return false;
         }
-        state.phase = Phase::Closing;
-        self.readers.set_gate(Gate::Closed);
+        self.set_phase(&mut state, Phase::Closing);
         self.writer_returned.notify_all();
         while state.writer_out || state.upkeep_out > 0 {
             state = wait(self.phase_changed.wait(state));
@@ -238,12 +253,28 @@ impl Pool {
     }
 }
 
+impl Phase {
+    /// Whether those who come wait for [`Pool::resume`].
+    const fn keeps_out(self) -> bool {
+        matches!(self, Self::Suspending | Self::Suspended)
+    }
+}
+
 impl State {
     fn check_open(&self) -> Result<()> {
         match self.phase {
-            Phase::Open | Phase::Suspended => Ok(()),
+            Phase::Open | Phase::Suspending | Phase::Suspended => Ok(()),
             Phase::Closing | Phase::Closed => Err(closed()),
         }
+    }
+
+    fn check_suspended(&self) -> Result<()> {
+        self.check_open()?;
+        if self.phase == Phase::Suspended {
+            return Ok(());
+        }
+        let message = "cannot suspend: a transaction, a snapshot or a backup goes on";
+        Err(Error::new(ErrorKind::Busy, message))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
 
 use dflat_engine::ErrorKind;
 use dflat_engine::storage::{Backend, CloseOptions, Source, View};
@@ -198,4 +200,39 @@ fn two_backends_may_share_a_file() {
     assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
     other = open(&path);
     assert_eq!(latest_ids(&other, &post()), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_suspension_is_the_same_for_all_who_ask_for_it() {
+    const THREADS: usize = 3;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    drop(three_posts(&path));
+    let options = SqliteOptions {
+        busy_timeout: Duration::from_millis(300),
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    let suspend = || -> Vec<dflat_engine::Result<()>> {
+        let start = Barrier::new(THREADS);
+        thread::scope(|scope| {
+            let ask = || {
+                start.wait();
+                backend.suspend()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        })
+    };
+    let mut pinned = snapshot(&backend, View::Pinned);
+    assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1, 2, 3]);
+    for refused in suspend() {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Busy);
+    }
+    drop(pinned);
+    for suspended in suspend() {
+        suspended.unwrap();
+    }
+    backend.resume();
+    assert_eq!(latest_ids(&backend, &post()), [1, 2, 3]);
 }
