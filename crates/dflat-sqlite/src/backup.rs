@@ -122,7 +122,8 @@ impl SqliteBackend {
 
 /// What stands where a copy is to be, or beside it, where SQLite would take it for a part of the
 /// copy.
-fn in_the_way(to: &Path) -> Option<PathBuf> {
+#[must_use]
+pub fn in_the_way(to: &Path) -> Option<PathBuf> {
     let paths = ["", "-wal", "-journal"].map(|suffix| open::beside(to, suffix));
     // A link that leads nowhere is something, too.
     let mut paths = paths.into_iter();

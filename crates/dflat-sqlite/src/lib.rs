@@ -42,7 +42,7 @@ mod trust;
 mod vfs;
 
 pub use backend::SqliteBackend;
-pub use backup::Progress;
+pub use backup::{Progress, in_the_way};
 pub use check::{Derive, Problem, ProblemKind, Report};
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 #[doc(hidden)]

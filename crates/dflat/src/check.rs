@@ -165,7 +165,8 @@ impl Workspace {
     /// # Errors
     /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
     ///   the list of the tables can be read.
-    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`.
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something at `to`, or the log or
+    ///   journal of an earlier file beside it.
     /// - Else as reading the one and writing the other can fail.
     pub fn salvage(
         from: impl AsRef<Path>,
@@ -174,11 +175,9 @@ impl Workspace {
     ) -> Result<SalvageReport> {
         callback::forbid_blocking("salvage")?;
         let to = to.as_ref();
-        if std::fs::symlink_metadata(to).is_ok() {
-            let message = format!(
-                "cannot salvage into {}: there is something of that name",
-                to.display()
-            );
+        if let Some(by) = dflat_sqlite::in_the_way(to) {
+            let (to, by) = (to.display(), by.display());
+            let message = format!("cannot salvage into {to}: there is a {by}");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let source = SqliteBackend::open(from, SqliteOptions::default())?;

@@ -205,3 +205,23 @@ fn a_file_may_be_protected_at_every_level() {
         }
     }
 }
+
+#[test]
+fn what_is_saved_goes_nowhere_where_something_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let workspace = Workspace::open(at("a.db")).unwrap();
+    put(&workspace, 1, 1).unwrap();
+    workspace.shutdown().unwrap();
+    for name in ["b.db", "b.db-wal", "b.db-journal"] {
+        fs::write(at(name), b"another's").unwrap();
+        let error = Workspace::salvage(at("a.db"), at("b.db"), [Other::TABLE]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains(name), "{error}");
+        assert_eq!(fs::read(at(name)).unwrap(), b"another's");
+        fs::remove_file(at(name)).unwrap();
+    }
+    Workspace::salvage(at("a.db"), at("b.db"), [Other::TABLE]).unwrap();
+    let saved = Workspace::open(at("b.db")).unwrap();
+    assert_eq!(saved.fetch::<Other>().count().unwrap(), 1);
+}
