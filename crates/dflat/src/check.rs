@@ -165,8 +165,8 @@ impl Workspace {
     /// # Errors
     /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
     ///   the list of the tables can be read.
-    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something at `to`, or the log or
-    ///   journal of an earlier file beside it.
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something at `to`, or the log
+    ///   or journal of an earlier file beside it.
     /// - Else as reading the one and writing the other can fail.
     pub fn salvage(
         from: impl AsRef<Path>,
