@@ -21,6 +21,7 @@ use crate::backend::SqliteBackend;
 use crate::ffi::{Fault, LogExtent};
 use crate::open::integer;
 use crate::session::Session;
+use crate::upkeep;
 
 /// How long a writer waits at most for those who read from a log that is too long; twice as long if
 /// that is twice as long as it may be, and so on.
@@ -182,13 +183,7 @@ impl Checkpointer {
         let thread = state.thread.take();
         drop(state);
         self.changed.notify_all();
-        if let Some(thread) = thread
-            // The last to hold the backend may be the thread itself.
-            && thread.thread().id() != thread::current().id()
-        {
-            // It has no result, and does not panic.
-            let _ = thread.join();
-        }
+        upkeep::join(thread);
     }
 
     /// Waits for the thread, if there is one, for tests to look at what it has done.

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::backend::SqliteBackend;
+use crate::upkeep;
 
 /// How long a transaction is kept at most while nobody reads.
 const KEPT_MAX: Duration = Duration::from_millis(100);
@@ -99,12 +100,6 @@ impl Keeper {
         let thread = state.thread.take();
         drop(state);
         self.changed.notify_all();
-        if let Some(thread) = thread
-            // The last to hold the backend may be the thread itself.
-            && thread.thread().id() != thread::current().id()
-        {
-            // It has no result, and does not panic.
-            let _ = thread.join();
-        }
+        upkeep::join(thread);
     }
 }

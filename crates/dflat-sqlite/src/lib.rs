@@ -33,12 +33,15 @@ mod readers;
 mod reading;
 mod reclaimer;
 mod row_write;
+#[cfg(test)]
+mod sample;
 mod session;
 mod snapshot;
 mod statement_text;
 mod transaction;
 mod triggers;
 mod trust;
+mod upkeep;
 mod vfs;
 
 pub use backend::SqliteBackend;

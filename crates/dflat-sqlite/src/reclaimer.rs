@@ -14,6 +14,7 @@ use dflat_engine::Result;
 use crate::backend::SqliteBackend;
 use crate::maintain::Rest;
 use crate::options::Reclaim;
+use crate::upkeep;
 use crate::vfs::Space;
 
 /// Who gives space back, and whether that is being done.
@@ -147,13 +148,7 @@ impl Reclaimer {
         let thread = state.thread.take();
         drop(state);
         self.changed.notify_all();
-        if let Some(thread) = thread
-            // The last to hold the backend may be the thread itself.
-            && thread.thread().id() != thread::current().id()
-        {
-            // It has no result, and does not panic.
-            let _ = thread.join();
-        }
+        upkeep::join(thread);
     }
 }
 

@@ -317,13 +317,13 @@ fn schema_fault(fault: Fault, table: &Table) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
 
     use dflat_engine::storage::{Source, View};
-    use dflat_model::{Field, FieldKind, Scalar, TableDescriptor, Value, ValueRef};
+    use dflat_model::ValueRef;
 
     use super::*;
     use crate::options::SqliteOptions;
+    use crate::sample::table;
 
     fn count(backend: &Arc<SqliteBackend>, table: &Table) -> usize {
         let mut count = 0;
@@ -361,18 +361,7 @@ mod tests {
     /// disk.
     #[test]
     fn a_full_disk_keeps_nothing_of_the_transaction() {
-        let table = Table::new(TableDescriptor {
-            name: Cow::Borrowed("large"),
-            type_name: Cow::Borrowed("Large"),
-            primary_key: Cow::Owned(vec![Field {
-                name: Cow::Borrowed("id"),
-                steps: Cow::Borrowed(&[]),
-                kind: FieldKind::Scalar(Scalar::I64),
-                default: Value::Int(0),
-            }]),
-            indexes: Cow::Borrowed(&[]),
-            types: Cow::Borrowed(&[]),
-        });
+        let table = table();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();

@@ -1,32 +1,17 @@
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::mpsc;
 
 use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View};
-use dflat_model::{Field, FieldKind, Scalar, Table, TableDescriptor, Value, ValueRef};
+use dflat_model::ValueRef;
 
 use super::*;
 use crate::options::SqliteOptions;
+use crate::sample::table;
 
 const LIMIT: u64 = 256 << 10;
 
 /// What one commit writes, with room for the pages around it.
 const COMMIT: u64 = 64 << 10;
-
-fn table() -> Table {
-    Table::new(TableDescriptor {
-        name: Cow::Borrowed("page"),
-        type_name: Cow::Borrowed("Page"),
-        primary_key: Cow::Owned(vec![Field {
-            name: Cow::Borrowed("id"),
-            steps: Cow::Borrowed(&[]),
-            kind: FieldKind::Scalar(Scalar::I64),
-            default: Value::Int(0),
-        }]),
-        indexes: Cow::Borrowed(&[]),
-        types: Cow::Borrowed(&[]),
-    })
-}
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {

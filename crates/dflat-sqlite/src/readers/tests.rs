@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,28 +7,14 @@ use dflat_engine::storage::{
     Backend, CloseOptions, Row, RowWrite, ScanPlan, Snapshot, Source, View,
 };
 use dflat_engine::{ErrorKind, Result};
-use dflat_model::{Field, FieldKind, Scalar, Table, TableDescriptor, Value, ValueRef};
+use dflat_model::ValueRef;
 
 use super::*;
 use crate::backend::SqliteBackend;
 use crate::ffi::{Access, Connection};
 use crate::options::SqliteOptions;
+use crate::sample::table;
 use crate::vfs::{FileKind, Operation};
-
-fn table() -> Table {
-    Table::new(TableDescriptor {
-        name: Cow::Borrowed("page"),
-        type_name: Cow::Borrowed("Page"),
-        primary_key: Cow::Owned(vec![Field {
-            name: Cow::Borrowed("id"),
-            steps: Cow::Borrowed(&[]),
-            kind: FieldKind::Scalar(Scalar::I64),
-            default: Value::Int(0),
-        }]),
-        indexes: Cow::Borrowed(&[]),
-        types: Cow::Borrowed(&[]),
-    })
-}
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {

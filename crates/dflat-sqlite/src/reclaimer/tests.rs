@@ -1,11 +1,11 @@
-use std::borrow::Cow;
 use std::path::Path;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, WriteTransaction};
-use dflat_model::{Field, FieldKind, RowId, Scalar, Table, TableDescriptor, Value, ValueRef};
+use dflat_model::{RowId, ValueRef};
 
 use super::*;
 use crate::options::SqliteOptions;
+use crate::sample::table;
 use crate::vfs::{IoReport, Operation};
 
 const SOON: Reclaim = Reclaim::Idle {
@@ -13,21 +13,6 @@ const SOON: Reclaim = Reclaim::Idle {
     percent: 20,
     after: Duration::from_millis(1),
 };
-
-fn table() -> Table {
-    Table::new(TableDescriptor {
-        name: Cow::Borrowed("page"),
-        type_name: Cow::Borrowed("Page"),
-        primary_key: Cow::Owned(vec![Field {
-            name: Cow::Borrowed("id"),
-            steps: Cow::Borrowed(&[]),
-            kind: FieldKind::Scalar(Scalar::I64),
-            default: Value::Int(0),
-        }]),
-        indexes: Cow::Borrowed(&[]),
-        types: Cow::Borrowed(&[]),
-    })
-}
 
 fn open(path: &Path, reclaim: Reclaim) -> Arc<SqliteBackend> {
     let options = SqliteOptions {

@@ -168,7 +168,12 @@ fn place(name: &str, files: &[PathBuf]) -> Option<(PathBuf, String)> {
                 Some((name, file)) if root().join("crates").join(name).is_dir() => (name, file),
                 _ => ("dflat-testkit", file),
             };
-            (Path::new(crate_name).join("tests/it").join(file), test)
+            let program = if file.starts_with("models/") {
+                "tests"
+            } else {
+                "tests/it"
+            };
+            (Path::new(crate_name).join(program).join(file), test)
         }
         Some((_, law)) if law.contains("::") => return None,
         Some((module, law)) => (conformance.join(module).with_extension("rs"), law),
