@@ -8,9 +8,10 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 use crate::change_set::ChangeSet;
-use crate::deliveries::{Acknowledgement, Calls, Completion, Deliver, Deliveries};
+use crate::deliveries::Deliveries;
 use crate::error::Result;
 use crate::explore;
+use crate::queue::{Acknowledgement, Calls, Completion, Deliver};
 
 /// Deliveries that are noted, and how many were under way at once.
 struct Rig {

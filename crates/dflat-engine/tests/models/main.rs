@@ -93,6 +93,8 @@ mod dictionary;
 mod mailbox;
 #[path = "../../src/transaction/group/patience.rs"]
 mod patience;
+#[path = "../../src/transaction/group/queue.rs"]
+mod queue;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
 #[path = "../../src/observe/teller.rs"]

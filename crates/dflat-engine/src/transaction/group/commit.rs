@@ -7,8 +7,9 @@ use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
 use super::super::replay::replay;
-use super::deliveries::{Acknowledgement, Deliveries};
+use super::deliveries::Deliveries;
 use super::open::{Member, Open, check_basis};
+use super::queue::Acknowledgement;
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, WriteTransaction};

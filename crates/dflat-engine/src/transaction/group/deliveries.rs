@@ -4,68 +4,21 @@
 //! Subscribers are told by a thread of the queue's own, so that nobody who commits waits for them.
 //! A call that takes too long is left to that thread, and another goes on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
 use super::patience::{Patience, Watch};
+use super::queue::{
+    Acknowledgement, Completion, Current, Deliver, Item, Progress, Pushed, Queue, Registration,
+    alone,
+};
 use crate::change_set::ChangeSet;
 use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
-
-/// What follows a transaction.
-pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
-
-/// Calls to make, one at a time, by who has the turn.
-pub trait Calls: Send + Sync {
-    /// Makes the next call; false if there is none, or the turn is another's.
-    fn make_next(&self, turn: u64) -> bool;
-
-    /// How many calls have begun.
-    fn progress(&self) -> u64;
-
-    /// Leaves the call that is being made to who makes it; the turn of who makes the others. Who
-    /// made it is waited for again once a call took less than `quick`.
-    fn give_up(&self, quick: Duration) -> u64;
-}
-
-/// What is done with each transaction that has ended.
-pub trait Deliver: Send + Sync {
-    /// The calls that follow from what was changed, if there are any. It calls no user code.
-    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>>;
-
-    /// The calls that follow from what somebody else has written, nobody knows what. It calls no
-    /// user code.
-    fn renew(&self) -> Option<Arc<dyn Calls>>;
-
-    /// Calls the completion.
-    fn complete(&self, outcome: Result<()>, completion: Completion);
-}
-
-/// A transaction that has ended, and what it changed.
-pub(super) struct Acknowledgement {
-    /// What it changed, if anything; or why nothing of it is kept.
-    pub(super) outcome: Result<Option<ChangeSet>>,
-    /// Who is told last.
-    pub(super) completion: Completion,
-}
-
-/// Something that takes its place between the transactions: the calls that follow from it. It calls
-/// no user code.
-pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
-
-enum Item {
-    Ended(Acknowledgement),
-    Registration(Registration),
-    /// Somebody else has written.
-    Foreign,
-}
-
-/// When an item was pushed, and the item.
-type Pushed = (Instant, Item);
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 /// A queue that one thread at a time empties.
 pub(super) struct Deliveries {
@@ -81,37 +34,6 @@ pub(super) struct Deliveries {
     needed: Condvar,
     /// Signalled when the thread that watches it is needed.
     begun: Condvar,
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Pushed>,
-    /// The item whose calls are being made.
-    current: Option<Current>,
-    /// A thread empties the queue.
-    active: bool,
-    pushed: u64,
-    delivered: u64,
-    /// The latest commit that changed each table.
-    changed: HashMap<String, CommitSeq>,
-    /// The queue's own thread is asked to empty it.
-    handed_over: bool,
-    /// Which of the threads that the queue has had is its own.
-    generation: u64,
-    stopped: bool,
-    thread: Option<JoinHandle<()>>,
-    watcher: Option<JoinHandle<()>>,
-    /// The watcher waits to be needed.
-    unwatched: bool,
-}
-
-/// An item whose calls are being made, and what follows them.
-struct Current {
-    /// When it was pushed.
-    since: Instant,
-    calls: Arc<dyn Calls>,
-    turn: u64,
-    ended: Option<(ChangeSet, Completion)>,
 }
 
 impl Deliveries {
@@ -460,46 +382,6 @@ impl Deliveries {
             let waited = self.done.wait_while(queue, busy);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             self.waiters.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
-/// The calls of an item that nothing follows.
-fn alone(since: Instant, calls: impl FnOnce() -> Option<Arc<dyn Calls>>) -> Option<Current> {
-    let calls = catch_unwind(AssertUnwindSafe(calls)).ok().flatten()?;
-    Some(Current {
-        since,
-        calls,
-        turn: 0,
-        ended: None,
-    })
-}
-
-/// What changes whenever a call begins: how many items have ended, the turn, and how many of its
-/// calls have begun.
-type Progress = (u64, u64, u64);
-
-impl Queue {
-    fn progress(&self) -> Option<Progress> {
-        let current = self.current.as_ref().filter(|_| self.active)?;
-        Some((self.delivered, current.turn, current.calls.progress()))
-    }
-
-    /// How long ago the item was pushed whose calls are being made.
-    fn age(&self) -> Duration {
-        let since = self.current.as_ref().map(|current| current.since);
-        since.map_or(Duration::ZERO, |since| since.elapsed())
-    }
-
-    fn note(&mut self, changes: &ChangeSet) {
-        for table in &changes.tables {
-            let name = table.table.name.as_ref();
-            match self.changed.get_mut(name) {
-                Some(changed) => *changed = changes.seq,
-                None => {
-                    self.changed.insert(name.to_owned(), changes.seq);
-                }
-            }
         }
     }
 }

@@ -17,6 +17,7 @@ mod commit;
 mod deliveries;
 mod open;
 mod patience;
+mod queue;
 mod recent;
 mod watchdog;
 
@@ -33,11 +34,12 @@ use crate::storage::{Backend, Durability, StateId};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;
-use deliveries::Acknowledgement;
+
 use deliveries::Deliveries;
-pub use deliveries::{Calls, Completion, Deliver, Registration};
 pub(super) use open::{Fate, Footing, Open, PenGrip};
 use open::{Member, Pen};
+use queue::Acknowledgement;
+pub use queue::{Calls, Completion, Deliver, Registration};
 use watchdog::Watchdog;
 
 /// The most members of a group.
