@@ -270,6 +270,11 @@ impl SqliteBackend {
         self.checkpointer.note_snapshot_end(&self.this);
     }
 
+    /// Holds a writer back that is about to begin while the log is far too long.
+    pub(crate) fn hold_back(&self) {
+        self.checkpointer.hold_back();
+    }
+
     #[cfg(test)]
     pub(crate) fn checkpointer(&self) -> &Arc<Checkpointer> {
         &self.checkpointer
@@ -304,6 +309,10 @@ impl Backend for SqliteBackend {
 
     fn is_log_pinned(&self) -> bool {
         self.checkpointer.is_pinned()
+    }
+
+    fn log_waits(&self) -> u64 {
+        self.checkpointer.held_count()
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {

@@ -6,10 +6,14 @@
 //! while readers overlap. So when it is longer than it may be, the thread takes the place of the
 //! writer, before all who wait for it, and waits a moment for those who read.
 //!
+//! Where writers are faster than the device, the log would go on growing while it is taken. So who
+//! begins to write while it is longer than it may be by half waits for the checkpoint, as long as
+//! that gets on.
+//!
 //! Whoever still reads an older state then pins the log. That is told, and tried again when a
 //! snapshot ends, or when the log has grown by another part.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -33,6 +37,9 @@ const TIMES_MAX: u64 = 20;
 /// How long nothing is tried after a checkpoint in whose way somebody was.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a writer is held back at most, whatever the device does.
+const HELD_MAX: Duration = Duration::from_secs(5);
+
 /// The least that a log may be bounded to.
 const BYTES_MIN: u64 = 64 << 10;
 
@@ -43,6 +50,10 @@ pub(crate) struct Checkpointer {
     is_pinned: AtomicBool,
     /// The pages of the log when somebody was in the way of a checkpoint.
     tried: AtomicU32,
+    /// Whether the log was longer than it may be by half after the last commit.
+    is_over: AtomicBool,
+    /// How often a writer was held back.
+    held_count: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -53,6 +64,8 @@ struct State {
     is_running: bool,
     /// Whether there is more to do than the thread has looked at.
     is_asked: bool,
+    /// The last checkpoint failed, or somebody was in its way for good.
+    is_stuck: bool,
     /// Nothing is tried before.
     pause_end: Option<Instant>,
     thread: Option<JoinHandle<()>>,
@@ -64,6 +77,8 @@ impl Checkpointer {
             bytes_max: bytes_max.max(BYTES_MIN),
             is_pinned: AtomicBool::new(false),
             tried: AtomicU32::new(0),
+            is_over: AtomicBool::new(false),
+            held_count: AtomicU64::new(0),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -79,30 +94,60 @@ impl Checkpointer {
         self.is_pinned.load(Ordering::Relaxed)
     }
 
+    /// How often a writer was held back.
+    pub(crate) fn held_count(&self) -> u64 {
+        self.held_count.load(Ordering::Relaxed)
+    }
+
+    /// Holds a writer back that is about to begin, while the log is too long by half and a
+    /// checkpoint is about to shorten it.
+    pub(crate) fn hold_back(&self) {
+        if !self.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let held = |state: &mut State| {
+            let gets_on = state.is_running && !state.is_stuck && !state.is_closing;
+            gets_on && self.is_over.load(Ordering::Relaxed)
+        };
+        let mut state = self.lock();
+        if held(&mut state) {
+            self.held_count.fetch_add(1, Ordering::Relaxed);
+            drop(self.changed.wait_timeout_while(state, HELD_MAX, held));
+        }
+    }
+
     /// Notes how long the log is after a commit.
     pub(crate) fn note_commit(self: &Arc<Self>, backend: &Weak<SqliteBackend>, log: LogExtent) {
         let part = self.bytes_max / 4;
+        let is_over = log.bytes() > self.bytes_max.saturating_add(self.bytes_max / 2);
+        self.is_over.store(is_over, Ordering::Relaxed);
         // Nothing is to be taken of what could not be taken before.
         let tried = self.tried.load(Ordering::Relaxed);
         let taken = if log.pages < tried { 0 } else { tried };
         if log.bytes_of(log.pages.saturating_sub(log.taken.max(taken))) >= part
             || (log.bytes() > self.bytes_max && log.bytes_of(log.pages - taken) >= part)
         {
-            self.start(backend);
+            self.start(backend, log.bytes() > self.bytes_max);
         }
     }
 
     /// Notes that a snapshot has ended.
     pub(crate) fn note_snapshot_end(self: &Arc<Self>, backend: &Weak<SqliteBackend>) {
         if self.is_pinned() {
-            self.start(backend);
+            self.start(backend, false);
         }
     }
 
-    fn start(self: &Arc<Self>, backend: &Weak<SqliteBackend>) {
+    /// Starts the thread, or tells it that there is more to do; in a hurry, nobody who was in the
+    /// way for a moment is left time.
+    fn start(self: &Arc<Self>, backend: &Weak<SqliteBackend>, hurry: bool) {
         let mut state = self.lock();
         if state.is_closing {
             return;
+        }
+        if hurry && !state.is_stuck {
+            state.pause_end = None;
+            self.changed.notify_all();
         }
         if state.is_running {
             state.is_asked = true;
@@ -132,10 +177,12 @@ impl Checkpointer {
             let mut state = self.lock();
             if !std::mem::take(&mut state.is_asked) {
                 state.is_running = false;
+                self.changed.notify_all();
                 return;
             }
         }
         self.lock().is_running = false;
+        self.changed.notify_all();
     }
 
     /// Waits until a checkpoint may be tried again; whether it may.
@@ -145,10 +192,10 @@ impl Checkpointer {
         let pause = state
             .pause_end
             .map(|end| end.saturating_duration_since(now));
-        let closing = |state: &mut State| !state.is_closing;
+        let pausing = |state: &mut State| !state.is_closing && state.pause_end.is_some();
         let waited = self
             .changed
-            .wait_timeout_while(state, pause.unwrap_or_default(), closing);
+            .wait_timeout_while(state, pause.unwrap_or_default(), pausing);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.pause_end = None;
         !state.is_closing
@@ -160,9 +207,16 @@ impl Checkpointer {
         let pages = outcome.map_or(0, |outcome| outcome.pages);
         self.tried
             .store(if in_the_way { pages } else { 0 }, Ordering::Relaxed);
-        if in_the_way {
-            self.lock().pause_end = Some(Instant::now() + PAUSE);
+        if outcome.is_some_and(|outcome| outcome.is_restarted) {
+            self.is_over.store(false, Ordering::Relaxed);
         }
+        let mut state = self.lock();
+        state.is_stuck = is_pinned || outcome.is_none();
+        if in_the_way {
+            state.pause_end = Some(Instant::now() + PAUSE);
+        }
+        drop(state);
+        self.changed.notify_all();
         let was_pinned = self.is_pinned.swap(is_pinned, Ordering::Relaxed);
         if is_pinned && !was_pinned {
             let path = backend.path().display();
@@ -200,6 +254,8 @@ pub(crate) struct Outcome {
     is_all: bool,
     /// Whether the log is too long, and could not start again.
     is_pinned: bool,
+    /// Whether the log was too long, and starts again.
+    is_restarted: bool,
     pages: u32,
     bytes: u64,
 }
@@ -237,6 +293,7 @@ impl SqliteBackend {
         Ok(Outcome {
             bytes: log.map_or(0, LogExtent::bytes),
             is_pinned: !restarted.is_all,
+            is_restarted: restarted.is_all,
             ..restarted
         })
     }
@@ -255,6 +312,7 @@ fn checkpoint(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
         return Ok(Outcome {
             is_all: true,
             is_pinned: false,
+            is_restarted: false,
             pages: 0,
             bytes: 0,
         });
@@ -263,6 +321,7 @@ fn checkpoint(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
     Ok(Outcome {
         is_all: busy == 0 && log.taken >= log.pages,
         is_pinned: false,
+        is_restarted: false,
         pages: log.pages,
         bytes: log.bytes(),
     })

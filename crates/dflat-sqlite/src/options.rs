@@ -21,8 +21,9 @@ pub struct SqliteOptions {
     /// More are opened while more read at the same time.
     pub readers_max: usize,
     /// How long the log may get before a writer waits for a checkpoint, in bytes; at least 64 KiB.
-    /// Defaults to 16 MiB. A quarter of it is taken into the file at a time, in the background.
-    /// While somebody reads an older state the log is longer if it must.
+    /// Defaults to 16 MiB. A quarter of it is taken into the file at a time, in the background; who
+    /// begins to write waits for that while the log is longer by half, five seconds at most. While
+    /// somebody reads an older state the log is longer if it must.
     pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,

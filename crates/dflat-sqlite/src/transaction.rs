@@ -33,8 +33,9 @@ pub(crate) struct SqliteTransaction {
 }
 
 impl SqliteTransaction {
-    /// Waits for the writer before, then for the file's lock.
+    /// Waits for a log that is far too long, for the writer before, then for the file's lock.
     pub(crate) fn new(backend: Arc<SqliteBackend>, durability: Durability) -> Result<Self> {
+        backend.hold_back();
         let session = backend.take_writer()?;
         let mut transaction = Self {
             backend,

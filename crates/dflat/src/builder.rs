@@ -84,8 +84,10 @@ impl WorkspaceBuilder {
 
     /// How long the write-ahead log may get, in bytes, before a transaction waits for it to be
     /// taken into the file; at least 64 KiB. Defaults to 16 MiB. A quarter of it is taken at a
-    /// time, in the background. What a transaction writes, and what somebody reads of an older
-    /// state, is kept all the same: then the log is longer, and [`Stats`](crate::Stats) say so.
+    /// time, in the background. Where transactions come faster than the device takes them, they
+    /// wait to begin while the log is longer by half, five seconds at most. What a group of them
+    /// writes, and what somebody reads of an older state, is kept all the same: then the log is
+    /// longer, and [`Stats`](crate::Stats) say so.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.options.sqlite.log_bytes_max = bytes;
         self.chosen.push(("log_bytes_max", |a, b| {

@@ -38,6 +38,10 @@ pub struct Stats {
     /// because somebody, here or in another process, read an older state when it was last tried to
     /// cut it back. That is told to `tracing`, too, as a warning.
     pub log_is_pinned: bool,
+    /// How often a group of transactions waited to begin, because the log was longer than
+    /// [`log_bytes_max`](crate::WorkspaceBuilder::log_bytes_max) by half while it was taken into
+    /// the file: transactions come faster than the device takes them.
+    pub log_waits: u64,
     /// How long the oldest [`Snapshot`](crate::Snapshot) has been held that this workspace gave
     /// out. While one is held the log can't be cut back.
     pub oldest_snapshot: Option<Duration>,
@@ -94,6 +98,7 @@ impl Workspace {
             look_ups_saved: counts.look_ups_saved,
             log_bytes: engine.log_bytes(),
             log_is_pinned: engine.is_log_pinned(),
+            log_waits: engine.log_waits(),
             oldest_snapshot: engine.oldest_snapshot(),
         }
     }

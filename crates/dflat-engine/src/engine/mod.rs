@@ -149,6 +149,12 @@ impl Engine {
         self.inner.reader.backend.is_log_pinned()
     }
 
+    /// How often a group waited to begin because the backend's log was too long.
+    #[must_use]
+    pub fn log_waits(&self) -> u64 {
+        self.inner.reader.backend.log_waits()
+    }
+
     /// Waits until the work queued so far is done: transactions, registrations, all that is
     /// delivered because of them, and the building of indexes.
     ///

@@ -74,6 +74,11 @@ pub trait Backend: Send + Sync + 'static {
         false
     }
 
+    /// How often a write transaction waited to begin because that log was too long.
+    fn log_waits(&self) -> u64 {
+        0
+    }
+
     /// Waits until all snapshots and transactions have ended, then releases every resource.
     ///
     /// # Errors

@@ -5,8 +5,10 @@ use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View}
 use dflat_model::ValueRef;
 
 use super::*;
+use crate::inject::{Action, Failure, Fault, FaultPlan};
 use crate::options::SqliteOptions;
 use crate::sample::table;
+use crate::vfs::{FileKind, Operation};
 
 const LIMIT: u64 = 256 << 10;
 
@@ -16,6 +18,7 @@ const COMMIT: u64 = 64 << 10;
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         log_bytes_max: LIMIT,
+        io_stats: true,
         ..SqliteOptions::default()
     };
     SqliteBackend::open(path, options).unwrap()
@@ -109,10 +112,59 @@ fn a_snapshot_pins_the_log_until_it_ends() {
     });
     assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
     assert!(backend.is_log_pinned());
+    assert_eq!(backend.log_waits(), 0, "nothing is gained by waiting");
     drop(snapshot);
     assert!(checkpointer.settle());
     assert!(!backend.is_log_pinned());
     // The next commit starts the log again, and cuts it.
     commit(&backend, 1000);
+    assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
+}
+
+/// A fault of every write to the file, which only checkpoints make once there is a log.
+fn every_write(action: Action) -> Fault {
+    Fault {
+        kind: Some(FileKind::Main),
+        operation: Operation::Write,
+        at: 1,
+        lasting: true,
+        action,
+    }
+}
+
+#[test]
+fn writers_wait_for_a_slow_device() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    plan.add(every_write(Action::Delay(Duration::from_millis(1))));
+    let largest = largest_log(&backend, 200, || {});
+    // By half, then one commit, and what was on its way.
+    assert!(largest <= LIMIT + LIMIT / 2 + 2 * COMMIT, "{largest}");
+    assert!(backend.log_waits() > 0);
+    assert!(!backend.is_log_pinned());
+}
+
+#[test]
+fn nobody_waits_for_a_device_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    let checkpointer = Arc::clone(backend.checkpointer());
+    plan.add(every_write(Action::Fail(Failure::NoSpace)));
+    let largest = largest_log(&backend, 18, || {
+        checkpointer.settle();
+    });
+    assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
+    assert_eq!(backend.log_waits(), 0);
+    plan.clear();
+    commit(&backend, 1000);
+    checkpointer.settle();
+    // The next commit starts the log again, and cuts it.
+    commit(&backend, 1001);
     assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
 }
