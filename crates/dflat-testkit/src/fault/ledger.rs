@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use dflat::{Durability, ErrorKind, Object, Result, TransactionContext, Workspace};
+use dflat::{Dictionary, Durability, ErrorKind, Object, Result, TransactionContext, Workspace};
 
 use dflat_sqlite::inject::FaultPlan;
 
@@ -18,6 +18,12 @@ const STEPS: u64 = 9;
 
 /// The row that names the commit, written in each transaction.
 const COUNTER: i32 = 0;
+
+/// The key in the dictionary that names the commit, too.
+const LAST: &str = "last";
+
+/// The key that maintenance writes.
+const MAINTAINED: &str = "maintained";
 
 /// Objects by key; what is not stored in it is derived from it.
 type Contents = BTreeMap<String, ItemData>;
@@ -75,6 +81,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
             }
         }
         read(&workspace, &contents).map_or(Ok(()), |found| found)?;
+        read_dictionary(&workspace, device.acknowledged()).map_or(Ok(()), |found| found)?;
     }
     drop(subscription);
     // An error is reported; a second call must do no harm.
@@ -83,15 +90,18 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     Ok(())
 }
 
-/// Gives space back, checks, purges, suspends, compacts, repairs and backs up; bears all errors.
-/// None of it may change what is stored.
+/// Writes to the dictionary in the background, gives space back, checks, purges, suspends,
+/// compacts, repairs and backs up; bears all errors. None of it may change what is stored. Whether
+/// the dictionary said that it was written, which [`is_maintained`] then must find.
 ///
 /// # Errors
 /// If something else is stored then.
-pub fn run_maintenance(device: &Device, ledger: &Ledger) -> Outcome {
+pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<bool, String> {
     let Ok(workspace) = device.open() else {
-        return Ok(());
+        return Ok(false);
     };
+    let set = workspace.dictionary().set(MAINTAINED, true);
+    let is_maintained = set.and_then(|()| workspace.dictionary().synchronize());
     let contents = &ledger.states[&device.acknowledged()];
     for work in [
         |workspace: &Workspace| workspace.reclaim(2).map(drop),
@@ -119,7 +129,17 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> Outcome {
         return Err("there is a copy of a backup that failed".to_owned());
     }
     let _ = workspace.shutdown();
-    Ok(())
+    Ok(is_maintained.is_ok())
+}
+
+/// Whether a file has what maintenance wrote to the dictionary.
+///
+/// # Errors
+/// If it can't be read.
+pub fn is_maintained(path: &std::path::Path) -> std::result::Result<bool, String> {
+    let workspace = Workspace::open(path).map_err(|error| error.to_string())?;
+    let value = workspace.dictionary().get::<bool>(MAINTAINED);
+    Ok(value.map_err(|error| error.to_string())? == Some(true))
 }
 
 /// Runs a transaction; waits for it with an end.
@@ -130,7 +150,7 @@ fn perform(
     is_full: bool,
 ) -> std::result::Result<Result<()>, String> {
     let (done, completed) = mpsc::channel();
-    let types = [Item::TABLE, Other::TABLE];
+    let types = [Item::TABLE, Other::TABLE, Dictionary::TABLE];
     let handle = workspace.perform_changes(types, move |tx| {
         for (position, step) in steps.iter().enumerate() {
             // Before the first change or after it.
@@ -147,7 +167,8 @@ fn perform(
             id: COUNTER,
             note: Some(number.to_string()),
         };
-        tx.submit(OtherChangeRequest::upsert(counter)).map(drop)
+        tx.submit(OtherChangeRequest::upsert(counter))?;
+        tx.dictionary().set(LAST, number)
     });
     handle.on_completion(move |outcome| {
         let _ = done.send(outcome);
@@ -268,6 +289,18 @@ fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
     Some(Ok(()))
 }
 
+/// Compares what the dictionary names with the number of the last commit; `None` if reading failed.
+fn read_dictionary(workspace: &Workspace, number: u64) -> Option<Outcome> {
+    let last = workspace.dictionary().get::<u64>(LAST).ok()?.unwrap_or(0);
+    Some(if last == number {
+        Ok(())
+    } else {
+        Err(format!(
+            "the dictionary names {last}, and {number} was the last"
+        ))
+    })
+}
+
 fn differ(by: &str, expected: &Contents, found: &Contents) -> String {
     let short = |contents: &Contents| -> Vec<String> {
         let each = contents.values();
@@ -361,6 +394,8 @@ pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64
         None => return Err("reading fails on a device that is well".to_owned()),
         Some(found) => found.map_err(|lost| format!("at commit {number}, {lost}"))?,
     }
+    read_dictionary(&workspace, number)
+        .unwrap_or_else(|| Err("the dictionary can't be read".to_owned()))?;
     let next = STEPS + 1;
     let steps = plan(next, contents, false);
     let after = applied(contents, &steps);

@@ -45,17 +45,22 @@
 //! `tests/fault_seeds.txt`, and is run first ever after. The failing calls need no such list: all
 //! of them are run each time.
 //!
+//! Workloads of very many calls are run at some of these, evenly spread; with `DFLAT_FAULTS_ALL` in
+//! the environment at all of them.
+//!
 //! ENOSPC is what writes, syncs, truncations and deletions may give, and what maps and opens may;
 //! no system gives it to reads and locks, which therefore fail with EIO only.
 
+mod building;
 mod device;
 mod ledger;
 mod passes;
 mod power;
 
+pub use building::{check_building, prepare_building, run_building};
 pub use device::Device;
 pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
 pub use dflat_sqlite::{Durability, FileKind, Operation};
-pub use ledger::{Ledger, check, run_maintenance, run_workload};
-pub use passes::{Outcome, count, each, each_lasting, each_sampled};
+pub use ledger::{Ledger, check, is_maintained, run_maintenance, run_workload};
+pub use passes::{Outcome, count, each, each_checkpointing, each_lasting, each_sampled};
 pub use power::{Image, cut_power, cut_power_briefly};

@@ -29,7 +29,11 @@ pub fn count(workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static) -> I
 type Workload = Arc<dyn Fn(&Device) -> Outcome + Send + Sync>;
 
 fn count_shared(workload: &Workload) -> IoReport {
-    let device = Arc::new(Device::new(Durability::Normal));
+    count_on(Device::new(Durability::Normal), workload)
+}
+
+fn count_on(device: Device, workload: &Workload) -> IoReport {
+    let device = Arc::new(device);
     let outcome = run(&device, workload);
     assert_eq!(outcome, Ok(()), "the workload fails without a fault");
     device.report()
@@ -48,14 +52,13 @@ pub fn each(
     let pass = Pass {
         operations,
         actions,
-        lasting: false,
-        samples: u64::MAX,
+        ..Pass::EACH
     };
     pass.run(&(Arc::new(workload) as Workload));
 }
 
 /// As [`each`], at no more than `samples` calls of each operation on each kind of file, evenly
-/// spread: for workloads of very many.
+/// spread: for workloads of very many. With `DFLAT_FAULTS_ALL` in the environment at all of them.
 ///
 /// # Panics
 /// As [`each`].
@@ -68,8 +71,8 @@ pub fn each_sampled(
     let pass = Pass {
         operations,
         actions,
-        lasting: false,
-        samples,
+        samples: sampled(samples),
+        ..Pass::EACH
     };
     pass.run(&(Arc::new(workload) as Workload));
 }
@@ -87,9 +90,41 @@ pub fn each_lasting(
         operations,
         actions,
         lasting: true,
-        samples: u64::MAX,
+        ..Pass::EACH
     };
     pass.run(&(Arc::new(workload) as Workload));
+}
+
+/// As [`each_sampled`], with a log that is bounded to [`LOG_BYTES_MAX`]. Checkpoints are made by
+/// a thread, so that calls are not the same each time, and some faults are met by none: how many
+/// are.
+///
+/// # Panics
+/// As [`each`].
+pub fn each_checkpointing(
+    operations: &[Operation],
+    actions: &[Action],
+    samples: u64,
+    workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static,
+) -> u64 {
+    let pass = Pass {
+        operations,
+        actions,
+        samples: sampled(samples),
+        log_bytes_max: Some(LOG_BYTES_MAX),
+        ..Pass::EACH
+    };
+    pass.run(&(Arc::new(workload) as Workload))
+}
+
+/// How long the log may get where checkpoints are made.
+const LOG_BYTES_MAX: u64 = 64 << 10;
+
+fn sampled(samples: u64) -> u64 {
+    match std::env::var_os("DFLAT_FAULTS_ALL") {
+        Some(_) => u64::MAX,
+        None => samples,
+    }
 }
 
 /// The second pass.
@@ -98,17 +133,40 @@ struct Pass<'p> {
     actions: &'p [Action],
     lasting: bool,
     samples: u64,
+    /// There if checkpoints are made in the background.
+    log_bytes_max: Option<u64>,
 }
 
 impl Pass<'_> {
-    fn run(&self, workload: &Workload) {
-        let counted = count_shared(workload);
-        let mut failures = Vec::new();
+    const EACH: Self = Self {
+        operations: &[],
+        actions: &[],
+        lasting: false,
+        samples: u64::MAX,
+        log_bytes_max: None,
+    };
+
+    fn device(&self) -> Device {
+        match self.log_bytes_max {
+            Some(bytes) => Device::with_checkpoints(Durability::Normal, bytes),
+            None => Device::new(Durability::Normal),
+        }
+    }
+
+    /// How many faults were met.
+    fn run(&self, workload: &Workload) -> u64 {
+        let counted = count_on(self.device(), workload);
+        let (mut failures, mut met) = (Vec::new(), 0);
         for (kind, operation) in sites(self.operations) {
             let count = counted.count_of(kind, operation);
             let step = count.div_ceil(self.samples).max(1);
             for at in (1..=count).step_by(usize::try_from(step).unwrap()) {
-                failures.extend(self.run_at(kind, operation, at, workload));
+                for action in self.actions {
+                    match self.run_at(kind, operation, at, *action, workload) {
+                        Ok(is_met) => met += u64::from(is_met),
+                        Err(lost) => failures.push(lost),
+                    }
+                }
             }
         }
         let text = failures.join("\n");
@@ -117,36 +175,35 @@ impl Pass<'_> {
             "{} cases fail:\n{text}",
             failures.len()
         );
+        met
     }
 
-    fn run_at<'r>(
-        &'r self,
+    /// Whether a call met the fault.
+    fn run_at(
+        &self,
         kind: FileKind,
         operation: Operation,
         at: u64,
-        workload: &'r Workload,
-    ) -> impl Iterator<Item = String> + 'r {
-        self.actions.iter().filter_map(move |&action| {
-            let fault = Fault {
-                kind: Some(kind),
-                operation,
-                at,
-                lasting: self.lasting,
-                action,
-            };
-            let device = Arc::new(Device::new(Durability::Normal));
-            device.add(fault);
-            let outcome = run(&device, workload).and_then(|()| met(&device));
-            outcome.err().map(|lost| format!("{fault:?}: {lost}"))
-        })
-    }
-}
-
-/// A fault that no call meets tests nothing.
-fn met(device: &Device) -> Outcome {
-    match device.met() {
-        0 => Err("no call met the fault: the workload is not the same each time".to_owned()),
-        _ => Ok(()),
+        action: Action,
+        workload: &Workload,
+    ) -> Result<bool, String> {
+        let fault = Fault {
+            kind: Some(kind),
+            operation,
+            at,
+            lasting: self.lasting,
+            action,
+        };
+        let device = Arc::new(self.device());
+        device.add(fault);
+        let outcome = run(&device, workload).and_then(|()| match device.met() {
+            // A fault that no call meets tests nothing.
+            0 if self.log_bytes_max.is_none() => {
+                Err("no call met the fault: the workload is not the same each time".to_owned())
+            }
+            met => Ok(met > 0),
+        });
+        outcome.map_err(|lost| format!("{fault:?}: {lost}"))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dflat::ErrorKind;
 use dflat_testkit::fault::{
     self, Action, Device, Durability, Failure, Fault, FileKind, Ledger, Operation, Outcome, check,
-    run_maintenance, run_workload,
+    is_maintained, run_maintenance, run_workload,
 };
 
 const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
@@ -76,10 +76,25 @@ fn a_call_of_maintenance_fails() {
     fault::each_sampled(&operations, &FAILURES, 60, |device| {
         let mut ledger = Ledger::default();
         run_workload(device, &mut ledger)?;
-        run_maintenance(device, &ledger)?;
+        let told = run_maintenance(device, &ledger)?;
         device.heal();
-        compare(device, check(&device.path(), &ledger)?)
+        compare(device, check(&device.path(), &ledger)?)?;
+        if told && !is_maintained(&device.path())? {
+            return Err("the dictionary lost what it said was written".to_owned());
+        }
+        Ok(())
     });
+}
+
+/// The log is taken into the file, and starts again, while the workload goes on: at other calls
+/// each time.
+#[test]
+fn a_call_of_a_checkpoint_fails() {
+    let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
+    let met = fault::each_checkpointing(&operations, &FAILURES, 5, |device| {
+        workload_of(device, true)
+    });
+    assert!(met > 15, "only {met} calls met a fault");
 }
 
 #[test]

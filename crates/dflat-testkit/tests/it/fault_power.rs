@@ -74,7 +74,7 @@ fn a_loss_of_power_during_maintenance_leaves_all_that_was_acknowledged() {
     device.record();
     let mut ledger = Ledger::default();
     assert_eq!(run_workload(&device, &mut ledger), Ok(()));
-    assert_eq!(run_maintenance(&device, &ledger), Ok(()));
+    assert_eq!(run_maintenance(&device, &ledger), Ok(true));
     let recording = device.take_recording();
     let outcome = fault::cut_power(Some("maintenance"), &recording, |image| {
         survives(Durability::Full, image, &ledger)

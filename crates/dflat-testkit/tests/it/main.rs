@@ -14,6 +14,7 @@ mod documented;
 mod durability;
 mod elsewhere;
 mod evolution;
+mod fault_building;
 mod fault_calls;
 mod fault_free;
 mod fault_power;
@@ -27,6 +28,7 @@ mod history;
 mod hostile;
 mod index_states;
 mod kill;
+mod kill_building;
 mod original;
 mod patience;
 #[cfg(unix)]

@@ -1,0 +1,58 @@
+//! Building indexes: each call fails, and the power at each sync.
+
+use dflat_testkit::fault::{
+    self, Action, Device, Durability, Failure, Operation, Outcome, check_building,
+    prepare_building, run_building,
+};
+
+/// As many calls of each kind as the usual tests make fail.
+const SAMPLES: u64 = 30;
+
+/// All three transactions of the workload are there in the end, and the indexes are ready.
+fn workload(device: &Device) -> Outcome {
+    prepare_building(device);
+    run_building(device)?;
+    let found = check_building(&device.path())?;
+    let acknowledged = device.acknowledged();
+    if found == acknowledged {
+        return Ok(());
+    }
+    Err(format!(
+        "{found} is there, and {acknowledged} was acknowledged"
+    ))
+}
+
+#[test]
+fn each_call_of_building_fails() {
+    let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
+    let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
+    fault::each_sampled(&operations, &failures, SAMPLES, workload);
+    let operations = [
+        Operation::Read,
+        Operation::Lock,
+        Operation::Open,
+        Operation::Map,
+    ];
+    fault::each_sampled(&operations, &failures[..1], SAMPLES, workload);
+}
+
+#[test]
+fn a_loss_of_power_while_indexes_are_built_leaves_all_that_was_acknowledged() {
+    let device = Device::new(Durability::Full);
+    prepare_building(&device);
+    device.record();
+    assert_eq!(run_building(&device), Ok(()));
+    assert_eq!(device.acknowledged(), 3);
+    let recording = device.take_recording();
+    let outcome = fault::cut_power_briefly("building", &recording, |image| {
+        let found = check_building(&image.path)?;
+        if found < image.acknowledged {
+            return Err(format!(
+                "{found} is there, {} was acknowledged",
+                image.acknowledged
+            ));
+        }
+        Ok(())
+    });
+    assert_eq!(outcome, Ok(()));
+}
