@@ -73,8 +73,8 @@ impl Expression {
     pub fn depth(&self) -> usize {
         // A stack of its own: the depth may be what a thread's stack can't hold.
         let mut deepest = 0;
-        let mut open = vec![(self, 0)];
-        while let Some((expression, depth)) = open.pop() {
+        let (mut next, mut open) = (Some((self, 0)), Vec::new());
+        while let Some((expression, depth)) = next.take().or_else(|| open.pop()) {
             deepest = deepest.max(depth);
             match expression {
                 Self::Field(_) | Self::Literal(_) | Self::Count(_) => {}

@@ -126,8 +126,8 @@ impl Predicate {
     pub fn depth(&self) -> usize {
         // A stack of its own: the depth may be what a thread's stack can't hold.
         let mut deepest = 0;
-        let mut open = vec![(self, 1)];
-        while let Some((predicate, depth)) = open.pop() {
+        let (mut next, mut open) = (Some((self, 1)), Vec::new());
+        while let Some((predicate, depth)) = next.take().or_else(|| open.pop()) {
             deepest = deepest.max(depth);
             match predicate {
                 Self::And(parts) | Self::Or(parts) => {

@@ -144,7 +144,7 @@ impl SqliteBackend {
     }
 
     /// Counts a reader, and gives it a connection if there is a file.
-    pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Session>)> {
+    pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Box<Session>>)> {
         let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
         if session.is_some() {
             return Ok((place, session));
@@ -157,17 +157,17 @@ impl SqliteBackend {
     }
 
     /// A connection for a reader that has none, if there is a file.
-    pub(crate) fn open_reader(&self) -> Result<Option<Session>> {
+    pub(crate) fn open_reader(&self) -> Result<Option<Box<Session>>> {
         self.check_in_place()?;
         let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
         if opened.is_some() {
             self.note_identity();
         }
-        Ok(opened)
+        Ok(opened.map(Box::new))
     }
 
     /// Takes back a reader's connection, if it can be used again.
-    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Session>) {
+    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Box<Session>>) {
         let readers = self.pool.readers();
         if readers.give_back(place, session) && !self.keeper.note_kept(&self.this) {
             readers.end_kept();

@@ -60,7 +60,11 @@ impl SqliteBackend {
             session,
             is_well: false,
         };
-        if source.session.as_ref().is_some_and(Session::is_outdated) {
+        if source
+            .session
+            .as_ref()
+            .is_some_and(|session| session.is_outdated())
+        {
             source.session = None;
             source.session = self.open_reader()?;
         }
@@ -134,7 +138,7 @@ pub fn in_the_way(to: &Path) -> Option<PathBuf> {
 struct Source<'b> {
     backend: &'b SqliteBackend,
     place: PlaceId,
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     /// Whether the connection can be used again.
     is_well: bool,
 }

@@ -42,7 +42,11 @@ struct Place {
 #[derive(Default)]
 struct State {
     gate: Gate,
-    at_rest: Vec<Session>,
+    #[allow(
+        clippy::vec_box,
+        reason = "it is large, and handed on several times a read"
+    )]
+    at_rest: Vec<Box<Session>>,
     out_count: usize,
 }
 
@@ -89,7 +93,7 @@ impl Readers {
 
     /// Counts a reader, and gives it a connection if one is at rest. It is given back by
     /// [`Self::give_back`]. A suspension is waited for up to `timeout`.
-    pub(crate) fn take(&self, timeout: Duration) -> Result<(PlaceId, Option<Session>)> {
+    pub(crate) fn take(&self, timeout: Duration) -> Result<(PlaceId, Option<Box<Session>>)> {
         let PlaceId(own) = self.place();
         let mut state = self.places[own].lock();
         if state.gate != Gate::Open {
@@ -118,7 +122,7 @@ impl Readers {
     }
 
     /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
-    pub(crate) fn give_back(&self, place: PlaceId, session: Option<Session>) -> bool {
+    pub(crate) fn give_back(&self, place: PlaceId, session: Option<Box<Session>>) -> bool {
         let place = &self.places[place.0];
         let mut state = place.lock();
         let session = session.and_then(|mut session| {
@@ -126,7 +130,7 @@ impl Readers {
             let may_keep = self.against_keeping.load(Ordering::Relaxed) == 0;
             ((may_keep && session.is_current()) || session.end()).then_some(session)
         });
-        let keeps = session.as_ref().is_some_and(Session::keeps);
+        let keeps = session.as_ref().is_some_and(|session| session.keeps());
         if state.at_rest.len() < self.rest_max {
             state.at_rest.extend(session);
         } else if session.is_some() {

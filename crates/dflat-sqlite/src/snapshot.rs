@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 100;
 pub(crate) struct SqliteSnapshot {
     backend: Arc<SqliteBackend>,
     place: PlaceId,
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     state: State,
     /// How many commits the pinned state has seen, if that is known.
     count: Option<Count>,
@@ -84,7 +84,7 @@ impl SqliteSnapshot {
         if self.state == State::Unpinned {
             self.state = State::Pinned;
         }
-        Ok(self.session.as_mut())
+        Ok(self.session.as_deref_mut())
     }
 
     /// Reads something, if there is something to read; what was read is of one state.
@@ -116,7 +116,10 @@ impl Snapshot for SqliteSnapshot {
         }
         for _ in 0..ATTEMPTS {
             // Order: the log's index must be open, which the first read of a connection does.
-            let before = self.session.as_ref().and_then(Session::log_count);
+            let before = self
+                .session
+                .as_ref()
+                .and_then(|session| session.log_count());
             let Some(session) = self.ready()? else {
                 return Ok(StateId::default());
             };

@@ -22,7 +22,7 @@ use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
-pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan};
+pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select};
 pub use total::Total;
 

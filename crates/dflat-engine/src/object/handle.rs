@@ -35,6 +35,10 @@ pub struct Object {
     len: u32,
 }
 
+/// What a batch begins with room for: what an allocator has at hand, and many results need no more.
+const BEGUN_BYTES: usize = 960;
+const BEGUN_PLACES: usize = 16;
+
 /// One allocation: reference count, header and bytes.
 type Chunk = ThinArc<Header, u8>;
 
@@ -164,7 +168,8 @@ impl<'t> ObjectBatch<'t> {
             self.seal();
             self.base = row_id.0;
             delta = Some(0);
-            self.bytes.reserve(size);
+            self.bytes.reserve(size.max(BEGUN_BYTES));
+            self.places.reserve(BEGUN_PLACES);
         }
         delta.unwrap_or_default().append(&mut self.bytes);
         self.places
@@ -195,6 +200,10 @@ impl<'t> ObjectBatch<'t> {
         };
         let chunk = ThinArc::from_header_and_slice(header, &self.bytes);
         self.bytes.clear();
+        if self.objects.is_empty() {
+            // Most results end here.
+            self.objects.reserve_exact(self.places.len());
+        }
         let objects = self.places.drain(..);
         self.objects.extend(objects.map(|(start, len)| Object {
             chunk: chunk.clone(),

@@ -1,8 +1,9 @@
 //! Which access a query gets.
 
 use std::collections::HashMap;
+use std::ops::Bound;
 
-use dflat_engine::fetch::{Plan, view_for};
+use dflat_engine::fetch::{AccessPath, KeyAccess, KeyRange, Plan, view_for};
 use dflat_engine::storage::{IndexState, View};
 use dflat_model::{
     Comparison, Direction, Field, FieldKind, Nulls, Order, Predicate, Query, Scalar, Step, Table,
@@ -20,6 +21,44 @@ const SCHEMA: &str = "
         plain: int;
     }
     root_type Doc;";
+
+/// A plan as a line of text.
+fn describe(table: &Table, plan: &Plan) -> String {
+    let parts = |parts: &[KeyAccess]| {
+        let parts: Vec<String> = parts.iter().map(|part| describe_key(table, part)).collect();
+        parts.join(" and ")
+    };
+    let mut text = match &plan.access {
+        AccessPath::Nothing => "nothing".to_owned(),
+        AccessPath::Rows(None) => "scan of all rows".to_owned(),
+        AccessPath::Rows(Some(row_id)) => format!("scan of the rows behind {row_id}"),
+        AccessPath::Key(access) => describe_key(table, access),
+        AccessPath::Union(of) => format!("union of {}", parts(of)),
+        AccessPath::Intersection(of) => format!("intersection of {}", parts(of)),
+    };
+    if let Some(residual) = &plan.residual {
+        text += &format!(", check {residual}");
+    }
+    text + if plan.sorted { "" } else { ", sort" }
+}
+
+fn describe_key(table: &Table, access: &KeyAccess) -> String {
+    let name = access.name(table);
+    let is_value = |range: &KeyRange| {
+        matches!(
+            (&range.lower, &range.upper),
+            (Bound::Unbounded, Bound::Unbounded)
+        )
+    };
+    match access.ranges.as_slice() {
+        [range] if range.prefix.is_empty() && is_value(range) => format!("all of {name}"),
+        ranges if ranges.iter().all(is_value) => {
+            format!("look-up of {} values in {name}", ranges.len())
+        }
+        [_] => format!("range of {name}"),
+        ranges => format!("{} ranges of {name}", ranges.len()),
+    }
+}
 
 struct Setting {
     table: Table,
@@ -66,9 +105,9 @@ impl Setting {
 
     fn plan(&self, query: &Query) -> String {
         let plan = Plan::new(&self.table, query, &self.states, &mut |access| {
-            Ok(self.rows.get(access.name.as_str()).copied())
+            Ok(self.rows.get(access.name(&self.table).as_str()).copied())
         });
-        plan.unwrap().to_string()
+        describe(&self.table, &plan.unwrap())
     }
 
     fn of(&self, predicate: Predicate) -> String {
@@ -295,9 +334,10 @@ fn what_may_take_several_scans_sees_one_state() {
         for rows in [None, Some(0), Some(1000)] {
             let plan = Plan::new(&s.table, &query, &s.states, &mut |_| Ok(rows)).unwrap();
             let one = plan.scan_count() <= 1;
+            let named = describe(&s.table, &plan);
             assert!(
                 one || view == View::Pinned,
-                "{plan} of {query} with {rows:?}"
+                "{named} of {query} with {rows:?}"
             );
         }
         seen.push(view);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use dflat_engine::fetch::{self, AccessPath, Plan};
 use dflat_engine::storage::View;
+use dflat_model::Table;
 
 use super::Fetch;
 use crate::{Object, Result};
@@ -80,14 +81,14 @@ impl<T: Object> Fetch<'_, T> {
             fetch::explain(snapshot, &table, query, &self.control)
         })?;
         let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
-        Ok(Explanation::new(plan, keeps))
+        Ok(Explanation::new(&table, plan, keeps))
     }
 }
 
 impl Explanation {
-    fn new(plan: Plan, keeps: Option<usize>) -> Self {
+    fn new(table: &Table, plan: Plan, keeps: Option<usize>) -> Self {
         let use_of = |access: &fetch::KeyAccess| KeyUse {
-            key: access.name.clone(),
+            key: access.name(table),
             ranges: access.ranges.len(),
         };
         let uses = |parts: &[fetch::KeyAccess]| parts.iter().map(use_of).collect();

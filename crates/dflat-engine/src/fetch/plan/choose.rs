@@ -1,11 +1,13 @@
 //! Chooses among the keys that can serve a query.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use dflat_model::{Direction, Expression, Field, Nulls, Order, Predicate, Query, Table, Value};
+use smallvec::{SmallVec, smallvec};
 
-use super::intervals::{Interval, Set};
-use super::{AccessPath, KeyAccess, KeyRange, Plan};
+use super::intervals::{Interval, Positions, Set};
+use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
 use crate::storage::{IndexState, Key};
 
@@ -32,14 +34,14 @@ pub(super) struct Planner<'a> {
     /// The conjuncts of the predicate.
     parts: &'a [Predicate],
     /// For each key of the order, its value if it is the same for all objects.
-    fixed: Vec<Option<Value>>,
+    fixed: SmallVec<[Option<Value>; 2]>,
 }
 
 /// A way to the rows.
 struct Candidate {
     access: AccessPath,
     /// Positions of the conjuncts that it guarantees, in order.
-    used: Vec<usize>,
+    used: Positions,
     /// The most rows it can have, as far as the schema tells.
     rows_max: Option<usize>,
 }
@@ -47,7 +49,7 @@ struct Candidate {
 /// The ranges of a key, and what they stand for.
 struct Ranges {
     access: KeyAccess,
-    used: Vec<usize>,
+    used: Positions,
     rows_max: Option<usize>,
     /// Whether they leave out a few values of all, so that they are likely most of the rows.
     wide: bool,
@@ -63,7 +65,7 @@ impl<'a> Planner<'a> {
         let fixed = query.order.iter().map(|order| {
             let (set, _) = set_of(parts, order.key.as_field()?)?;
             match set.0.as_slice() {
-                [one] => one.only().cloned(),
+                [one] => one.only().map(|only| Value::clone(only)),
                 _ => None,
             }
         });
@@ -79,19 +81,26 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&self, size: &mut Size<'_>) -> Result<Plan> {
         let chosen = self.choose(size)?;
         let sorted = self.is_sorted(&chosen.access);
-        let residual = self.parts.iter().enumerate();
-        let residual =
-            residual.filter(|(position, _)| chosen.used.binary_search(position).is_err());
-        let mut residual: Vec<Predicate> = residual.map(|(_, part)| part.clone()).collect();
         Ok(Plan {
+            residual: self.residual(&chosen.used),
             access: self.behind_place(chosen.access, sorted),
-            residual: match residual.len() {
-                0 | 1 => residual.pop(),
-                _ => Some(Predicate::And(residual)),
-            },
             sorted,
             apart: Vec::new(),
         })
+    }
+
+    /// The conjuncts that are not used.
+    fn residual(&self, used: &Positions) -> Option<Predicate> {
+        if used.len() == self.parts.len() {
+            return None;
+        }
+        let unused = |(at, part)| used.binary_search(&at).is_err().then_some(part);
+        let unused = self.parts.iter().enumerate().filter_map(unused);
+        let mut residual: Vec<Predicate> = unused.cloned().collect();
+        match residual.len() {
+            1 => residual.pop(),
+            _ => Some(Predicate::And(residual)),
+        }
     }
 
     fn choose(&self, size: &mut Size<'_>) -> Result<Candidate> {
@@ -123,22 +132,21 @@ impl<'a> Planner<'a> {
         if let Some(few) = few {
             return Ok(candidates.swap_remove(few));
         }
-        let union = self.unions(&candidates);
-        let ordered = self.ordered();
-        let alone = union.is_empty()
-            && match candidates.as_slice() {
-                [only] => ordered.is_none() || self.is_sorted(&only.access),
-                _ => false,
-            };
-        if alone && let Some(only) = candidates.pop() {
-            return Ok(only);
+        let unions = self.unions(&candidates);
+        let alone = unions.is_empty() && candidates.len() == 1;
+        if alone && candidates.iter().all(|only| self.is_sorted(&only.access)) {
+            return Ok(candidates.swap_remove(0));
         }
-        candidates.extend(union);
+        let ordered = self.ordered();
+        if alone && ordered.is_none() {
+            return Ok(candidates.swap_remove(0));
+        }
+        candidates.extend(unions);
         let (small, large) = smallest(candidates, size)?;
         let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
         Ok(small.or(large).or(ordered).unwrap_or(Candidate {
             access: AccessPath::Rows(None),
-            used: Vec::new(),
+            used: Positions::new(),
             rows_max: None,
         }))
     }
@@ -160,34 +168,26 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn access(&self, key: Key, ranges: Vec<KeyRange>) -> KeyAccess {
-        let name = match (key, self.fields(key)) {
-            (Key::Index(_), [field]) => format!("the index on {field}"),
-            _ => "the primary key".to_owned(),
-        };
-        KeyAccess {
-            key,
-            name,
-            ranges,
-            direction: Direction::Ascending,
-        }
-    }
-
     /// The ranges of a key in which conditions hold: a value each for its first parts, then a set
     /// of values. No range if they contradict each other; `None` if the key does not help.
     fn ranges_of(&self, key: Key, parts: &[Predicate]) -> Option<Ranges> {
         let fields = self.fields(key);
-        let (mut prefix, mut used) = (Vec::new(), Vec::new());
-        let mut set = Set(vec![Interval::ALL]);
+        let mut prefix = Values::new();
+        let mut used = Positions::new();
+        let mut open = None;
         for field in fields {
             let Some((of_field, by)) = set_of(parts, field) else {
                 break;
             };
             used.extend(by);
-            match of_field.0.as_slice() {
-                [one] if one.only().is_some() => prefix.extend(one.only().cloned()),
-                _ => {
-                    set = of_field;
+            let only = match of_field.0.as_slice() {
+                [one] => one.only(),
+                _ => None,
+            };
+            match only {
+                Some(only) => prefix.push(Value::clone(only)),
+                None => {
+                    open = Some(of_field);
                     break;
                 }
             }
@@ -196,9 +196,12 @@ impl<'a> Planner<'a> {
             return None;
         }
         used.sort_unstable();
-        let wide = prefix.is_empty() && set.is_wide();
-        let ranges = set.0.into_iter().map(|interval| range(&prefix, interval));
-        let mut access = self.access(key, ranges.collect());
+        let wide = prefix.is_empty() && open.as_ref().is_some_and(Set::is_wide);
+        let ranges = match open {
+            None => smallvec![KeyRange::of(prefix.clone())],
+            Some(set) => set.0.into_iter().map(|part| range(&prefix, part)).collect(),
+        };
+        let mut access = KeyAccess::new(key, ranges);
         let unique = match key {
             Key::Primary => true,
             Key::Index(position) => self.table.indexes.get(position).is_some_and(|i| i.unique),
@@ -252,7 +255,7 @@ impl<'a> Planner<'a> {
             }
             Some(Candidate {
                 access: AccessPath::Union(accesses),
-                used: Vec::new(),
+                used: Positions::new(),
                 rows_max: None,
             })
         };
@@ -278,9 +281,9 @@ impl<'a> Planner<'a> {
             if let Some(ranges) = self.ranges_of(key, self.parts) {
                 return (AccessPath::Key(ranges.access), ranges.used);
             }
-            let mut access = self.access(key, vec![range(&[], Interval::ALL)]);
+            let mut access = KeyAccess::new(key, smallvec![KeyRange::of(Values::new())]);
             access.direction = first.direction;
-            (AccessPath::Key(access), Vec::new())
+            (AccessPath::Key(access), Positions::new())
         });
         let (access, used) = { candidates }.find(|(access, _)| self.is_sorted(access))?;
         Some(Candidate {
@@ -303,26 +306,28 @@ impl<'a> Planner<'a> {
 
     /// Whether an access gives rows in the query's order.
     fn is_sorted(&self, access: &AccessPath) -> bool {
-        let order: Vec<&Order> = self.order().map(|(_, order)| order).collect();
+        let mut order = self.order().map(|(_, order)| order);
         match access {
             AccessPath::Nothing => true,
             AccessPath::Rows(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => {
-                order.is_empty()
+                order.next().is_none()
             }
             AccessPath::Key(access) => {
                 let fields = self.fields(access.key);
                 let fixed = access.fixed_parts();
                 let Some(open) = fields.get(fixed..).filter(|open| !open.is_empty()) else {
                     // Equal keys come by row id.
-                    return order.is_empty();
+                    return order.next().is_none();
                 };
                 // Ties within the order go by row id, so the order must name the whole key.
-                order.len() == open.len()
-                    && order.iter().zip(open).all(|(order, field)| {
+                let named = open.iter().all(|field| {
+                    order.next().is_some_and(|order| {
                         order.direction == access.direction
                             && order.nulls == Nulls::Smallest
                             && is_field(&order.key, field)
                     })
+                });
+                named && order.next().is_none()
             }
         }
     }
@@ -373,8 +378,10 @@ fn smallest(
     if let Some((_, second)) = second
         && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
     {
-        let mut used = [best.used, second.used].concat();
+        let mut used = best.used;
+        used.extend_from_slice(&second.used);
         used.sort_unstable();
+        used.dedup();
         let both = Candidate {
             access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
             used,
@@ -411,28 +418,22 @@ impl Candidate {
     }
 }
 
-pub(super) fn range(prefix: &[Value], interval: Interval) -> KeyRange {
-    let mut prefix = prefix.to_vec();
-    if let Some(value) = interval.only() {
-        prefix.push(value.clone());
-        return KeyRange {
-            prefix,
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-            after: None,
-        };
+/// The part of a key in which the parts behind a prefix lie in an interval.
+pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
+    let mut range = KeyRange::of(prefix.into());
+    match interval.only() {
+        Some(only) => range.prefix.push(Value::clone(only)),
+        None => {
+            range.lower = interval.lower.map(Cow::into_owned);
+            range.upper = interval.upper.map(Cow::into_owned);
+        }
     }
-    KeyRange {
-        prefix,
-        lower: interval.lower,
-        upper: interval.upper,
-        after: None,
-    }
+    range
 }
 
 /// The values of a field for which conditions on it hold, and the conditions' positions, in order.
-fn set_of(parts: &[Predicate], field: &Field) -> Option<(Set, Vec<usize>)> {
-    let mut sets = Vec::new();
+fn set_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
+    let mut sets = SmallVec::new();
     for (position, part) in parts.iter().enumerate() {
         let Some(set) = Set::of(part, field) else {
             continue;
@@ -446,12 +447,13 @@ fn set_of(parts: &[Predicate], field: &Field) -> Option<(Set, Vec<usize>)> {
     Set::common(sets)
 }
 
-fn admits_members_only(interval: &Interval) -> bool {
-    match &interval.lower {
-        Bound::Included(Value::Int(code)) => *code > 0,
-        Bound::Excluded(Value::Int(code)) => *code >= 0,
-        _ => false,
-    }
+fn admits_members_only(interval: &Interval<'_>) -> bool {
+    let (least, included) = match &interval.lower {
+        Bound::Included(least) => (least, true),
+        Bound::Excluded(least) => (least, false),
+        Bound::Unbounded => return false,
+    };
+    matches!(**least, Value::Int(code) if code > 0 || (code == 0 && !included))
 }
 
 /// Whether an expression is nothing but this field.

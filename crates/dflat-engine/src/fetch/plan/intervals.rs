@@ -1,37 +1,43 @@
 //! Sets of values, as intervals of the total order of values.
+//!
+//! They borrow from the query, and one interval takes no memory of its own: a query is planned
+//! each time it is run.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Bound;
 
 use dflat_model::{Comparison, Expression, Field, FieldKind, Predicate, TextTest, Value};
+use smallvec::{SmallVec, smallvec};
+
+/// A bound of an interval: a value of the query, or one made of it.
+pub(super) type Limit<'q> = Bound<Cow<'q, Value>>;
 
 /// A set of values that lie together: NULL is the smallest value, so that no lower bound takes it
 /// in.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Interval {
-    pub(super) lower: Bound<Value>,
-    pub(super) upper: Bound<Value>,
+pub(super) struct Interval<'q> {
+    pub(super) lower: Limit<'q>,
+    pub(super) upper: Limit<'q>,
 }
 
-impl Interval {
+impl<'q> Interval<'q> {
     pub(super) const ALL: Self = Self {
         lower: Bound::Unbounded,
         upper: Bound::Unbounded,
     };
 
-    fn point(value: Value) -> Self {
+    pub(super) const fn point(value: &'q Value) -> Self {
         Self {
-            lower: Bound::Included(value.clone()),
-            upper: Bound::Included(value),
+            lower: Bound::Included(Cow::Borrowed(value)),
+            upper: Bound::Included(Cow::Borrowed(value)),
         }
     }
 
     /// The only value, if it has just one.
-    pub(super) fn only(&self) -> Option<&Value> {
+    pub(super) fn only(&self) -> Option<&Cow<'q, Value>> {
         match (&self.lower, &self.upper) {
-            (Bound::Included(lower), Bound::Included(upper))
-                if lower.as_ref().order(upper.as_ref()).is_eq() =>
-            {
+            (Bound::Included(lower), Bound::Included(upper)) if order(lower, upper).is_eq() => {
                 Some(lower)
             }
             _ => None,
@@ -39,45 +45,56 @@ impl Interval {
     }
 
     fn is_empty(&self) -> bool {
-        match (&self.lower, &self.upper) {
-            (_, Bound::Excluded(Value::Null)) => true,
-            (Bound::Included(lower), Bound::Included(upper)) => {
-                lower.as_ref().order(upper.as_ref()).is_gt()
-            }
-            (
-                Bound::Included(lower) | Bound::Excluded(lower),
-                Bound::Included(upper) | Bound::Excluded(upper),
-            ) => lower.as_ref().order(upper.as_ref()).is_ge(),
-            _ => false,
-        }
+        is_empty(&self.lower, &self.upper)
     }
 
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         let lower = match lower_order(&self.lower, &other.lower) {
-            Ordering::Less => other.lower.clone(),
-            _ => self.lower.clone(),
+            Ordering::Less => &other.lower,
+            _ => &self.lower,
         };
         let upper = match upper_order(&self.upper, &other.upper) {
-            Ordering::Greater => other.upper.clone(),
-            _ => self.upper.clone(),
+            Ordering::Greater => &other.upper,
+            _ => &self.upper,
         };
-        Some(Self { lower, upper }).filter(|both| !both.is_empty())
+        (!is_empty(lower, upper)).then(|| Self {
+            lower: lower.clone(),
+            upper: upper.clone(),
+        })
+    }
+}
+
+fn order(a: &Value, b: &Value) -> Ordering {
+    a.as_ref().order(b.as_ref())
+}
+
+fn is_empty(lower: &Limit<'_>, upper: &Limit<'_>) -> bool {
+    match (lower, upper) {
+        (_, Bound::Excluded(upper)) if **upper == Value::Null => true,
+        (Bound::Included(lower), Bound::Included(upper)) => order(lower, upper).is_gt(),
+        (
+            Bound::Included(lower) | Bound::Excluded(lower),
+            Bound::Included(upper) | Bound::Excluded(upper),
+        ) => order(lower, upper).is_ge(),
+        _ => false,
     }
 }
 
 /// Which lower bound comes first.
-fn lower_order(a: &Bound<Value>, b: &Bound<Value>) -> Ordering {
-    let key = |bound: &Bound<Value>| match bound {
-        Bound::Unbounded => (Value::Null, 0),
-        Bound::Included(value) => (value.clone(), 0),
-        Bound::Excluded(value) => (value.clone(), 1),
-    };
+fn lower_order(a: &Limit<'_>, b: &Limit<'_>) -> Ordering {
+    fn key<'k>(bound: &'k Limit<'_>) -> (&'k Value, u8) {
+        match bound {
+            Bound::Unbounded => (&Value::Null, 0),
+            Bound::Included(value) => (value, 0),
+            Bound::Excluded(value) => (value, 1),
+        }
+    }
     let ((a, a_side), (b, b_side)) = (key(a), key(b));
-    a.as_ref().order(b.as_ref()).then(a_side.cmp(&b_side))
+    order(a, b).then(a_side.cmp(&b_side))
 }
 
 /// Which upper bound comes first.
-fn upper_order(a: &Bound<Value>, b: &Bound<Value>) -> Ordering {
+fn upper_order(a: &Limit<'_>, b: &Limit<'_>) -> Ordering {
     match (a, b) {
         (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
         (Bound::Unbounded, _) => Ordering::Greater,
@@ -86,16 +103,18 @@ fn upper_order(a: &Bound<Value>, b: &Bound<Value>) -> Ordering {
             Bound::Included(left) | Bound::Excluded(left),
             Bound::Included(right) | Bound::Excluded(right),
         ) => {
-            let side = |bound: &Bound<Value>| i32::from(matches!(bound, Bound::Included(_)));
-            let ordering = left.as_ref().order(right.as_ref());
-            ordering.then(side(a).cmp(&side(b)))
+            let side = |bound: &Limit<'_>| i32::from(matches!(bound, Bound::Included(_)));
+            order(left, right).then(side(a).cmp(&side(b)))
         }
     }
 }
 
 /// A set of values: intervals in order that have no value in common.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Set(pub(super) Vec<Interval>);
+pub(super) struct Set<'q>(pub(super) SmallVec<[Interval<'q>; 1]>);
+
+/// Positions of conjuncts.
+pub(super) type Positions = SmallVec<[usize; 4]>;
 
 /// Values that `not in` leaves out beyond which it is no range any more.
 const GAPS_MAX: usize = 8;
@@ -104,25 +123,26 @@ const GAPS_MAX: usize = 8;
 /// left to be checked row by row.
 const STEPS_MAX: usize = 65_536;
 
-impl Set {
-    fn one(lower: Bound<Value>, upper: Bound<Value>) -> Self {
+impl<'q> Set<'q> {
+    fn one(lower: Limit<'q>, upper: Limit<'q>) -> Self {
         let interval = Interval { lower, upper };
-        Self(if interval.is_empty() {
-            Vec::new()
-        } else {
-            vec![interval]
-        })
+        Self(
+            (!interval.is_empty())
+                .then_some(interval)
+                .into_iter()
+                .collect(),
+        )
     }
 
-    fn points(values: &[Value]) -> Self {
+    fn points(values: &'q [Value]) -> Self {
         let known = values.iter().filter(|value| **value != Value::Null);
-        Self(known.cloned().map(Interval::point).collect()).sorted()
+        Self(known.map(Interval::point).collect()).sorted()
     }
 
     /// Puts intervals in order and joins those that overlap.
     fn sorted(mut self) -> Self {
         self.0.sort_by(|a, b| lower_order(&a.lower, &b.lower));
-        let mut joined: Vec<Interval> = Vec::with_capacity(self.0.len());
+        let mut joined: SmallVec<[Interval<'q>; 1]> = SmallVec::with_capacity(self.0.len());
         for interval in self.0 {
             match joined.last_mut() {
                 Some(last) if overlap(last, &interval) => {
@@ -138,17 +158,17 @@ impl Set {
 
     /// Whether it reaches from the smallest value to the largest.
     pub(super) fn is_wide(&self) -> bool {
-        let from = self.0.first().map(|interval| &interval.lower);
-        let to = self.0.last().map(|interval| &interval.upper);
-        matches!(
-            from,
-            Some(Bound::Unbounded | Bound::Excluded(Value::Null) | Bound::Included(Value::Null))
-        ) && matches!(to, Some(Bound::Unbounded))
+        let from_smallest = match self.0.first().map(|interval| &interval.lower) {
+            Some(Bound::Unbounded) => true,
+            Some(Bound::Excluded(value) | Bound::Included(value)) => **value == Value::Null,
+            None => false,
+        };
+        from_smallest && matches!(self.0.last(), Some(last) if last.upper == Bound::Unbounded)
     }
 
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
-        let mut both = Vec::new();
+        let mut both = SmallVec::new();
         while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
             both.extend(left.intersection(right));
             if upper_order(&left.upper, &right.upper).is_lt() {
@@ -162,12 +182,12 @@ impl Set {
 
     /// The values that numbered sets have in common, and the numbers of the sets that this was
     /// worth it for, in order; `None` if there is no set.
-    pub(super) fn common(mut sets: Vec<(usize, Self)>) -> Option<(Self, Vec<usize>)> {
+    pub(super) fn common(mut sets: SmallVec<[(usize, Self); 1]>) -> Option<(Self, Positions)> {
         // The smallest first, which leave the least to do for others.
         sets.sort_by_key(|(_, set)| set.0.len());
         let mut sets = sets.into_iter();
         let (first, mut all) = sets.next()?;
-        let (mut used, mut steps) = (vec![first], 0);
+        let (mut used, mut steps): (Positions, usize) = (smallvec![first], 0);
         for (number, set) in sets {
             if steps > STEPS_MAX {
                 break;
@@ -182,7 +202,7 @@ impl Set {
 
     /// The values of a field for which a condition is true, and no others; `None` if the condition
     /// is not on this field alone, or not on its value.
-    pub(super) fn of(condition: &Predicate, field: &Field) -> Option<Self> {
+    pub(super) fn of(condition: &'q Predicate, field: &Field) -> Option<Self> {
         let is_field = |expression: &Expression| {
             expression
                 .as_field()
@@ -196,7 +216,7 @@ impl Set {
             } if is_field(left) => Some(Self::compared(*operator, value)),
             Predicate::In { operand, values } if is_field(operand) => Some(Self::points(values)),
             Predicate::IsNull(operand) if is_field(operand) => {
-                Some(Self(vec![Interval::point(Value::Null)]))
+                Some(Self(smallvec![Interval::point(&Value::Null)]))
             }
             Predicate::Text {
                 operand,
@@ -204,18 +224,22 @@ impl Set {
                 pattern,
                 ignore_case: false,
             } if is_field(operand) && field.kind == FieldKind::Text => Some(Self::one(
-                Bound::Included(Value::Text(pattern.clone())),
-                after_prefix(pattern).map_or(Bound::Unbounded, Bound::Excluded),
+                Bound::Included(Cow::Owned(Value::Text(pattern.clone()))),
+                after_prefix(pattern)
+                    .map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end))),
             )),
             Predicate::Or(parts) => {
-                let sets: Option<Vec<Self>> = parts.iter().map(|p| Self::of(p, field)).collect();
-                Some(Self(sets?.into_iter().flat_map(|set| set.0).collect()).sorted())
+                let mut all = SmallVec::new();
+                for part in parts {
+                    all.extend(Self::of(part, field)?.0);
+                }
+                Some(Self(all).sorted())
             }
             Predicate::And(parts) => {
                 let sets = parts.iter().map(|part| Self::of(part, field)).enumerate();
-                let sets: Option<Vec<_>> = sets.map(|(at, set)| Some((at, set?))).collect();
+                let sets: Option<SmallVec<_>> = sets.map(|(at, set)| Some((at, set?))).collect();
                 match Self::common(sets?) {
-                    None => Some(Self(vec![Interval::ALL])),
+                    None => Some(Self(smallvec![Interval::ALL])),
                     Some((all, used)) => (used.len() == parts.len()).then_some(all),
                 }
             }
@@ -225,7 +249,7 @@ impl Set {
     }
 
     fn negated(
-        condition: &Predicate,
+        condition: &'q Predicate,
         field: &Field,
         is_field: &dyn Fn(&Expression) -> bool,
     ) -> Option<Self> {
@@ -248,40 +272,37 @@ impl Set {
     }
 
     fn not_null() -> Self {
-        Self::one(Bound::Excluded(Value::Null), Bound::Unbounded)
+        Self::one(above_null(), Bound::Unbounded)
     }
 
-    fn compared(operator: Comparison, value: &Value) -> Self {
-        let not_null = Bound::Excluded(Value::Null);
-        let (included, excluded) = (
-            Bound::Included(value.clone()),
-            Bound::Excluded(value.clone()),
-        );
+    fn compared(operator: Comparison, value: &'q Value) -> Self {
         if *value == Value::Null {
-            return Self(Vec::new());
+            return Self(SmallVec::new());
         }
+        let value = Cow::Borrowed(value);
+        let (included, excluded) = (Bound::Included(value.clone()), Bound::Excluded(value));
         match operator {
-            Comparison::Equal => Self(vec![Interval::point(value.clone())]),
+            Comparison::Equal => Self::one(included.clone(), included),
             Comparison::NotEqual => {
-                let below = Self::one(not_null, excluded.clone());
-                let above = Self::one(excluded, Bound::Unbounded);
-                Self(below.0.into_iter().chain(above.0).collect())
+                let mut both = Self::one(above_null(), excluded.clone());
+                both.0.extend(Self::one(excluded, Bound::Unbounded).0);
+                both
             }
-            Comparison::Less => Self::one(not_null, excluded),
-            Comparison::LessOrEqual => Self::one(not_null, included),
+            Comparison::Less => Self::one(above_null(), excluded),
+            Comparison::LessOrEqual => Self::one(above_null(), included),
             Comparison::Greater => Self::one(excluded, Bound::Unbounded),
             Comparison::GreaterOrEqual => Self::one(included, Bound::Unbounded),
         }
     }
 }
 
+const fn above_null<'q>() -> Limit<'q> {
+    Bound::Excluded(Cow::Borrowed(&Value::Null))
+}
+
 /// Whether an interval begins before another that comes first in order has ended.
-fn overlap(first: &Interval, second: &Interval) -> bool {
-    let both = Interval {
-        lower: second.lower.clone(),
-        upper: first.upper.clone(),
-    };
-    !both.is_empty()
+fn overlap(first: &Interval<'_>, second: &Interval<'_>) -> bool {
+    !is_empty(&second.lower, &first.upper)
 }
 
 /// The smallest string above all that begin with a prefix; `None` if there is none.

@@ -8,10 +8,11 @@ mod choose;
 mod intervals;
 mod place;
 
-use std::fmt;
 use std::ops::Bound;
 
 use dflat_model::{Direction, Expression, Field, Predicate, Query, RowId, Table, Value};
+
+use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::storage::{IndexState, Key, KeyScan, Source};
@@ -52,19 +53,20 @@ pub enum AccessPath {
 pub struct KeyAccess {
     /// The key.
     pub key: Key,
-    /// What people call it.
-    pub name: String,
     /// The ranges, in the order they are scanned in.
-    pub ranges: Vec<KeyRange>,
+    pub ranges: SmallVec<[KeyRange; 1]>,
     /// The direction they are scanned in.
     pub direction: Direction,
 }
+
+/// Values of the first parts of a key.
+pub type Values = SmallVec<[Value; 2]>;
 
 /// A range of a key, as [`KeyScan`] has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRange {
     /// Values of the first parts.
-    pub prefix: Vec<Value>,
+    pub prefix: Values,
     /// The lower bound of the next part.
     pub lower: Bound<Value>,
     /// The upper bound of the next part.
@@ -113,7 +115,41 @@ impl Plan {
     }
 }
 
+impl KeyRange {
+    /// The rows that have these values in the first parts.
+    #[must_use]
+    pub const fn of(prefix: Values) -> Self {
+        Self {
+            prefix,
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            after: None,
+        }
+    }
+}
+
 impl KeyAccess {
+    /// Ranges of a key, to be scanned in ascending order.
+    const fn new(key: Key, ranges: SmallVec<[KeyRange; 1]>) -> Self {
+        Self {
+            key,
+            ranges,
+            direction: Direction::Ascending,
+        }
+    }
+
+    /// What people call the key.
+    #[must_use]
+    pub fn name(&self, table: &Table) -> String {
+        match self.key {
+            Key::Primary => "the primary key".to_owned(),
+            Key::Index(position) => match table.indexes.get(position) {
+                Some(index) => format!("the index on {}", index.field),
+                None => format!("index {position}"),
+            },
+        }
+    }
+
     /// The scans, in order.
     pub fn sources(&self) -> impl Iterator<Item = Source<'_>> {
         self.ranges.iter().map(|range| {
@@ -126,63 +162,6 @@ impl KeyAccess {
                 after: range.after,
             })
         })
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.access.fmt(f)?;
-        if let Some(residual) = &self.residual {
-            write!(f, ", check {residual}")?;
-        }
-        if !self.apart.is_empty() {
-            write!(f, ", {} rows apart", self.apart.len())?;
-        }
-        if !self.sorted {
-            f.write_str(", sort")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for AccessPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |f: &mut fmt::Formatter<'_>, what: &str, parts: &[KeyAccess]| {
-            f.write_str(what)?;
-            for (position, part) in parts.iter().enumerate() {
-                f.write_str(if position == 0 { " of " } else { " and " })?;
-                part.fmt(f)?;
-            }
-            Ok(())
-        };
-        match self {
-            Self::Nothing => f.write_str("nothing"),
-            Self::Rows(None) => f.write_str("scan of all rows"),
-            Self::Rows(Some(row_id)) => write!(f, "scan of the rows behind {row_id}"),
-            Self::Key(access) => access.fmt(f),
-            Self::Union(parts) => joined(f, "union", parts),
-            Self::Intersection(parts) => joined(f, "intersection", parts),
-        }
-    }
-}
-
-impl fmt::Display for KeyAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = &self.name;
-        let unbounded = |range: &KeyRange| {
-            matches!(
-                (&range.lower, &range.upper),
-                (Bound::Unbounded, Bound::Unbounded)
-            )
-        };
-        match self.ranges.as_slice() {
-            [range] if range.prefix.is_empty() && unbounded(range) => write!(f, "all of {name}"),
-            ranges if ranges.iter().all(unbounded) => {
-                write!(f, "look-up of {} values in {name}", ranges.len())
-            }
-            [_] => write!(f, "range of {name}"),
-            ranges => write!(f, "{} ranges of {name}", ranges.len()),
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Starts a scan behind a place in the order, so that pages before it are not read.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use dflat_model::{Direction, Value};
+use smallvec::{SmallVec, smallvec};
 
 use super::choose::{Planner, range};
 use super::intervals::Interval;
@@ -47,14 +49,14 @@ impl Planner<'_> {
             return access;
         };
         let row_id = self.query.after.as_ref().map(|cursor| cursor.row_id);
-        let mut ranges: Vec<KeyRange> = Vec::new();
+        let mut ranges = SmallVec::new();
         let interval = Interval {
-            lower: whole.lower.clone(),
-            upper: whole.upper.clone(),
+            lower: whole.lower.as_ref().map(Cow::Borrowed),
+            upper: whole.upper.as_ref().map(Cow::Borrowed),
         };
         let Some(first) = keys.first() else {
             // Rows with the same key: by row id.
-            access.ranges = vec![KeyRange {
+            access.ranges = smallvec![KeyRange {
                 after: row_id,
                 ..whole.clone()
             }];
@@ -66,11 +68,12 @@ impl Planner<'_> {
                 keys.get(..parts).unwrap_or_default(),
             ]
         };
-        if interval.intersection(&point(first)).is_some() {
+        if interval.intersection(&Interval::point(first)).is_some() {
             // Of a unique key too: the object of the place may have been replaced since.
-            let mut equal = range(&at(keys.len()).concat(), Interval::ALL);
-            equal.after = row_id;
-            ranges.push(equal);
+            ranges.push(KeyRange {
+                after: row_id,
+                ..KeyRange::of(at(keys.len()).concat().into())
+            });
             for part in (1..keys.len()).rev() {
                 let behind = keys.get(part).and_then(|key| behind(key, access.direction));
                 ranges.extend(behind.map(|interval| range(&at(part).concat(), interval)));
@@ -83,16 +86,9 @@ impl Planner<'_> {
     }
 }
 
-fn point(value: &Value) -> Interval {
-    Interval {
-        lower: Bound::Included(value.clone()),
-        upper: Bound::Included(value.clone()),
-    }
-}
-
 /// The values behind one in a direction; `None` if there are none.
-fn behind(value: &Value, direction: Direction) -> Option<Interval> {
-    let excluded = Bound::Excluded(value.clone());
+fn behind(value: &Value, direction: Direction) -> Option<Interval<'_>> {
+    let excluded = Bound::Excluded(Cow::Borrowed(value));
     match direction {
         Direction::Ascending => Some(Interval {
             lower: excluded,
