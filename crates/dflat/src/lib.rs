@@ -70,6 +70,7 @@ mod observe;
 mod payload;
 mod perform;
 mod query;
+mod salvage;
 mod snapshot;
 mod source;
 mod stats;
@@ -83,7 +84,7 @@ mod write_by_query;
 pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
 #[cfg(feature = "sqlite")]
-pub use check::{CheckReport, RepairReport, SalvageReport};
+pub use check::{CheckReport, RepairReport};
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
@@ -149,6 +150,7 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,
 };
+pub use salvage::SalvageReport;
 pub use snapshot::Snapshot;
 pub use stats::Stats;
 pub use table_copy::{CopyProgress, TableCopy};

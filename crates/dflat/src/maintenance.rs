@@ -151,12 +151,15 @@ impl Workspace {
     }
 }
 
+/// What is told how far work has come, and may end it.
+pub(crate) type Tell<'t> = &'t mut dyn FnMut(Progress) -> ControlFlow<()>;
+
 /// Does work that tells a closure how far it has come, as a callback: what would wait for the work
 /// is refused there, and a panic ends the work.
 pub(crate) fn with_progress<T>(
     verb: &str,
-    tell: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    work: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<T>,
+    tell: Tell<'_>,
+    work: impl FnOnce(Tell<'_>) -> Result<T>,
 ) -> Result<T> {
     let what = format!("cannot {verb}: what is told the progress");
     let mut panicked = None;

@@ -34,6 +34,7 @@ mod patience;
 #[cfg(unix)]
 mod read_only;
 mod readers;
+mod repair;
 mod scripted;
 mod sharing;
 mod steps;

@@ -1,0 +1,132 @@
+//! Repairing and saving tell how far they are, and can be given up. What they do is fuzzed.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use dflat::{ErrorKind, Progress, Workspace};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+const ITEMS: i32 = 3000;
+
+/// A file in which an item can't be read, and an index lies.
+fn damaged(path: &Path) {
+    let workspace = Workspace::open(path).unwrap();
+    let created = workspace.perform_changes([Item::TABLE], |tx| {
+        (0..ITEMS).try_for_each(|number| {
+            let data = ItemData {
+                id: format!("item{number:04}"),
+                rank: number % 7,
+                ..ItemData::default()
+            };
+            tx.submit(ItemChangeRequest::creation(data)).map(drop)
+        })
+    });
+    created.wait().unwrap();
+    workspace.shutdown().unwrap();
+    let sql = Connection::open(path).unwrap();
+    let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
+    sql.set_db_config(triggers, false).unwrap();
+    let damage = "UPDATE item SET p = x'0011' WHERE rowid = 7;
+                  DELETE FROM item__f6 WHERE rowid = 9;";
+    sql.execute_batch(damage).unwrap();
+}
+
+fn items(workspace: &Workspace) -> u64 {
+    workspace.fetch::<Item>().count().unwrap() as u64
+}
+
+#[test]
+fn a_repair_tells_how_far_it_is_and_can_be_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    damaged(&path);
+    let workspace = Workspace::open(&path).unwrap();
+    // At once: nothing was changed.
+    let cancelled = workspace.repair_with([Item::TABLE], |_| ControlFlow::Break(()));
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    let found = workspace.check([Item::TABLE]).unwrap();
+    assert_eq!(found.problems_count, 2, "{:?}", found.problems);
+    let panicked = workspace.repair_with([Item::TABLE], |_| panic!("enough"));
+    assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
+
+    let mut told: Vec<Progress> = Vec::new();
+    let report = workspace.repair_with([Item::TABLE], |progress| {
+        told.push(progress);
+        assert_eq!(
+            workspace.shutdown().unwrap_err().kind(),
+            ErrorKind::WouldDeadlock
+        );
+        ControlFlow::Continue(())
+    });
+    assert!(report.unwrap().after.is_sound());
+    assert!(
+        told.iter().all(|progress| progress.done <= progress.total),
+        "{told:?}"
+    );
+    let total = u64::try_from(ITEMS).unwrap();
+    let all_looked_at = told.iter().any(|p| p.done == total && p.total == total);
+    assert!(all_looked_at && told.len() > 4, "{told:?}");
+    assert_eq!(items(&workspace), total - 1);
+    // In the middle of the check afterwards: what was mended stays so.
+    let mut calls = 0;
+    let cancelled = workspace.repair_with([Item::TABLE], |_| {
+        calls += 1;
+        if calls > told.len() / 2 + 1 {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
+    workspace.shutdown().unwrap();
+}
+
+#[test]
+fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    damaged(&at("a.db"));
+    let nothing_is_left = || {
+        let mut names = std::fs::read_dir(directory.path()).unwrap();
+        names.all(|entry| {
+            !entry
+                .unwrap()
+                .file_name()
+                .to_str()
+                .unwrap()
+                .starts_with('b')
+        })
+    };
+    for last in [0, 2000] {
+        let cancelled = Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |p| {
+            if p.done >= last {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(nothing_is_left());
+    }
+    let panicked =
+        Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |_| panic!("enough"));
+    assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
+    assert!(nothing_is_left());
+    let mut told: Vec<Progress> = Vec::new();
+    let report = Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |progress| {
+        told.push(progress);
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    let total = u64::try_from(ITEMS).unwrap();
+    assert_eq!((report.saved, report.lost), (total - 1, 1));
+    assert!(told.len() > 10, "{told:?}");
+    assert!(
+        told.iter().all(|progress| progress.done <= progress.total),
+        "{told:?}"
+    );
+    let saved = Workspace::open(at("b.db")).unwrap();
+    assert_eq!(items(&saved), total - 1);
+    saved.shutdown().unwrap();
+}
