@@ -66,25 +66,16 @@ impl Batch {
         Ok(())
     }
 
-    /// Notes what became of the keys; those to be written again.
-    pub(super) fn settle(self, is_written: bool) -> Vec<Key> {
-        // Those that it did not come to.
-        let mut again = self.keys;
-        again.reverse();
+    /// Notes that the keys are written. Until then they look as if they were not, which costs
+    /// whoever looks no more than it would have before.
+    pub(super) fn note_written(self) {
         let mut spaces: Vec<Arc<Space>> = Vec::new();
         for (key, number, is_stored) in self.written {
             if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
                 spaces.push(Arc::clone(&key.space));
             }
             let mut shard = key.space.shard(&key.key);
-            let Some(slot) = shard.get_mut(&key.key) else {
-                continue;
-            };
-            if !is_written && slot.unwritten != 0 && !slot.queued {
-                slot.queued = true;
-                drop(shard);
-                again.push(key);
-            } else if is_written {
+            if let Some(slot) = shard.get_mut(&key.key) {
                 slot.is_stored = is_stored;
                 if slot.unwritten == number {
                     slot.unwritten = 0;
@@ -92,6 +83,24 @@ impl Batch {
             }
         }
         spaces.iter().for_each(|space| space.shrink());
+    }
+
+    /// Marks the keys as queued that are to be written again, and gives them.
+    pub(super) fn put_back(self) -> Vec<Key> {
+        // Those that it did not come to.
+        let mut again = self.keys;
+        again.reverse();
+        for (key, ..) in self.written {
+            let mut shard = key.space.shard(&key.key);
+            let Some(slot) = shard.get_mut(&key.key) else {
+                continue;
+            };
+            if slot.unwritten != 0 && !slot.queued {
+                slot.queued = true;
+                drop(shard);
+                again.push(key);
+            }
+        }
         again
     }
 }

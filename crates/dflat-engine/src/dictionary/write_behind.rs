@@ -166,7 +166,10 @@ impl WriteBehind {
     /// Notes that a transaction has ended, and starts the next.
     fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) {
         let culprit = batch.culprit.take().filter(|_| outcome.is_err());
-        let again = batch.settle(outcome.is_ok());
+        let (written, again) = match outcome {
+            Ok(()) => (Some(batch), Vec::new()),
+            Err(_) => (None, batch.put_back()),
+        };
         let mut state = self.lock();
         // One that did not get as far as to take keys counts all the same.
         state.finished += 1;
@@ -204,6 +207,10 @@ impl WriteBehind {
             self.tell(error);
         }
         self.finished.notify_all();
+        if let Some(batch) = written {
+            // Order: last, so that nobody waits while many keys are looked up.
+            batch.note_written();
+        }
     }
 
     /// Has a thread try again after a while, unless one does.

@@ -48,6 +48,10 @@ impl<'a> Scope<'a> {
     /// If the bytes on the way are malformed; never on other bytes.
     #[inline]
     pub fn value(self, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
+        if let (Place::Table(table), [Step::Field(voffset)]) = (self.0, field.steps.as_ref()) {
+            // Most fields stand in the root.
+            return terminal(Place::Field(table, *voffset), field);
+        }
         if let Some((Step::Tag, steps)) = field.steps.split_last() {
             return Ok(match walk(self.0, steps)? {
                 None => ValueRef::Null,

@@ -6,7 +6,7 @@ use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::mend::mend;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{field_value, same_value};
+use crate::object::{Scope, field_value, same_value};
 use crate::storage::{IndexEntry, IndexState, WriteTransaction};
 
 /// Parts of a key that need no allocation.
@@ -27,14 +27,17 @@ impl<'a> KeyParts<'a> {
             many: Vec::new(),
             len: fields.len(),
         };
+        // One that can't be read has no field that can.
+        let root = Scope::root(payload);
+        let read = |field| {
+            let value = root.and_then(|root| root.value(field));
+            value.map_err(|_| unreadable(table, field))
+        };
         if fields.len() > KEY_PARTS {
-            parts.many = fields
-                .iter()
-                .map(|f| read(table, payload, f))
-                .collect::<Result<_>>()?;
+            parts.many = fields.iter().map(read).collect::<Result<_>>()?;
         } else {
             for (part, field) in parts.few.iter_mut().zip(fields.iter()) {
-                *part = read(table, payload, field)?;
+                *part = read(field)?;
             }
         }
         Ok(parts)
