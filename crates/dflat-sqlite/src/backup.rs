@@ -1,6 +1,6 @@
 //! A copy of the file while others write to it.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::backend::SqliteBackend;
-use crate::ffi::{Access, create_private, sync_directory};
+use crate::ffi::{Access, Connection, Fault, create_private, sync_directory};
 use crate::open;
 use crate::readers::PlaceId;
 use crate::session::{Control, Session};
@@ -31,6 +31,7 @@ impl SqliteBackend {
     /// write. `progress` is told after each 256 pages, on this thread, and may end it.
     ///
     /// The file has its name once it is whole and synced. Until then the log can't be cut back.
+    /// What a program that was killed has left of a copy of the same name is deleted.
     ///
     /// # Errors
     /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
@@ -49,10 +50,11 @@ impl SqliteBackend {
             let message = format!("{}: there is a {}", what(), by.display());
             Error::new(ErrorKind::InvalidArgument, message)
         };
+        self.remove_stale_parts(&to);
         if let Some(by) = in_the_way(&to) {
             return Err(taken(&by));
         }
-        let part = Part::create(&to).map_err(|error| open::create_error(error, what()))?;
+        let mut part = self.create_part(&to)?;
         let (place, session) = self.take_reader()?;
         let mut source = Source {
             backend: self,
@@ -72,7 +74,7 @@ impl SqliteBackend {
             // Nothing was written yet: an empty file says as much.
             None => true,
             Some(session) => {
-                let is_whole = self.copy(session, &part.0, &what, progress);
+                let is_whole = copy(session, &mut part.connection, &what, progress);
                 session.check_untorn()?;
                 is_whole?
             }
@@ -92,36 +94,93 @@ impl SqliteBackend {
         }
     }
 
-    fn copy(
-        &self,
-        source: &mut Session,
-        to: &Path,
-        what: &dyn Fn() -> String,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<bool> {
-        let options = self.options();
-        let mut target =
-            open::open(to, Access::ReadWrite, options).map_err(|fault| fault.error(what()))?;
-        // What fails is deleted: there is nothing to go back to. At the end it is synced.
-        for pragma in ["journal_mode = OFF", "synchronous = FULL", "fullfsync = ON"] {
-            target
-                .execute(&format!("PRAGMA {pragma}"))
-                .map_err(|fault| fault.error(what()))?;
+    /// A file for the copy, which nobody takes for one that was left.
+    fn create_part(&self, to: &Path) -> Result<Part> {
+        let what = || format!("cannot back up to {}", to.display());
+        let mut number = 0;
+        loop {
+            let path = part_path(to, number);
+            number += 1;
+            match create_private(&path, None) {
+                // Another is being made.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => created.map_err(|error| open::create_error(error, what()))?,
+            };
+            let name = Name(path);
+            let opened = open::open(&name.0, Access::ReadWrite, self.options());
+            let mut connection = opened.map_err(|fault| fault.error(what()))?;
+            match lock(&mut connection) {
+                // Somebody looked at it before it was locked, and may have deleted it.
+                Err(fault) if fault.is_busy() => continue,
+                Ok(()) if !name.0.exists() => continue,
+                locked => locked.map_err(|fault| fault.error(what()))?,
+            }
+            return Ok(Part { connection, name });
         }
-        // What it has kept may be an older state.
-        source.end();
-        // Order: one state is copied, and a writer does not make it start again.
-        source
-            .control(Control::Begin)
-            .and_then(|()| source.control(Control::Touch))
-            .map_err(|fault| fault.read_error(what()))?;
-        source
-            .connection
-            .copy_into(&mut target, STEP_PAGES, |done, total| {
-                progress(Progress { done, total })
-            })
-            .map_err(|fault| fault.error(what()))
     }
+
+    /// Deletes what backups to the same place have left whose program was killed; what fails is
+    /// left to the next one.
+    fn remove_stale_parts(&self, to: &Path) {
+        let (Some(directory), Some(name)) = (to.parent(), to.file_name()) else {
+            return;
+        };
+        let is_part = |other: &OsStr| {
+            let rest = other
+                .as_encoded_bytes()
+                .strip_prefix(name.as_encoded_bytes());
+            let number = rest.and_then(|rest| rest.strip_prefix(PART.as_bytes()));
+            number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+        };
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if !is_part(&entry.file_name()) || !entry.file_type().is_ok_and(|t| t.is_file()) {
+                continue;
+            }
+            let path = entry.path();
+            let opened = open::open(&path, Access::ReadWrite, self.options());
+            // Order: deleted while it is locked, so that nobody else begins to use it.
+            if let Ok(mut connection) = opened
+                && connection.lock_file().is_ok_and(|locked| locked)
+            {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// Locks the file, which is empty, for as long as the connection is open. What fails later is
+/// deleted: there is nothing to go back to. At the end it is synced.
+fn lock(connection: &mut Connection) -> Result<(), Fault> {
+    let settings = [
+        "PRAGMA locking_mode = EXCLUSIVE",
+        "PRAGMA journal_mode = OFF",
+        "PRAGMA synchronous = FULL",
+        "PRAGMA fullfsync = ON",
+        "BEGIN EXCLUSIVE",
+        "COMMIT",
+    ];
+    settings.iter().try_for_each(|sql| connection.execute(sql))
+}
+
+fn copy(
+    source: &mut Session,
+    target: &mut Connection,
+    what: &dyn Fn() -> String,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<bool> {
+    // What it has kept may be an older state.
+    source.end();
+    // Order: one state is copied, and a writer does not make it start again.
+    source
+        .control(Control::Begin)
+        .and_then(|()| source.control(Control::Touch))
+        .map_err(|fault| fault.read_error(what()))?;
+    source
+        .connection
+        .copy_into(target, STEP_PAGES, |done, total| {
+            progress(Progress { done, total })
+        })
+        .map_err(|fault| fault.error(what()))
 }
 
 /// What stands where a copy is to be, or beside it, where SQLite would take it for a part of the
@@ -151,43 +210,48 @@ impl Drop for Source<'_> {
     }
 }
 
+/// What stands between the name of a copy and the number of a file that becomes one.
+const PART: &str = "-part-";
+
+fn part_path(to: &Path, number: u32) -> PathBuf {
+    open::beside(to, &format!("{PART}{number}"))
+}
+
 /// A file that is not whole yet; deleted when dropped.
-struct Part(PathBuf);
+struct Part {
+    // Order: closed before its name is deleted, without which some systems don't.
+    connection: Connection,
+    name: Name,
+}
 
 impl Part {
-    fn create(to: &Path) -> io::Result<Self> {
-        let mut number = 0;
-        loop {
-            let mut name = OsString::from(to);
-            name.push(format!("-part-{number}"));
-            let path = PathBuf::from(name);
-            match create_private(&path, None) {
-                // Another is being made, or was when a program ended.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                created => return created.map(|_| Self(path)),
-            }
-        }
-    }
-
     /// Gives it its name, if nothing else has that.
     fn publish(self, to: &Path) -> io::Result<()> {
-        match fs::hard_link(&self.0, to) {
+        let path = &self.name.0;
+        // Order: while it is locked, because nobody deletes it then.
+        match fs::hard_link(path, to) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // Not every file system has links.
             Err(_) if fs::symlink_metadata(to).is_ok() => {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            Err(_) => fs::rename(&self.0, to)?,
-            Ok(()) => {}
+            Err(_) => {
+                drop(self.connection);
+                fs::rename(path, to)?;
+            }
+            Ok(()) => drop(self.connection),
         }
-        drop(self);
+        drop(self.name);
         to.parent().map_or(Ok(()), sync_directory)
     }
 }
 
-impl Drop for Part {
+/// The name of a file, which is deleted when this is dropped.
+struct Name(PathBuf);
+
+impl Drop for Name {
     fn drop(&mut self) {
-        // It may have its name, and this one no more.
+        // The file may have another name, and this one no more.
         let _ = fs::remove_file(&self.0);
     }
 }

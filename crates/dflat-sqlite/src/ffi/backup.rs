@@ -34,6 +34,28 @@ impl Drop for Copying {
 }
 
 impl Connection {
+    /// Takes the file's exclusive lock, for as long as the connection is open, without looking at
+    /// what is in the file; false if another connection has a lock. Nothing else is to be done with
+    /// the connection.
+    pub(crate) fn lock_file(&mut self) -> Result<bool, Fault> {
+        let (file, methods) = self.file()?;
+        let Some(lock) = methods.xLock else {
+            return Err(Fault::misuse("the file can't be locked"));
+        };
+        for level in [sqlite::SQLITE_LOCK_SHARED, sqlite::SQLITE_LOCK_EXCLUSIVE] {
+            // SAFETY: The file is open, and used by nobody else. Its levels are taken in order, and
+            // given back when it is closed.
+            let code = unsafe { lock(file, level) };
+            if code & 0xFF == sqlite::SQLITE_BUSY {
+                return Ok(false);
+            }
+            if code != sqlite::SQLITE_OK {
+                return Err(Fault::from_code(code));
+            }
+        }
+        Ok(true)
+    }
+
     /// Copies all pages into another database, so many at a time. `visit` is told how many are done
     /// and how many there are, and may end it; whether it came to its end.
     ///

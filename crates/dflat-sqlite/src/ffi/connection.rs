@@ -336,7 +336,9 @@ impl Connection {
     }
 
     /// SQLite's own handle on the file, and what it can do.
-    fn file(&self) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), Fault> {
+    pub(super) fn file(
+        &self,
+    ) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), Fault> {
         let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
         // SAFETY: The connection is open, the name is a C string, and the operation writes a
         // pointer.

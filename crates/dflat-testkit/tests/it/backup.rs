@@ -209,3 +209,48 @@ fn a_copy_is_whole_or_not_there() {
     }
     assert!(cases > 30, "{cases}");
 }
+
+/// What was left by a program that was killed goes; what is being written stays, and so does what
+/// is none of ours.
+#[test]
+fn parts_that_were_left_are_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let workspace = Workspace::open(at("a.db")).unwrap();
+    put(&workspace, 0..2000);
+    workspace.backup(at("other.db")).unwrap();
+    // One that was whole, one that had begun, one that is no database.
+    fs::rename(at("other.db"), at("copy.db-part-0")).unwrap();
+    fs::write(at("copy.db-part-1"), []).unwrap();
+    fs::write(at("copy.db-part-17"), [7; 9000]).unwrap();
+    let others = ["copy.db-part-", "copy.db-part-1x", "xcopy.db-part-1"];
+    for other in others {
+        fs::write(at(other), [7; 9]).unwrap();
+    }
+    fs::create_dir(at("copy.db-part-2")).unwrap();
+
+    let mut stayed = None;
+    let first = workspace.backup_with(at("copy.db"), |progress| {
+        if stayed.is_none() && progress.done > 0 {
+            // Another backup to the same place, from its beginning to its end.
+            let path = at("copy.db");
+            let second = workspace.clone();
+            let second = thread::spawn(move || second.backup(path));
+            second.join().unwrap().unwrap();
+            stayed = Some(at("copy.db-part-0").exists());
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(stayed, Some(true), "it was being written");
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let mut left = names(directory.path());
+    left.retain(|name| name.contains("-part-"));
+    let mut expected = others.to_vec();
+    expected.push("copy.db-part-2");
+    expected.sort_unstable();
+    assert_eq!(left, expected);
+    let copied = Workspace::open(at("copy.db")).unwrap();
+    assert_eq!(count(&copied), 2000);
+    copied.shutdown().unwrap();
+    workspace.shutdown().unwrap();
+}
