@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dflat_engine::fetch::{self, Fetched};
 use dflat_model::{CommitSeq, Query};
 
+use crate::objects::Objects;
 use crate::{Cursor, Object};
 
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
@@ -19,7 +20,7 @@ pub struct FetchedResult<T> {
 }
 
 struct Shared<T> {
-    objects: Vec<T>,
+    objects: Objects<T>,
     query: Arc<Query>,
     seq: CommitSeq,
     /// The engine that fetched it.
@@ -28,11 +29,9 @@ struct Shared<T> {
 
 impl<T: Object> FetchedResult<T> {
     pub(crate) fn new(fetched: Fetched, query: Arc<Query>) -> Self {
-        // The same layout: the conversion reuses the allocation.
-        let objects = fetched.objects.into_iter().map(T::from_handle).collect();
         Self {
             shared: Arc::new(Shared {
-                objects,
+                objects: Objects::new(fetched.objects),
                 query,
                 seq: fetched.seq,
                 engine: fetched.engine,
@@ -71,10 +70,9 @@ impl<T: Object> FetchedResult<T> {
 
     /// The untyped result.
     pub(crate) fn to_fetched(&self) -> Fetched {
-        let objects = self.iter().map(|object| object.handle().clone()).collect();
         Fetched {
             engine: self.shared.engine,
-            objects,
+            objects: self.shared.objects.to_handles(),
             seq: self.shared.seq,
         }
     }

@@ -66,6 +66,7 @@ mod indexes;
 #[cfg(feature = "sqlite")]
 mod maintenance;
 mod object;
+mod objects;
 mod observe;
 mod payload;
 mod perform;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dflat_model::{CommitSeq, Query, Table, Value};
+use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use super::Engine;
 use super::snapshots::{EngineSnapshot, SnapshotCell};
@@ -115,6 +115,17 @@ impl Reread for Reader {
             Ok((count, origin.seq))
         })
     }
+
+    fn objects(
+        &self,
+        table: &Table,
+        row_ids: &[RowId],
+    ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)> {
+        self.read_exactly(table, |snapshot, origin| {
+            let find = |row_id: &RowId| fetch::find(snapshot, table, *row_id, origin);
+            Ok((row_ids.iter().map(find).collect(), origin.seq))
+        })
+    }
 }
 
 /// Names the type in an error that does not.
@@ -181,7 +192,8 @@ impl Engine {
     /// As [`Engine::read`].
     pub fn fetch_committed(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
         self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
-        Ok(self.inner.reader.fetch_latest(table, query)?.objects)
+        let objects = self.inner.reader.fetch_latest(table, query)?.objects;
+        Ok(Arc::unwrap_or_clone(objects))
     }
 
     /// A view on the state as of now.

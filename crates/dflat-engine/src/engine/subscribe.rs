@@ -1,6 +1,6 @@
 //! Subscribing: a registration takes its turn on the table like a transaction.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use dflat_model::{Query, Table};
 
@@ -77,6 +77,33 @@ impl Engine {
             queued.map_err(|error| error.context(format_args!("cannot {operation}")))
         })?;
         Ok(subscription)
+    }
+
+    /// Looks whether somebody else has committed, past this engine, since this was called last, or
+    /// since before the first call: if so, or if that can't be told, subscribers are told what has
+    /// changed. It does not wait for that, and for no writer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading can
+    /// fail.
+    pub fn refresh(&self) -> Result<()> {
+        let operation = format_args!("look for what others have committed");
+        self.while_open(operation, || {
+            let mut seen = self
+                .inner
+                .seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let mut snapshot = self.inner.reader.snapshot(View::Pinned)?;
+            let now = snapshot.pin()?;
+            if seen
+                .replace(now)
+                .is_none_or(|seen| snapshot.is_overtaken(seen))
+            {
+                self.inner.groups.renew();
+            }
+            Ok(())
+        })
     }
 
     /// Registers in the table's turn: what was committed before is in what is read now, and what

@@ -12,6 +12,7 @@ mod select;
 mod total;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
 
@@ -32,7 +33,7 @@ pub struct Fetched {
     /// The engine that fetched them.
     pub engine: u64,
     /// The objects.
-    pub objects: Vec<Object>,
+    pub objects: Arc<Vec<Object>>,
     /// The commit.
     pub seq: CommitSeq,
 }
@@ -152,7 +153,7 @@ pub fn fetched(
     let objects = fetch(snapshot, table, query, control, origin)?;
     Ok(Fetched {
         engine: origin.engine,
-        objects,
+        objects: Arc::new(objects),
         seq: origin.seq,
     })
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, Table};
+use dflat_model::{CommitSeq, Query, RowId, Table};
 
 use super::merge::{Rows, Scratch, Touched};
 use super::registry::Subscriber;
 use super::{Event, Interest, LiveCount, LiveResult};
 use crate::error::Result;
 use crate::fetch::Fetched;
+use crate::object::Object;
 
 /// Reads what a change set does not tell.
 pub trait Reread {
@@ -23,6 +24,16 @@ pub trait Reread {
     /// # Errors
     /// As reading can fail.
     fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)>;
+
+    /// The objects with these row ids, each on its own, as of a commit that is known exactly.
+    ///
+    /// # Errors
+    /// As reading can fail.
+    fn objects(
+        &self,
+        table: &Table,
+        row_ids: &[RowId],
+    ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)>;
 }
 
 /// What follows the commits.

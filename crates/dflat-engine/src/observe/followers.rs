@@ -12,6 +12,7 @@ use super::matcher::{Found, Hits, Matcher, Sorted, touched};
 use super::merge::{Scratch, Touched};
 use super::publication::Call;
 use super::registry::Subscriber;
+use super::slots::Slots;
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
 
@@ -19,9 +20,9 @@ use crate::fetch::Fetched;
 #[derive(Default)]
 pub(super) struct Followers {
     slots: Vec<Option<Box<Follower>>>,
-    free: Vec<usize>,
+    free: Vec<u32>,
     /// The slots by a hash of their query.
-    by_query: HashMap<u64, Vec<usize>>,
+    by_query: HashMap<u64, Slots>,
     matcher: Matcher,
     /// One of them at least has to be fetched again.
     failed: bool,
@@ -45,27 +46,35 @@ fn hash(query: &Query) -> u64 {
 }
 
 impl Followers {
+    fn follower(&self, slot: u32) -> Option<&Follower> {
+        self.slots.get(slot as usize)?.as_deref()
+    }
+
+    fn follower_mut(&mut self, slot: u32) -> Option<&mut Follower> {
+        self.slots.get_mut(slot as usize)?.as_deref_mut()
+    }
+
     /// The slot of a query, if it is followed; without an interest, of its count.
-    pub(super) fn find(&self, query: &Query, interest: Option<&Interest>) -> Option<usize> {
+    pub(super) fn find(&self, query: &Query, interest: Option<&Interest>) -> Option<u32> {
         let slots = self.by_query.get(&hash(query))?;
-        let is_it = |slot: &usize| {
-            let follower = self.slots.get(*slot).and_then(Option::as_ref);
+        let is_it = |slot: &u32| {
+            let follower = self.follower(*slot);
             follower.is_some_and(|f| f.live.is(query, interest) && !f.live.is_failed())
         };
-        slots.iter().copied().find(is_it)
+        slots.as_slice().iter().copied().find(is_it)
     }
 
     /// The slot of a result that is followed, and what it is.
-    pub(super) fn shared(&self, query: &Query, interest: &Interest) -> Option<(usize, Fetched)> {
+    pub(super) fn shared(&self, query: &Query, interest: &Interest) -> Option<(u32, Fetched)> {
         let slot = self.find(query, Some(interest))?;
-        match &self.slots.get(slot)?.as_ref()?.live {
+        match &self.follower(slot)?.live {
             Live::Result(live) => Some((slot, live.current()?)),
             Live::Count(_) => None,
         }
     }
 
     /// Follows a query from now on; its slot.
-    pub(super) fn add(&mut self, live: Live) -> usize {
+    pub(super) fn add(&mut self, live: Live) -> u32 {
         let hash = hash(live.query());
         let found = Found::of(live.query());
         self.failed |= live.is_failed();
@@ -73,24 +82,26 @@ impl Followers {
             live,
             subscribers: Vec::with_capacity(1),
         });
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        self.matcher.insert(slot as u32, &found);
-        match self.slots.get_mut(slot) {
+        // There is no memory for as many as a number has no room for.
+        let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let slot = self.free.pop().unwrap_or(next);
+        self.matcher.insert(slot, &found);
+        match self.slots.get_mut(slot as usize) {
             Some(free) => *free = Some(follower),
             None => self.slots.push(Some(follower)),
         }
-        self.by_query.entry(hash).or_default().push(slot);
+        self.by_query.entry(hash).or_default().insert(slot);
         slot
     }
 
-    pub(super) fn subscribe(&mut self, slot: usize, subscriber: Arc<Subscriber>) {
-        if let Some(Some(follower)) = self.slots.get_mut(slot) {
+    pub(super) fn subscribe(&mut self, slot: u32, subscriber: Arc<Subscriber>) {
+        if let Some(follower) = self.follower_mut(slot) {
             follower.subscribers.push(subscriber);
         }
     }
 
-    pub(super) fn unsubscribe(&mut self, slot: usize, subscriber: &Arc<Subscriber>) {
-        let Some(Some(follower)) = self.slots.get_mut(slot) else {
+    pub(super) fn unsubscribe(&mut self, slot: u32, subscriber: &Arc<Subscriber>) {
+        let Some(follower) = self.follower_mut(slot) else {
             return;
         };
         follower
@@ -99,16 +110,16 @@ impl Followers {
         if !follower.subscribers.is_empty() {
             return;
         }
-        let hash = hash(follower.live.query());
+        let query = Arc::clone(follower.live.query());
+        let hash = hash(&query);
         if let Some(slots) = self.by_query.get_mut(&hash) {
-            slots.retain(|other| *other != slot);
+            slots.remove(slot);
             if slots.is_empty() {
                 self.by_query.remove(&hash);
             }
         }
-        self.matcher
-            .remove(slot as u32, &Found::of(follower.live.query()));
-        if let Some(gone) = self.slots.get_mut(slot) {
+        self.matcher.remove(slot, &Found::of(&query));
+        if let Some(gone) = self.slots.get_mut(slot as usize) {
             *gone = None;
             self.free.push(slot);
         }

@@ -1,5 +1,7 @@
 //! Intervals, to be asked which of them a value is in.
 
+use std::cmp::Ordering;
+
 use dflat_model::ValueRef;
 
 use super::anchor::Interval;
@@ -21,8 +23,9 @@ pub(super) struct Intervals {
 
 struct Item {
     interval: Interval,
-    /// `None` once it was taken out.
-    slot: Option<u32>,
+    slot: u32,
+    /// It was taken out.
+    gone: bool,
     /// Which of the subtree's intervals ends last.
     last: u32,
 }
@@ -33,24 +36,26 @@ impl Intervals {
     }
 
     pub(super) fn insert(&mut self, interval: Interval, slot: u32) {
-        let last = 0;
-        let slot = Some(slot);
         self.items.push(Item {
             interval,
             slot,
-            last,
+            gone: false,
+            last: 0,
         });
     }
 
     pub(super) fn remove(&mut self, interval: &Interval, slot: u32) {
-        let low = interval.low.as_ref();
+        self.tidy();
         let (ordered, loose) = self.items.split_at_mut(self.ordered);
-        let first = ordered.partition_point(|item| item.interval.low.as_ref().order(low).is_lt());
-        let ordered = ordered.get_mut(first..).unwrap_or_default().iter_mut();
-        let ordered = ordered.take_while(|item| item.interval.low.as_ref().order(low).is_eq());
-        let found = ordered.chain(loose).find(|item| item.slot == Some(slot));
-        if let Some(item) = found {
-            item.slot = None;
+        let at = ordered.partition_point(|item| item.order((interval, slot)).is_lt());
+        let ordered = ordered.get_mut(at).into_iter();
+        // From the end: what was added last is often taken out first.
+        let found = ordered.chain(loose.iter_mut().rev());
+        if let Some(item) = found
+            .filter(|item| !item.gone)
+            .find(|item| item.slot == slot)
+        {
+            item.gone = true;
             self.gone += 1;
         }
         if self.gone > self.items.len() / 2 {
@@ -60,18 +65,16 @@ impl Intervals {
 
     /// Puts all in order, if it pays.
     pub(super) fn tidy(&mut self) {
-        if self.items.len() - self.ordered > LOOSE_MIN + self.ordered / 8 {
+        // So many that what looking through them costs is what putting all in order costs each.
+        if self.items.len() - self.ordered > LOOSE_MIN.max(self.ordered.isqrt()) {
             self.arrange();
         }
     }
 
     fn arrange(&mut self) {
-        self.items.retain(|item| item.slot.is_some());
-        self.items.sort_by(|a, b| {
-            let (a, b) = (&a.interval, &b.interval);
-            let order = a.low.as_ref().order(b.low.as_ref());
-            order.then(b.from_low.cmp(&a.from_low))
-        });
+        self.items.retain(|item| !item.gone);
+        // Stable sorting takes what is in order as it is.
+        self.items.sort_by(|a, b| a.order((&b.interval, b.slot)));
         (self.ordered, self.gone) = (self.items.len(), 0);
         self.note_last(0, self.ordered);
     }
@@ -109,8 +112,8 @@ impl Intervals {
     pub(super) fn stab(&self, value: ValueRef<'_>, visit: &mut impl FnMut(u32)) {
         self.stab_tree((0, self.ordered), value, visit);
         for item in self.items.get(self.ordered..).unwrap_or_default() {
-            if item.interval.contains(value) {
-                item.slot.into_iter().for_each(&mut *visit);
+            if !item.gone && item.interval.contains(value) {
+                visit(item.slot);
             }
         }
     }
@@ -134,11 +137,20 @@ impl Intervals {
             if !item.interval.starts_before(value) {
                 return;
             }
-            if item.interval.ends_after(value) {
-                item.slot.into_iter().for_each(&mut *visit);
+            if !item.gone && item.interval.ends_after(value) {
+                visit(item.slot);
             }
             self.stab_tree((middle + 1, end), value, visit);
         }
+    }
+}
+
+impl Item {
+    /// The order of the tree: that of the low ends, then of what they belong to.
+    fn order(&self, (interval, slot): (&Interval, u32)) -> Ordering {
+        let low = self.interval.low.as_ref().order(interval.low.as_ref());
+        let order = low.then(interval.from_low.cmp(&self.interval.from_low));
+        order.then(self.slot.cmp(&slot))
     }
 }
 

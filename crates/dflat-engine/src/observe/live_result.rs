@@ -52,6 +52,9 @@ impl Interest {
     /// What makes one list of objects of another.
     #[must_use]
     pub fn difference(&self, table: &Table, old: &[Object], new: &[Object]) -> Difference {
+        if std::ptr::eq(old, new) {
+            return Difference::default();
+        }
         let same = |a: &Object, b: &Object| self.is_same(table, a, b);
         Difference::between(old, new, Object::row_id, same)
     }
@@ -75,7 +78,8 @@ pub struct ResultUpdate {
 pub struct LiveResult {
     query: Arc<Query>,
     interest: Interest,
-    held: Vec<Object>,
+    /// Shared with what was told, if the query has no window.
+    held: Arc<Vec<Object>>,
     /// How many objects come before those held.
     below: usize,
     /// Whether nothing comes after those held.
@@ -88,7 +92,7 @@ pub struct LiveResult {
     /// keep in memory.
     leaving_max: usize,
     /// The result told last, once it may be out of date because a fetch failed.
-    failed: Option<Vec<Object>>,
+    failed: Option<Arc<Vec<Object>>>,
 }
 
 /// How many objects are kept on either side of a window.
@@ -117,7 +121,7 @@ impl LiveResult {
     pub fn new(
         query: Arc<Query>,
         interest: Interest,
-        fetched: std::result::Result<&Fetched, Vec<Object>>,
+        fetched: std::result::Result<&Fetched, Arc<Vec<Object>>>,
         margin: bool,
     ) -> Self {
         let fetching = if margin {
@@ -129,7 +133,7 @@ impl LiveResult {
             below: fetching.offset,
             query,
             interest,
-            held: Vec::new(),
+            held: Arc::default(),
             complete: false,
             engine: 0,
             seq: CommitSeq(0),
@@ -139,7 +143,7 @@ impl LiveResult {
         match fetched {
             Err(known) => live.failed = Some(known),
             Ok(fetched) => {
-                live.held.clone_from(&fetched.objects);
+                live.held = Arc::clone(&fetched.objects);
                 live.leaving_max = live.held.len() / 2;
                 live.engine = fetched.engine;
                 live.seq = fetched.seq;
@@ -152,7 +156,7 @@ impl LiveResult {
     /// What the result is, unless a fetch has failed.
     pub(super) fn current(&self) -> Option<Fetched> {
         let window = self.window().filter(|_| self.failed.is_none())?;
-        Some(self.fetched(self.held.get(window)?.to_vec()))
+        Some(self.fetched(self.shown(&self.held, window)))
     }
 
     pub(super) fn query(&self) -> &Arc<Query> {
@@ -204,7 +208,7 @@ impl LiveResult {
         self.seq = seq;
         let old = self.window().unwrap_or_default();
         let Some(touched) = self.narrow(rows, touched) else {
-            let told = self.held.get(old).unwrap_or_default().to_vec();
+            let told = self.shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
         if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
@@ -217,25 +221,25 @@ impl LiveResult {
         };
         let same = |a: &Object, b: &Object| self.interest.is_same(table, a, b);
         let Some(merged) = list.merge(rows, &touched, scratch, same) else {
-            let told = self.held.get(old).unwrap_or_default().to_vec();
+            let told = self.shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
         let left = touched.before.len();
-        let held = std::mem::replace(&mut self.held, merged.objects);
+        let held = std::mem::replace(&mut self.held, Arc::new(merged.objects));
         self.let_go(left);
         let Some(new) = self.window() else {
-            let told = held.get(old).unwrap_or_default().to_vec();
+            let told = self.shown(&held, old);
             return self.fetch_again(table, told, false, refetch);
         };
-        let window = self.held.get(new).unwrap_or_default();
         let difference = if self.is_whole() {
             merged.difference
         } else {
             let old = held.get(old).unwrap_or_default();
+            let window = self.held.get(new.clone()).unwrap_or_default();
             self.interest.difference(table, old, window)
         };
         let told = (!difference.is_empty()).then(|| ResultUpdate {
-            fetched: self.fetched(window.to_vec()),
+            fetched: self.fetched(self.shown(&self.held, new)),
             difference,
             commits: 1,
         });
@@ -259,8 +263,7 @@ impl LiveResult {
         if let Some(told) = self.failed.take() {
             return self.fetch_again(table, told, true, refetch);
         }
-        let told = self.window().and_then(|window| self.held.get(window));
-        let told = told.unwrap_or_default().to_vec();
+        let told = self.shown(&self.held, self.window().unwrap_or_default());
         self.fetch_again(table, told, false, refetch)
     }
 
@@ -308,7 +311,7 @@ impl LiveResult {
     fn fetch_again(
         &mut self,
         table: &Table,
-        told: Vec<Object>,
+        told: Arc<Vec<Object>>,
         missed: bool,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
@@ -316,7 +319,7 @@ impl LiveResult {
         let fetched = match refetch(table, &wider) {
             Ok(fetched) => fetched,
             Err(error) => {
-                self.held = Vec::new();
+                self.held = Arc::default();
                 self.failed = Some(told);
                 // An error is told once.
                 return if missed { Ok(None) } else { Err(error) };
@@ -328,8 +331,7 @@ impl LiveResult {
             .is_none_or(|limit| fetched.objects.len() < limit);
         (self.engine, self.seq, self.held) = (fetched.engine, fetched.seq, fetched.objects);
         self.leaving_max = self.held.len() / 2;
-        let window = self.window().and_then(|window| self.held.get(window));
-        let window = window.unwrap_or_default().to_vec();
+        let window = self.shown(&self.held, self.window().unwrap_or_default());
         let difference = self.interest.difference(table, &told, &window);
         // After an error the result is told again even if it is what it was before.
         Ok((missed || !difference.is_empty()).then(|| ResultUpdate {
@@ -342,7 +344,8 @@ impl LiveResult {
     /// Keeps no more in memory than twice what is held: objects fetched together keep one another.
     fn let_go(&mut self, left: usize) {
         let Some(rest) = self.leaving_max.checked_sub(left) else {
-            let attached = self.held.iter_mut().filter(|object| object.is_attached());
+            let held = Arc::make_mut(&mut self.held).iter_mut();
+            let attached = held.filter(|object| object.is_attached());
             attached.for_each(|object| *object = object.detach());
             self.leaving_max = usize::MAX;
             return;
@@ -355,17 +358,25 @@ impl LiveResult {
         let Some(window) = self.window() else { return };
         let margin = margin(&self.query);
         if self.query.limit.is_some() && self.held.len() > window.end + 2 * margin {
-            self.held.truncate(window.end + margin);
+            Arc::make_mut(&mut self.held).truncate(window.end + margin);
             self.complete = false;
         }
         if window.start > 2 * margin {
             let away = window.start - margin;
-            self.held.drain(..away);
+            Arc::make_mut(&mut self.held).drain(..away);
             self.below += away;
         }
     }
 
-    fn fetched(&self, objects: Vec<Object>) -> Fetched {
+    /// What is seen of the objects held: all of them, shared, or those in a window.
+    fn shown(&self, held: &Arc<Vec<Object>>, window: Range<usize>) -> Arc<Vec<Object>> {
+        if self.is_whole() {
+            return Arc::clone(held);
+        }
+        Arc::new(held.get(window).unwrap_or_default().to_vec())
+    }
+
+    fn fetched(&self, objects: Arc<Vec<Object>>) -> Fetched {
         Fetched {
             engine: self.engine,
             objects,
@@ -415,7 +426,7 @@ mod tests {
         }
         let fetched = Fetched {
             engine: 1,
-            objects: batch.finish(),
+            objects: batch.finish().into(),
             seq: CommitSeq(1),
         };
         let mut live = LiveResult::new(Arc::default(), Interest::Objects, Ok(&fetched), false);

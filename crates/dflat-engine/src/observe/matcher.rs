@@ -1,12 +1,14 @@
 //! Which live queries a commit concerns, and by which of its rows.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
 use dflat_model::{Field, Query, ValueRef};
 
 use super::anchor::{Anchor, Atom, anchor, hash};
 use super::intervals::Intervals;
 use super::merge::{Row, Rows, Touched, after, before};
+use super::slots::Slots;
 use crate::object::{Object, field_value};
 use crate::query::{Condition, is_after};
 
@@ -18,14 +20,14 @@ const PAIRS_MIN: usize = 16;
 pub(super) struct Matcher {
     fields: Vec<FieldIndex>,
     /// The queries that have to see every row.
-    unanchored: Vec<u32>,
+    unanchored: BTreeSet<u32>,
     anchored: usize,
 }
 
 struct FieldIndex {
     field: Field,
     /// By the hash of a value: the queries that ask for it.
-    points: HashMap<u64, Vec<u32>>,
+    points: HashMap<u64, Slots>,
     intervals: Intervals,
 }
 
@@ -60,7 +62,7 @@ impl Found {
 impl Matcher {
     pub(super) fn insert(&mut self, slot: u32, found: &Found) {
         if let Found::Always = found {
-            self.unanchored.push(slot);
+            self.unanchored.insert(slot);
             return;
         }
         self.anchored += 1;
@@ -78,11 +80,8 @@ impl Matcher {
                 continue;
             };
             if interval.is_point() {
-                index
-                    .points
-                    .entry(hash(interval.low.as_ref()))
-                    .or_default()
-                    .push(slot);
+                let hash = hash(interval.low.as_ref());
+                index.points.entry(hash).or_default().insert(slot);
             } else {
                 index.intervals.insert(interval.clone(), slot);
             }
@@ -91,7 +90,7 @@ impl Matcher {
 
     pub(super) fn remove(&mut self, slot: u32, found: &Found) {
         if let Found::Always = found {
-            self.unanchored.retain(|other| *other != slot);
+            self.unanchored.remove(&slot);
             return;
         }
         self.anchored -= 1;
@@ -101,7 +100,7 @@ impl Matcher {
             if interval.is_point() {
                 let hash = hash(interval.low.as_ref());
                 if let Some(slots) = index.points.get_mut(&hash) {
-                    slots.retain(|other| *other != slot);
+                    slots.remove(slot);
                     if slots.is_empty() {
                         index.points.remove(&hash);
                     }
@@ -133,7 +132,7 @@ impl Matcher {
                     let value = value(object, &index.field);
                     let mut hit = |slot| hits.push((slot, is, row));
                     if let Some(slots) = index.points.get(&hash(value)) {
-                        slots.iter().copied().for_each(&mut hit);
+                        slots.as_slice().iter().copied().for_each(&mut hit);
                     }
                     index.intervals.stab(value, &mut hit);
                 }
@@ -144,7 +143,7 @@ impl Matcher {
         Hits::Of(hits)
     }
 
-    pub(super) fn unanchored(&self) -> &[u32] {
+    pub(super) fn unanchored(&self) -> &BTreeSet<u32> {
         &self.unanchored
     }
 }
@@ -240,11 +239,20 @@ impl<'c> Sorted<'c> {
             let side = |state: fn(Rows<'c>, Row) -> Option<&'c Object>| {
                 let of = |row| Some((value(state(rows, row)?, &index.field), row));
                 let mut values: ByValue<'c> = all(rows).filter_map(of).collect();
-                values.sort_unstable_by(|(a, x), (b, y)| a.order(*b).then(x.cmp(y)));
+                values.sort_unstable_by(|(a, x), (b, y)| order(*a, *b).then(x.cmp(y)));
                 values
             };
             *field = Some([side(before), side(after)]);
         }
+    }
+}
+
+/// The order of two values; most are integers.
+#[inline]
+fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+    match (a, b) {
+        (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
+        _ => a.order(b),
     }
 }
 

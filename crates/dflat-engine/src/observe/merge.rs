@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use dflat_model::{Order, RowId};
 
 use super::difference::{Difference, Move, out_of_order};
+use super::row_merge::RowMerge;
 use crate::change_set::RowChange;
 use crate::object::Object;
 use crate::query::compare_rows;
@@ -81,20 +82,10 @@ pub(super) fn compare(order: &[Order], a: &Object, b: &Object) -> Ordering {
 
 impl List<'_> {
     /// The first position from `start` on whose object does not come before `object`.
-    ///
-    /// Costs a comparison if it is the first, and a logarithm of how far it is.
     fn find(&self, start: usize, object: &Object) -> usize {
-        let is_before =
-            |other: Option<&Object>| other.is_some_and(|o| compare(self.order, o, object).is_lt());
-        let (mut low, mut step) = (start, 1);
-        while is_before(self.objects.get(low + step - 1)) {
-            low += step;
-            step *= 2;
-        }
-        let rest = self
-            .objects
-            .get(low..(low + step - 1).min(self.objects.len()));
-        low + rest.map_or(0, |rest| rest.partition_point(|o| is_before(Some(o))))
+        find(self.objects, start, |other| {
+            compare(self.order, other, object).is_lt()
+        })
     }
 
     /// The positions of the rows as they were; `None` if one is not where it should be.
@@ -129,6 +120,9 @@ impl List<'_> {
         scratch: &mut Scratch,
         same: impl Fn(&Object, &Object) -> bool,
     ) -> Option<Merged> {
+        if self.order.is_empty() {
+            return RowMerge::new(self.objects, touched).merge(rows, touched, same);
+        }
         let left = self.positions(rows, &touched.before)?;
         scratch.removed.resize(rows.len(), 0);
         for (row, index) in touched.before.iter().zip(1..) {
@@ -205,6 +199,19 @@ impl List<'_> {
             difference,
         }
     }
+}
+
+/// The first position from `start` on that does not come before something.
+///
+/// Costs a comparison if it is the first, and a logarithm of how far it is.
+pub(super) fn find(objects: &[Object], start: usize, is_before: impl Fn(&Object) -> bool) -> usize {
+    let (mut low, mut step) = (start, 1);
+    while objects.get(low + step - 1).is_some_and(&is_before) {
+        low += step;
+        step *= 2;
+    }
+    let rest = objects.get(low..(low + step - 1).min(objects.len()));
+    low + rest.map_or(0, |rest| rest.partition_point(is_before))
 }
 
 /// A copy of a list without some positions.

@@ -18,8 +18,11 @@ mod matcher;
 mod merge;
 mod publication;
 mod registry;
+mod row_merge;
+mod slots;
 mod subscription;
 mod teller;
+mod watched;
 
 pub use delivery::Callback;
 pub use difference::{Difference, Move, Step};

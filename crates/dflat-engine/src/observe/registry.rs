@@ -10,8 +10,9 @@ use super::followers::Followers;
 use super::publication::{Call, Publication};
 use super::subscription::Subscription;
 use super::teller::{Executor, Teller};
+use super::watched::Watched;
 use super::{Event, Interest, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
-use crate::change_set::{ChangeSet, TableChanges};
+use crate::change_set::ChangeSet;
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
@@ -30,7 +31,7 @@ type State = HashMap<String, TableSubscriptions>;
 /// The subscriptions to one table.
 #[derive(Default)]
 struct TableSubscriptions {
-    objects: HashMap<RowId, Vec<Arc<Subscriber>>>,
+    objects: Watched,
     followers: Followers,
 }
 
@@ -46,7 +47,7 @@ pub struct Subscriber {
 #[derive(Clone, Copy)]
 enum Place {
     Object(RowId),
-    Follower(usize),
+    Follower(u32),
 }
 
 /// How deliveries are made.
@@ -164,8 +165,7 @@ impl Registry {
                 };
                 // The object's row here: that of one which another engine read says nothing.
                 let row_id = latest.row_id();
-                let subscribers = subscriptions.objects.entry(row_id).or_default();
-                subscribers.push(Arc::clone(subscriber));
+                subscriptions.objects.add(subscriber, &latest);
                 let missed = !equal(&table.types, known.payload(), latest.payload());
                 let event = missed.then(|| Event::Object(ObjectEvent::Updated(latest)));
                 (Place::Object(row_id), event)
@@ -186,10 +186,8 @@ impl Registry {
                             (Latest::Fetched(latest), _) => (latest, true),
                             _ => (fetch(), true),
                         };
-                        let known = known.as_ref().map(|known| &known.objects);
-                        let start = latest
-                            .as_ref()
-                            .map_err(|_| known.cloned().unwrap_or_default());
+                        let known = known.as_ref().map(|known| Arc::clone(&known.objects));
+                        let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
                         let live = LiveResult::new(query, interest.clone(), start, margin);
                         let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
                         (followers.add(Live::Result(live)), latest)
@@ -232,7 +230,7 @@ impl Registry {
         let mut calls = VecDeque::new();
         for table in &changes.tables {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
-                subscriptions.tell_objects(table, &mut calls);
+                subscriptions.objects.follow(table, changes.seq, &mut calls);
             }
         }
         for table in &changes.tables {
@@ -246,15 +244,26 @@ impl Registry {
         Publication::of(&self.telemetry, calls)
     }
 
-    /// What subscribers to queries are to be told after somebody else has written, nobody knows
-    /// what.
+    /// What subscribers are to be told after somebody else has written, nobody knows what: objects
+    /// first, then results.
     pub fn renew(&self, reread: &dyn Reread) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         let mut calls = VecDeque::new();
+        let mut failed = Vec::new();
+        for subscriptions in state.values_mut() {
+            let objects = &mut subscriptions.objects;
+            if let Some(table) = objects.table() {
+                failed.extend(objects.renew(&table, reread, &mut calls));
+            }
+        }
         for subscriptions in state.values_mut() {
             subscriptions.followers.renew(reread, &mut calls);
         }
         drop(state);
+        // What their functions hold is dropped with them: without the lock.
+        for (subscriber, error) in failed {
+            subscriber.fail(error);
+        }
         Publication::of(&self.telemetry, calls)
     }
 
@@ -262,10 +271,8 @@ impl Registry {
     pub fn close(&self) {
         let tables = std::mem::take(&mut *self.lock());
         for mut table in tables.into_values() {
-            for subscriber in table.objects.into_values().flatten() {
-                subscriber.teller.cancel(false);
-            }
-            for subscriber in table.followers.drain() {
+            let followers = table.followers.drain();
+            for subscriber in table.objects.drain().chain(followers) {
                 subscriber.teller.cancel(false);
             }
         }
@@ -284,36 +291,6 @@ impl Registry {
     }
 }
 
-impl TableSubscriptions {
-    fn tell_objects(&mut self, changes: &TableChanges, calls: &mut VecDeque<Call>) {
-        if self.objects.is_empty() {
-            return;
-        }
-        for (row_id, row) in &changes.rows {
-            let event = match (&row.before, &row.after) {
-                (_, None) => ObjectEvent::Deleted,
-                (before, Some(after)) => {
-                    let types = &changes.table.types;
-                    let is_same = |b: &Object| equal(types, b.payload(), after.payload());
-                    if !self.objects.contains_key(row_id) || before.as_ref().is_some_and(is_same) {
-                        continue;
-                    }
-                    ObjectEvent::Updated(after.clone())
-                }
-            };
-            let subscribers = match &event {
-                ObjectEvent::Updated(_) => self.objects.get(row_id).cloned(),
-                // Nothing follows a deletion.
-                ObjectEvent::Deleted => self.objects.remove(row_id),
-            };
-            calls.extend(subscribers.into_iter().flatten().map(|subscriber| Call {
-                subscriber,
-                event: Event::Object(event.clone()),
-            }));
-        }
-    }
-}
-
 /// What a subscriber to a result is told first.
 fn first_result(
     table: &Table,
@@ -321,7 +298,7 @@ fn first_result(
     known: Option<&Fetched>,
     latest: Result<Fetched>,
 ) -> Option<Event> {
-    let before = known.map_or(&[][..], |known| &known.objects);
+    let before = known.map_or(&[][..], |known| known.objects.as_slice());
     let first = latest.map(|fetched| ResultUpdate {
         difference: interest.difference(table, before, &fetched.objects),
         fetched,
@@ -339,14 +316,7 @@ fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
         return;
     };
     match place {
-        Place::Object(row_id) => {
-            if let Some(subscribers) = subscriptions.objects.get_mut(row_id) {
-                subscribers.retain(|other| !Arc::ptr_eq(other, subscriber));
-                if subscribers.is_empty() {
-                    subscriptions.objects.remove(row_id);
-                }
-            }
-        }
+        Place::Object(row_id) => subscriptions.objects.remove(*row_id, subscriber),
         Place::Follower(slot) => subscriptions.followers.unsubscribe(*slot, subscriber),
     }
 }

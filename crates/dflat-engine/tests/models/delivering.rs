@@ -254,7 +254,7 @@ fn registrations_and_what_others_wrote_take_their_place_between_the_commits() {
         let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register);
         rig.deliveries.hand_over();
-        rig.deliveries.renew();
+        rig.deliveries.renew(CommitSeq(1));
         rig.commit(3);
         rig.deliveries.wait();
         rig.finish(&[101, 100, 1, 200, 900, 301, 300, 3]);

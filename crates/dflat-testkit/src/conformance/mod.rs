@@ -49,6 +49,11 @@ laws! { ($)
         the_same_query_twice_is_told_the_same
         window_follows_without_being_fetched_as_long_as_rows_beside_it_last
     }
+    sharing {
+        objects_that_did_not_change_are_shared_with_the_result_before
+        two_who_are_told_a_result_share_its_list
+        a_list_that_changes_by_rows_in_any_place_is_what_a_fetch_gives
+    }
     dictionary {
         a_value_of_each_type_is_there_at_once_and_stored
         a_value_of_serdes_is_read_back

@@ -1,7 +1,9 @@
 //! What somebody else writes to the file, past the engine, is seen by the next transaction.
 
-use dflat::UpdatedObject;
-use dflat_testkit::fixture::{Fixture, bounded};
+use std::sync::mpsc::{self, Receiver};
+
+use dflat::{SubscribedObject, Subscription, UpdatedObject, Workspace};
+use dflat_testkit::fixture::{Fixture, bounded, drained, next};
 use dflat_testkit::schema::{Item, ItemData, Twin, TwinChangeRequest, TwinData};
 use rusqlite::{Connection, params};
 
@@ -117,5 +119,124 @@ fn what_another_program_wrote_is_told_with_the_next_transaction() {
         .unwrap();
         w.delete(&rows[3]);
         assert_eq!(shown(), [0, 9]);
+    });
+}
+
+/// The ids of twins, and what they hold, if they have not been deleted.
+type Told = Receiver<(i32, Option<i32>)>;
+
+/// Subscriptions to twins, what they are told, and what another program does to the first two:
+/// the one gets new values, the other is deleted.
+fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
+    let rows = w.create::<Twin>((0..4).map(twin));
+    let sql = Connection::open(w.path().unwrap()).unwrap();
+    let (send, told) = mpsc::channel();
+    let subscribe = |row: &Twin| {
+        let (send, id) = (send.clone(), row.id());
+        let callback = move |event: SubscribedObject<Twin>| {
+            let now = match event {
+                SubscribedObject::Updated(twin) => Some(twin.i32_b()),
+                SubscribedObject::Deleted => None,
+            };
+            send.send((id, now)).unwrap();
+        };
+        w.subscribe(row, callback).unwrap()
+    };
+    let subscriptions = rows.iter().map(subscribe).collect();
+    w.settle::<Twin>();
+    let payload = "SELECT p FROM twin WHERE __pk0 = 0";
+    let old: Vec<u8> = sql.query_row(payload, [], |row| row.get(0)).unwrap();
+    w.change(&rows[0], |data| data.i32_b = 5);
+    assert_eq!(next(&told), (0, Some(5)));
+    let write = move || {
+        sql.execute("UPDATE twin SET p = ? WHERE __pk0 = 0", params![old])
+            .unwrap();
+        sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
+    };
+    (subscriptions, told, write)
+}
+
+#[test]
+fn objects_that_another_program_wrote_are_told_with_the_next_transaction() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        let (subscriptions, told, write) = watched(&w);
+        write();
+        w.create::<Item>([ItemData::default()]);
+        let mut told = drained(&told);
+        told.sort_unstable();
+        assert_eq!(told, [(0, Some(0)), (1, None)]);
+        drop(subscriptions);
+    });
+}
+
+#[test]
+fn refresh_tells_what_another_program_wrote() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        let (subscriptions, told, write) = watched(&w);
+        let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
+        let look = |w: &Workspace| {
+            w.refresh().unwrap();
+            w.settle().unwrap();
+        };
+        look(&w);
+        assert!(told.try_recv().is_err(), "nobody else has written");
+        let known = w.fetch::<Twin>().all().unwrap();
+        write();
+        look(&w);
+        let mut told_now = drained(&told);
+        told_now.sort_unstable();
+        assert_eq!(told_now, [(0, Some(0)), (1, None)]);
+        let fetched = w.fetch::<Twin>().all().unwrap();
+        assert_eq!(list.latest().unwrap().unwrap().result(), &fetched);
+        assert_eq!(fetched.len(), 3);
+        // A result that was fetched before is out of date, and so is told.
+        let late = w.observe(&known).unwrap().watch().unwrap();
+        w.settle::<Twin>();
+        assert_eq!(late.latest().unwrap().unwrap().result(), &fetched);
+        look(&w);
+        assert!(told.try_recv().is_err(), "nobody has written since");
+        drop(subscriptions);
+    });
+}
+
+#[test]
+fn what_a_commit_of_ours_does_to_a_foreign_state_is_told_once() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        let (subscriptions, told, write) = watched(&w);
+        write();
+        let first = w.fetch::<Twin>().first().unwrap().unwrap();
+        assert_eq!(first.i32_b(), 0);
+        // The foreign state first, then ours; not the one before both again.
+        w.change(&first, |data| data.i32_b = 9);
+        w.settle::<Twin>();
+        let told = drained(&told);
+        let of_first: Vec<_> = told.iter().filter(|(id, _)| *id == 0).collect();
+        assert_eq!(of_first.last(), Some(&&(0, Some(9))));
+        assert!(of_first.iter().filter(|told| told.1 == Some(9)).count() == 1);
+        assert!(of_first.iter().all(|told| told.1 != Some(5)));
+        drop(subscriptions);
+    });
+}
+
+#[test]
+fn refresh_goes_on_while_another_program_holds_the_lock() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        w.create::<Twin>([twin(0)]);
+        let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
+        w.settle::<Twin>();
+        let mut sql = Connection::open(w.path().unwrap()).unwrap();
+        let writing = sql.transaction().unwrap();
+        writing.execute("DELETE FROM twin", []).unwrap();
+        w.refresh().unwrap();
+        w.settle::<Twin>();
+        assert_eq!(list.latest().unwrap().unwrap().len(), 1);
+        writing.commit().unwrap();
+        w.refresh().unwrap();
+        w.settle::<Twin>();
+        assert_eq!(list.latest().unwrap().unwrap().len(), 0);
     });
 }

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use dflat::{FetchedResult, Result, Step, Update, Workspace};
+use dflat::{FetchedResult, Object, Result, Step, Table, Update, Workspace};
 use futures::StreamExt;
 use futures::executor::block_on;
 
@@ -96,4 +96,45 @@ fn every_block_of_the_page_is_that_code() {
         );
     }
     assert_eq!(blocks.len(), 4);
+}
+
+/// A post with something beside its handle, as no generated code makes it.
+#[derive(Clone)]
+struct Labelled(Post, u64);
+
+impl Object for Labelled {
+    const TABLE: Table = Post::TABLE;
+
+    type Key<'k> = <Post as Object>::Key<'k>;
+    type Data = PostData;
+
+    fn key_values(key: Self::Key<'_>) -> Vec<dflat::codegen::Value> {
+        Post::key_values(key)
+    }
+
+    fn from_handle(handle: dflat::codegen::Handle) -> Self {
+        Self(Post::from_handle(handle), 7)
+    }
+
+    fn handle(&self) -> &dflat::codegen::Handle {
+        self.0.handle()
+    }
+}
+
+#[test]
+fn objects_of_a_type_that_is_more_than_a_handle_are_told_all_the_same() -> Result<()> {
+    let workspace = Workspace::in_memory();
+    add(&workspace, "first", 1)?;
+    let known = workspace.fetch::<Labelled>().all()?;
+    let watch = workspace.observe(&known)?.watch()?;
+    add(&workspace, "second", 2)?;
+    workspace.settle()?;
+    let told = watch.latest().unwrap()?;
+    let told: Vec<_> = told
+        .iter()
+        .map(|Labelled(post, n)| (post.title(), *n))
+        .collect();
+    assert_eq!(told, [("first", 7), ("second", 7)]);
+    assert!(workspace.fetch::<Labelled>().offset(2).all()?.is_empty());
+    Ok(())
 }

@@ -59,7 +59,7 @@ impl Shared {
             open.schemas.forget();
             // Before the first commit, what came before it is nobody's own: that says nothing.
             if seq > CommitSeq::default() {
-                self.deliveries.renew();
+                self.deliveries.renew(seq);
             }
         }
     }

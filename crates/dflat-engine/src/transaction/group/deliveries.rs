@@ -75,22 +75,21 @@ impl Deliveries {
         queue.pushed += 1;
     }
 
-    /// Queues what follows from that somebody else has written.
-    pub(super) fn renew(&self) {
+    /// Queues what follows from that somebody else has written, not before this commit.
+    pub(super) fn renew(&self, seq: CommitSeq) {
         let item = (Instant::now(), Item::Foreign);
         let mut queue = self.lock();
+        queue.overtaken = CommitSeq(seq.0 + 1);
         queue.waiting.push_back(item);
         queue.pushed += 1;
     }
 
-    /// The latest commit that changed a table, delivered or not.
+    /// The latest commit that changed a table, delivered or not; or the one before which somebody
+    /// else has, which may be yet to come.
     pub(super) fn changed(&self, table: &Table) -> CommitSeq {
         let queue = self.lock();
-        queue
-            .changed
-            .get(table.name.as_ref())
-            .copied()
-            .unwrap_or_default()
+        let changed = queue.changed.get(table.name.as_ref()).copied();
+        changed.unwrap_or_default().max(queue.overtaken)
     }
 
     /// Delivers what waits, unless another thread is at it; where subscribers are to be told, the

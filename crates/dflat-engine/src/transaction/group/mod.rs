@@ -319,6 +319,12 @@ impl Groups {
         self.shared.deliveries.hand_over();
     }
 
+    /// Has subscribers told what somebody else has written, behind what was committed so far.
+    pub fn renew(&self) {
+        self.shared.deliveries.renew(self.committed());
+        self.shared.deliveries.hand_over();
+    }
+
     /// The latest commit that changed a table since the engine was made.
     #[must_use]
     pub fn changed(&self, table: &Table) -> CommitSeq {

@@ -73,6 +73,9 @@ pub(super) struct Queue {
     pub(super) delivered: u64,
     /// The latest commit that changed each table.
     pub(super) changed: HashMap<String, CommitSeq>,
+    /// The commit before which somebody else has written: what is known as of an earlier one may be
+    /// out of date, whatever its table.
+    pub(super) overtaken: CommitSeq,
     /// The queue's own thread is asked to empty it.
     pub(super) handed_over: bool,
     /// Which of the threads that the queue has had is its own.

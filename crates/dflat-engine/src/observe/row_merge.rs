@@ -1,0 +1,150 @@
+//! Changed rows put into a list that is in the order of the row ids, in which nothing moves.
+
+use dflat_model::RowId;
+
+use super::difference::Difference;
+use super::merge::{Merged, Row, Rows, Touched, find};
+use crate::object::Object;
+
+/// A list that becomes another, from the front to the back. Rows that leave, or that come, without
+/// others between them are dealt with together: where most of a list changes, that is most of them.
+pub(super) struct RowMerge<'l> {
+    list: &'l [Object],
+    /// How many of the list are dealt with.
+    next: usize,
+    objects: Vec<Object>,
+    difference: Difference,
+}
+
+impl<'l> RowMerge<'l> {
+    pub(super) fn new(list: &'l [Object], touched: &Touched) -> Self {
+        let left = list.len().saturating_sub(touched.before.len());
+        Self {
+            list,
+            next: 0,
+            objects: Vec::with_capacity(left + touched.after.len()),
+            difference: Difference::default(),
+        }
+    }
+
+    /// The list after a change; `None` if it does not hold what it should.
+    pub(super) fn merge(
+        mut self,
+        rows: Rows<'_>,
+        touched: &Touched,
+        same: impl Fn(&Object, &Object) -> bool,
+    ) -> Option<Merged> {
+        let (mut were, mut are) = (touched.before.as_slice(), touched.after.as_slice());
+        while !(were.is_empty() && are.is_empty()) {
+            let (left, rest) = split_before(were, are.first());
+            self.remove(rows, left)?;
+            were = rest;
+            let (come, rest) = split_before(are, were.first());
+            self.insert(rows, come)?;
+            are = rest;
+            if let (Some((was, rest_were)), Some((is, rest_are))) =
+                (were.split_first(), are.split_first())
+                && was == is
+            {
+                self.replace(rows, *is, &same)?;
+                (were, are) = (rest_were, rest_are);
+            }
+        }
+        self.keep(self.list.len());
+        Some(Merged {
+            objects: self.objects,
+            difference: self.difference,
+        })
+    }
+
+    fn row_id(&self, at: usize) -> Option<RowId> {
+        self.list.get(at).map(Object::row_id)
+    }
+
+    /// Keeps what stands before a position.
+    fn keep(&mut self, end: usize) {
+        if let Some(kept) = self.list.get(self.next..end) {
+            self.objects.extend_from_slice(kept);
+            self.next = end;
+        }
+    }
+
+    /// Keeps what stands before a row.
+    fn keep_before(&mut self, row_id: RowId) {
+        if self.row_id(self.next).is_some_and(|next| next < row_id) {
+            let at = find(self.list, self.next, |other| other.row_id() < row_id);
+            self.keep(at);
+        }
+    }
+
+    /// Passes over a row, which must be there.
+    fn pass(&mut self, row_id: RowId) -> Option<()> {
+        if self.row_id(self.next) != Some(row_id) {
+            self.keep_before(row_id);
+            self.row_id(self.next).filter(|next| *next == row_id)?;
+        }
+        self.next += 1;
+        Some(())
+    }
+
+    fn remove(&mut self, rows: Rows<'_>, left: &[Row]) -> Option<()> {
+        self.difference.deleted.reserve(left.len());
+        for row in left {
+            let (row_id, _) = rows.get(*row as usize)?;
+            self.pass(*row_id)?;
+            self.difference.deleted.push(self.next - 1);
+        }
+        Some(())
+    }
+
+    fn insert(&mut self, rows: Rows<'_>, mut come: &[Row]) -> Option<()> {
+        while let Some(first) = come.first() {
+            let (row_id, _) = rows.get(*first as usize)?;
+            self.keep_before(*row_id);
+            let next = self.row_id(self.next);
+            let is_before = |row: &Row| match rows.get(*row as usize) {
+                Some((row_id, _)) => next.is_none_or(|next| *row_id < next),
+                None => false,
+            };
+            let count = match come.last() {
+                Some(last) if is_before(last) => come.len(),
+                _ => come.iter().take_while(|row| is_before(row)).count(),
+            };
+            // The first is before what comes next, unless the list holds what it should not.
+            let (run, rest) = come.split_at_checked(count).filter(|_| count > 0)?;
+            let to = self.objects.len();
+            for row in run {
+                let after = rows.get(*row as usize)?.1.after.as_ref()?;
+                self.objects.push(after.clone());
+            }
+            self.difference.inserted.extend(to..self.objects.len());
+            come = rest;
+        }
+        Some(())
+    }
+
+    fn replace(
+        &mut self,
+        rows: Rows<'_>,
+        row: Row,
+        same: impl Fn(&Object, &Object) -> bool,
+    ) -> Option<()> {
+        let (row_id, change) = rows.get(row as usize)?;
+        self.pass(*row_id)?;
+        let after = change.after.as_ref()?;
+        if change.before.as_ref().is_none_or(|b| !same(b, after)) {
+            self.difference.updated.push(self.objects.len());
+        }
+        self.objects.push(after.clone());
+        Some(())
+    }
+}
+
+/// The rows of an ascending list that come before a row, and the others.
+fn split_before<'r>(list: &'r [Row], row: Option<&Row>) -> (&'r [Row], &'r [Row]) {
+    let count = match row {
+        Some(row) => list.iter().take_while(|other| *other < row).count(),
+        None => list.len(),
+    };
+    list.split_at_checked(count).unwrap_or((list, &[]))
+}

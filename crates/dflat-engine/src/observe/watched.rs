@@ -1,0 +1,150 @@
+//! Subscriptions to objects.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use dflat_model::{CommitSeq, RowId, Table};
+
+use super::follower::Reread;
+use super::publication::Call;
+use super::registry::Subscriber;
+use super::{Event, ObjectEvent};
+use crate::change_set::TableChanges;
+use crate::error::Error;
+use crate::object::{Object, equal};
+
+/// Who is told of the objects of a table, by row id.
+#[derive(Default)]
+pub(super) struct Watched(HashMap<RowId, Vec<Watcher>>);
+
+/// A subscriber to an object.
+struct Watcher {
+    subscriber: Arc<Subscriber>,
+    /// What was told last.
+    known: Object,
+    /// The commit that it is as of, if it may be ahead of those that are told.
+    seq: CommitSeq,
+}
+
+impl Watcher {
+    /// Notes a state as of a commit; what is to be told of it, if anything.
+    fn note(&mut self, table: &Table, object: &Object) -> Option<Call> {
+        let same = equal(&table.types, self.known.payload(), object.payload());
+        self.known = object.clone();
+        (!same).then(|| self.call(ObjectEvent::Updated(object.clone())))
+    }
+
+    fn call(&self, event: ObjectEvent) -> Call {
+        Call {
+            subscriber: Arc::clone(&self.subscriber),
+            event: Event::Object(event),
+        }
+    }
+}
+
+impl Watched {
+    /// Tells a subscriber of an object from now on, of which it knows this.
+    pub(super) fn add(&mut self, subscriber: &Arc<Subscriber>, known: &Object) {
+        let watchers = self.0.entry(known.row_id());
+        // Objects that were fetched together would keep one another in memory.
+        let attached = known.is_attached();
+        let watcher = Watcher {
+            subscriber: Arc::clone(subscriber),
+            known: if attached {
+                known.detach()
+            } else {
+                known.clone()
+            },
+            seq: CommitSeq::default(),
+        };
+        watchers
+            .or_insert_with(|| Vec::with_capacity(1))
+            .push(watcher);
+    }
+
+    pub(super) fn remove(&mut self, row_id: RowId, subscriber: &Arc<Subscriber>) {
+        if let Some(watchers) = self.0.get_mut(&row_id) {
+            watchers.retain(|watcher| !Arc::ptr_eq(&watcher.subscriber, subscriber));
+            if watchers.is_empty() {
+                self.0.remove(&row_id);
+            }
+        }
+    }
+
+    /// The table, if anybody is told.
+    pub(super) fn table(&self) -> Option<Table> {
+        let watcher = self.0.values().flatten().next()?;
+        Some(watcher.subscriber.table.clone())
+    }
+
+    /// All subscribers, which are taken out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Arc<Subscriber>> {
+        let watchers = std::mem::take(&mut self.0).into_values().flatten();
+        watchers.map(|watcher| watcher.subscriber)
+    }
+
+    /// Follows a commit.
+    pub(super) fn follow(
+        &mut self,
+        changes: &TableChanges,
+        seq: CommitSeq,
+        calls: &mut VecDeque<Call>,
+    ) {
+        if self.0.is_empty() {
+            return;
+        }
+        for (row_id, change) in &changes.rows {
+            let Some(watchers) = self.0.get_mut(row_id) else {
+                continue;
+            };
+            // Others have been told what was read as of a later commit.
+            let behind = watchers.iter_mut().filter(|watcher| watcher.seq < seq);
+            if let Some(after) = &change.after {
+                calls.extend(behind.filter_map(|watcher| watcher.note(&changes.table, after)));
+                continue;
+            }
+            calls.extend(behind.map(|watcher| watcher.call(ObjectEvent::Deleted)));
+            // Nothing follows a deletion.
+            watchers.retain(|watcher| watcher.seq >= seq);
+            if watchers.is_empty() {
+                self.0.remove(row_id);
+            }
+        }
+    }
+
+    /// Reads all objects again; those whose objects can't be read, with the error.
+    pub(super) fn renew(
+        &mut self,
+        table: &Table,
+        reread: &dyn Reread,
+        calls: &mut VecDeque<Call>,
+    ) -> Vec<(Arc<Subscriber>, Error)> {
+        let mut row_ids: Vec<RowId> = self.0.keys().copied().collect();
+        row_ids.sort_unstable();
+        let (objects, seq) = match reread.objects(table, &row_ids) {
+            Ok(read) => read,
+            // What they missed can't be told later: their subscriptions end.
+            Err(error) => return self.drain().map(|s| (s, error.clone())).collect(),
+        };
+        let mut failed = Vec::new();
+        for (row_id, object) in row_ids.iter().zip(objects) {
+            let Some(watchers) = self.0.get_mut(row_id) else {
+                continue;
+            };
+            if let Ok(Some(object)) = object {
+                calls.extend(watchers.iter_mut().filter_map(|watcher| {
+                    watcher.seq = watcher.seq.max(seq);
+                    watcher.note(table, &object)
+                }));
+                continue;
+            }
+            for watcher in self.0.remove(row_id).into_iter().flatten() {
+                match &object {
+                    Err(error) => failed.push((watcher.subscriber, error.clone())),
+                    Ok(_) => calls.push_back(watcher.call(ObjectEvent::Deleted)),
+                }
+            }
+        }
+        failed
+    }
+}

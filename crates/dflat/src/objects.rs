@@ -1,0 +1,67 @@
+//! Typed objects kept as the untyped handles that they are, so that the engine and its user share
+//! one list.
+#![allow(
+    unsafe_code,
+    reason = "a slice of handles is read as one of objects, which are nothing else"
+)]
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::Object;
+use crate::codegen::Handle;
+
+/// The objects of a result.
+pub(crate) enum Objects<T> {
+    /// Of a type that is a handle and nothing else, as that of all generated code.
+    Handles(Arc<Vec<Handle>>),
+    /// Of any other.
+    Converted(Vec<T>),
+}
+
+impl<T: Object> Objects<T> {
+    /// The objects that these are the handles of.
+    pub(crate) fn new(handles: Arc<Vec<Handle>>) -> Self {
+        match handles.first() {
+            Some(first) if is_handle::<T>(first) => Self::Handles(handles),
+            _ => Self::Converted(handles.iter().cloned().map(T::from_handle).collect()),
+        }
+    }
+
+    /// The handles of the objects: shared, if they can be.
+    pub(crate) fn to_handles(&self) -> Arc<Vec<Handle>> {
+        match self {
+            Self::Handles(handles) => Arc::clone(handles),
+            Self::Converted(objects) => Arc::new(
+                objects
+                    .iter()
+                    .map(|object| object.handle().clone())
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// Whether an object of the type is its handle: as large, and at the same place.
+fn is_handle<T: Object>(handle: &Handle) -> bool {
+    let object = T::from_handle(handle.clone());
+    let place: *const T = &raw const object;
+    size_of::<T>() == size_of::<Handle>()
+        && align_of::<T>() == align_of::<Handle>()
+        && std::ptr::eq(place.cast(), object.handle())
+}
+
+impl<T> Deref for Objects<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            // SAFETY: `new` has seen a `T` all of whose bytes are a handle's, so that those of any
+            // handle are those of a `T`; as long as they are lent nobody changes or drops them.
+            Self::Handles(handles) => unsafe {
+                std::slice::from_raw_parts(handles.as_ptr().cast(), handles.len())
+            },
+            Self::Converted(objects) => objects,
+        }
+    }
+}
