@@ -3,8 +3,9 @@
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use xtask::ci::{self, AfterFailure, steps};
+use xtask::ci::{self, AfterFailure, STEP_DURATION_MAX, Step, long, steps};
 use xtask::tidy::{self, Mode};
 use xtask::{Result, package, workspace};
 
@@ -15,6 +16,8 @@ Usage: cargo xtask <task> [--help]
 
 Tasks:
   ci             everything that must hold before a change goes in
+  long           what continuous integration runs for a moment, for two hours
+  memcheck       tests of what calls C, under valgrind
   tidy           floors, files, markdown, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
@@ -29,6 +32,25 @@ Usage: cargo xtask ci [--keep-going | --list]
 Options:
   --keep-going  run the other steps too after one has failed
   --list        print the steps and their commands, and run none
+";
+
+const LONG_HELP: &str = "\
+Runs the tests that go on for as long as they are told, for long, in order, and ends at the first
+that fails: a thousand kills, a fault of every call, fuzzers, random work, orders of threads, a soak,
+and `memcheck`. Each is a command with a variable, which can be run alone with other values.
+
+Usage: cargo xtask long [--keep-going | --list]
+
+Options:
+  --keep-going  run the other steps too after one has failed
+  --list        print the steps and their commands, and run none
+";
+
+const MEMCHECK_HELP: &str = "\
+Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
+must be installed. An access to memory that is not valid fails, and so does memory that is lost.
+
+Usage: cargo xtask memcheck
 ";
 
 const TIDY_HELP: &str = "\
@@ -76,18 +98,15 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         [] | ["--help" | "-h" | "help"] => print(HELP),
         ["ci", "--help" | "-h"] => print(CI_HELP),
+        ["long", "--help" | "-h"] => print(LONG_HELP),
+        ["memcheck", "--help" | "-h"] => print(MEMCHECK_HELP),
         ["tidy", "--help" | "-h"] => print(TIDY_HELP),
         ["licences", "--help" | "-h"] => print(LICENCES_HELP),
         ["package", "--help" | "-h"] => print(PACKAGE_HELP),
         ["install-flatc", "--help" | "-h"] => print(INSTALL_HELP),
-        ["ci"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::Stop),
-        ["ci", "--keep-going"] => ci::run(&root, &steps::steps(&root)?, AfterFailure::GoOn),
-        ["ci", "--list"] => {
-            for step in steps::steps(&root)? {
-                println!("{:<20} {}", step.name, step.shell_line());
-            }
-            Ok(())
-        }
+        ["ci", options @ ..] => run_steps(&steps::steps(&root)?, options, STEP_DURATION_MAX),
+        ["long", options @ ..] => run_steps(&long::steps(), options, Duration::MAX),
+        ["memcheck"] => long::memcheck(&root),
         ["tidy"] => steps::check_tidy(&root),
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
@@ -95,6 +114,22 @@ fn run(words: &[&str]) -> Result<()> {
         ["install-flatc"] => steps::install_oracle(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }
+}
+
+/// Runs steps, or lists them.
+fn run_steps(steps: &[Step], options: &[&str], longest: Duration) -> Result<()> {
+    let after_failure = match options {
+        [] => AfterFailure::Stop,
+        ["--keep-going"] => AfterFailure::GoOn,
+        ["--list"] => {
+            for step in steps {
+                println!("{:<20} {}", step.name, step.shell_line());
+            }
+            return Ok(());
+        }
+        _ => return Err(format!("unknown options: {}\n\n{HELP}", options.join(" ")).into()),
+    };
+    ci::run(&workspace::root(), steps, after_failure, longest)
 }
 
 fn print(text: &str) -> Result<()> {
