@@ -6,6 +6,7 @@
 //! - [`mod@file`] damages the bytes of files.
 //! - [`repair`] damages files, and has them repaired.
 //! - [`schema`] damages the text of schemas.
+//! - [`shape`] makes schemas, and asks random questions to objects of them.
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
 //! `DFLAT_FUZZ_SECONDS` makes them go on. The folder `fuzz` of the repository wraps the same
@@ -16,6 +17,7 @@ pub mod payload;
 pub mod predicate;
 pub mod repair;
 pub mod schema;
+pub mod shape;
 pub mod twin;
 
 mod answers;

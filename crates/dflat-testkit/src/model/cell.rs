@@ -134,7 +134,7 @@ pub(super) fn body_number(body: Option<&Body>) -> i128 {
     }
 }
 
-pub(super) fn among(cell: &Cell, values: &[Cell]) -> Option<bool> {
+pub(crate) fn among(cell: &Cell, values: &[Cell]) -> Option<bool> {
     if *cell == Cell::Missing {
         return None;
     }
@@ -151,7 +151,7 @@ pub(super) fn among(cell: &Cell, values: &[Cell]) -> Option<bool> {
 }
 
 /// How two values of one field compare, unless one is missing.
-pub(super) fn compare(a: &Cell, b: &Cell) -> Option<Ordering> {
+pub(crate) fn compare(a: &Cell, b: &Cell) -> Option<Ordering> {
     match (a, b) {
         (Cell::Whole(a), Cell::Whole(b)) => Some(a.cmp(b)),
         (Cell::Real(a), Cell::Real(b)) => a.partial_cmp(b),

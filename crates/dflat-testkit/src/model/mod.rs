@@ -10,8 +10,8 @@ mod term;
 use std::cmp::Ordering;
 
 use crate::schema::SampleData;
-pub(crate) use cell::stand;
 pub use cell::{Cell, Path};
+pub(crate) use cell::{among, compare, stand};
 pub use condition::{Case, Condition, Each, Operator, Share, Test};
 pub use term::{Domain, Term, Vector};
 

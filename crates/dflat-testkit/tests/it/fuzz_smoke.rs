@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use dflat_testkit::fuzz::{file, payload, predicate, repair, run, schema, twin};
+use dflat_testkit::fuzz::{file, payload, predicate, repair, run, schema, shape, twin};
 
 #[test]
 fn every_way_to_answer_a_question_agrees() {
@@ -33,6 +33,11 @@ fn damaged_schemas_compile_or_are_refused_with_a_reason() {
 #[test]
 fn fields_with_an_index_answer_as_their_twins_without() {
     run("twin", 20, twin::run_seed);
+}
+
+#[test]
+fn objects_of_any_schema_are_found_whatever_the_plan() {
+    run("shape", 30, shape::run_seed);
 }
 
 /// Gives each input of a corpus of `cargo fuzz`, which the folder `fuzz` keeps, to its fuzzer.

@@ -1,0 +1,232 @@
+//! Random schemas: random objects of them and random queries, on each backend, with each index
+//! ready, half built, missing, or stale because another program has written to the file. The naive
+//! model, which knows no plan, must give the same.
+
+mod ask;
+mod bytes;
+mod side;
+mod text;
+mod tree;
+
+use dflat_engine::fetch::{cursor_of, key_of};
+use dflat_engine::object::{Object, equal};
+use dflat_model::{Field, Query, RowId, Table, Value};
+use dflat_schema::{MemoryLoader, Options, compile, describe};
+
+use self::ask::{answer, query};
+use self::side::{Change, File, Side};
+use self::tree::{Node, Types, value};
+use super::predicate::STATES;
+use crate::fixture::bounded;
+use crate::model::Cell;
+use crate::random::Random;
+
+/// How many queries are run in each state.
+const QUERIES: usize = 16;
+
+/// Runs a seed.
+pub fn run_seed(seed: u64) {
+    bounded(move || {
+        let mut random = Random::new(seed);
+        let text = text::schema(&mut random);
+        // Shown if it fails.
+        eprintln!("{text}");
+        Run::new(table(&text), random).all();
+    });
+}
+
+fn table(text: &str) -> Table {
+    let loader = MemoryLoader::new().with_file("random.fbs", text);
+    let compiled = compile(&["random.fbs".to_owned()], &loader, &Options::default());
+    let diagnostics = &compiled.diagnostics;
+    let schema = compiled.schema.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    Table::new(describe(&schema, schema.files[0].root.unwrap()))
+}
+
+struct Run {
+    random: Random,
+    table: Table,
+    paths: Vec<Field>,
+    objects: Vec<Node>,
+    sides: [Side; 2],
+    file: File,
+}
+
+impl Run {
+    fn new(table: Table, random: Random) -> Self {
+        let paths = Types(&table.types).paths();
+        for index in table.indexes.iter() {
+            let is_it = |path: &&Field| path.steps == index.field.steps;
+            let path = paths.iter().find(is_it).unwrap();
+            assert_eq!(
+                (path.kind, &path.default),
+                (index.field.kind, &index.field.default)
+            );
+        }
+        let file = File::new();
+        Self {
+            random,
+            paths,
+            objects: Vec::new(),
+            sides: [Side::memory(&table), Side::on(&file, &table)],
+            file,
+            table,
+        }
+    }
+
+    fn all(mut self) {
+        // So many that a plan has a choice, now and then.
+        let count = if self.random.one_in(4) { 400 } else { 50 };
+        self.fill(count, true);
+        for state in STATES {
+            self.file.lose(&self.table, state, &mut self.random);
+            self.ask(state);
+            self.interfere();
+            self.ask("SELECT 'stale'");
+            self.fill(8, false);
+            self.ask("SELECT 'mended'");
+        }
+        self.sides.iter().for_each(Side::settle);
+        self.ask("SELECT 'built'");
+    }
+
+    fn key(&self, object: &Node) -> Vec<Value> {
+        let parts = self.table.primary_key.iter();
+        let types = Types(&self.table.types);
+        parts
+            .map(|part| value(&zero(types.read(object, part))))
+            .collect()
+    }
+
+    /// A random object, its bytes, the place of the one that has its key, and whether another has a
+    /// unique value of it.
+    fn made(&mut self) -> (Node, Vec<u8>, Option<usize>, bool) {
+        let types = Types(&self.table.types);
+        let object = types.object(&self.table, &mut self.random);
+        let key = self.key(&object);
+        let at = self.objects.iter().position(|other| self.key(other) == key);
+        let uniques = self.table.indexes.iter().filter(|index| index.unique);
+        let taken = uniques.into_iter().any(|index| {
+            let of = |object: &Node| zero(types.read(object, &index.field));
+            let mut others = self.objects.iter().enumerate();
+            of(&object) != Cell::Missing
+                && others.any(|(place, other)| Some(place) != at && of(other) == of(&object))
+        });
+        let payload = types.encode(&object);
+        (object, payload, at, taken)
+    }
+
+    /// Writes objects through the engines. Only while each index is there is a unique value
+    /// refused, so that none that is taken is written else.
+    fn fill(&mut self, count: usize, refused: bool) {
+        let mut changes = Vec::new();
+        for _ in 0..count {
+            let (object, payload, at, taken) = self.made();
+            match at {
+                _ if taken && !refused => continue,
+                _ if taken => {}
+                Some(at) => self.objects[at] = object,
+                None => self.objects.push(object),
+            }
+            changes.push(Change { payload, taken });
+        }
+        self.sides.iter().for_each(|side| side.write(&changes));
+    }
+
+    /// Another program writes to the file; the same is done in memory.
+    fn interfere(&mut self) {
+        for _ in 0..self.random.below(6) {
+            let [memory, _] = &self.sides;
+            if self.random.one_in(3) && !self.objects.is_empty() {
+                let at = self.random.below(self.objects.len());
+                let gone = self.objects.remove(at);
+                let key = self.key(&gone);
+                memory.delete(&key);
+                self.file.delete(&self.table, self.row_id(at));
+                continue;
+            }
+            let (object, payload, at, taken) = self.made();
+            if taken {
+                continue;
+            }
+            let [memory, _] = &self.sides;
+            match at {
+                Some(at) => {
+                    self.file.replace(&self.table, self.row_id(at), &payload);
+                    self.objects[at] = object;
+                }
+                None => {
+                    self.file.insert(&self.table, &self.key(&object), &payload);
+                    self.objects.push(object);
+                }
+            }
+            memory.write(&[Change { payload, taken }]);
+        }
+    }
+
+    /// The row id that the object at a place has in the file.
+    fn row_id(&self, at: usize) -> RowId {
+        let [_, file] = &self.sides;
+        file.fetch(&Query::default())[at].row_id()
+    }
+
+    fn ask(&mut self, state: &str) {
+        for _ in 0..QUERIES {
+            let query = query(&self.paths, &mut self.random);
+            let expected = answer(Types(&self.table.types), &self.objects, &query);
+            let place = self.random.below(expected.len().max(1));
+            for side in &self.sides {
+                let found = side.fetch(&query);
+                self.check(&found, &expected, &query, state);
+                assert_eq!(side.count(&query), expected.len(), "{state}: {query}");
+                let Some(object) = found.get(place) else {
+                    continue;
+                };
+                let behind = Query {
+                    after: Some(cursor_of(&self.table, &query, object).unwrap()),
+                    offset: 0,
+                    limit: Some(expected.len() - place - 1),
+                    ..query.clone()
+                };
+                self.check(&side.fetch(&behind), &expected[place + 1..], &behind, state);
+            }
+        }
+    }
+
+    fn check(&self, found: &[Object], expected: &[&Node], query: &Query, state: &str) {
+        let types = Types(&self.table.types);
+        let keys: Vec<_> = found
+            .iter()
+            .map(|object| key_of(&self.table, object).unwrap())
+            .collect();
+        let wanted: Vec<_> = expected.iter().map(|object| self.key(object)).collect();
+        assert!(
+            is_same(&keys, &wanted),
+            "{state}: {query}\n{keys:?}\n{wanted:?}"
+        );
+        for (found, expected) in found.iter().zip(expected) {
+            let payload = types.encode(expected);
+            assert!(
+                equal(&self.table.types, found.payload(), &payload),
+                "{expected:?}"
+            );
+        }
+    }
+}
+
+/// Zeros are equal, whatever their sign.
+fn zero(cell: Cell) -> Cell {
+    match cell {
+        Cell::Real(number) => Cell::Real(number + 0.0),
+        cell => cell,
+    }
+}
+
+fn is_same(a: &[Vec<Value>], b: &[Vec<Value>]) -> bool {
+    let parts = |keys: &[Vec<Value>]| keys.concat();
+    let (a, b) = (parts(a), parts(b));
+    a.len() == b.len()
+        && a.iter()
+            .zip(&b)
+            .all(|(a, b)| a.as_ref().order(b.as_ref()).is_eq())
+}

@@ -1,0 +1,162 @@
+//! An engine with objects of a schema made at run time, and another program that writes to its
+//! file.
+
+use std::rc::Rc;
+
+use dflat_engine::engine::{Engine, EngineOptions};
+use dflat_engine::fetch::{self, Control};
+use dflat_engine::object::Object;
+use dflat_engine::storage::MemoryBackend;
+use dflat_engine::transaction::{self, Transaction};
+use dflat_engine::{ErrorKind, Result};
+use dflat_model::{Query, RowId, Table, Value};
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
+use rusqlite::{Connection, params_from_iter, types};
+use tempfile::TempDir;
+
+use crate::random::Random;
+
+/// An object to write.
+pub(super) struct Change {
+    pub(super) payload: Vec<u8>,
+    /// Whether another object has its key or a unique value.
+    pub(super) taken: bool,
+}
+
+/// An engine on a backend.
+pub(super) struct Side {
+    engine: Engine,
+    table: Table,
+}
+
+impl Side {
+    pub(super) fn memory(table: &Table) -> Self {
+        Self {
+            engine: Engine::new(MemoryBackend::new(), EngineOptions::default()),
+            table: table.clone(),
+        }
+    }
+
+    pub(super) fn on(file: &File, table: &Table) -> Self {
+        let path = file.0.path().join("test.db");
+        let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+        Self {
+            engine: Engine::new(backend, EngineOptions::default()),
+            table: table.clone(),
+        }
+    }
+
+    fn perform(&self, work: impl FnOnce(&Rc<Transaction>) -> Result<()>) {
+        let tables = vec![self.table.clone()];
+        self.engine.perform_here(tables, work, |_| {}).unwrap();
+    }
+
+    /// Writes objects; what is taken is refused.
+    pub(super) fn write(&self, changes: &[Change]) {
+        self.perform(|tx| {
+            for Change { payload, taken } in changes {
+                let written = tx.submit(&self.table, &transaction::Change::Upsert { payload });
+                match written {
+                    Ok(_) => assert!(!taken, "a value was taken twice"),
+                    Err(error) => {
+                        assert!(
+                            *taken && error.kind() == ErrorKind::AlreadyExists,
+                            "{error}"
+                        );
+                    }
+                }
+            }
+            Ok(())
+        });
+    }
+
+    pub(super) fn delete(&self, key: &[Value]) {
+        self.perform(|tx| {
+            let object = tx.get(&self.table, key)?.unwrap();
+            let base = &tx.latest(&self.table, &object)?.unwrap();
+            let deleted = tx.submit(&self.table, &transaction::Change::Delete { base });
+            deleted.map(drop)
+        });
+    }
+
+    pub(super) fn fetch(&self, query: &Query) -> Vec<Object> {
+        let (table, control) = (&self.table, Control::default());
+        let view = fetch::view_for(table, query);
+        let fetched = self.engine.read(table, view, |snapshot, origin| {
+            fetch::fetch(snapshot, table, query, &control, origin)
+        });
+        fetched.unwrap()
+    }
+
+    pub(super) fn count(&self, query: &Query) -> usize {
+        let (table, control) = (&self.table, Control::default());
+        let view = fetch::view_for(table, query);
+        let counted = self.engine.read(table, view, |snapshot, _| {
+            fetch::count(snapshot, table, query, &control)
+        });
+        counted.unwrap()
+    }
+
+    pub(super) fn settle(&self) {
+        self.engine.settle().unwrap();
+    }
+}
+
+/// A file, and another program that knows its tables and nothing of indexes.
+pub(super) struct File(TempDir);
+
+impl File {
+    pub(super) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn open(&self) -> Connection {
+        Connection::open(self.0.path().join("test.db")).unwrap()
+    }
+
+    /// Does a change to most of the indexes.
+    pub(super) fn lose(&self, table: &Table, change: &str, random: &mut Random) {
+        let sql = self.open();
+        for index in table.indexes.iter() {
+            if !random.one_in(4) {
+                let name = format!("{}__{}", table.name, index.field.storage_key());
+                sql.execute_batch(&change.replace("{}", &name)).unwrap();
+            }
+        }
+    }
+
+    pub(super) fn replace(&self, table: &Table, row_id: RowId, payload: &[u8]) {
+        let text = format!("UPDATE {} SET p = ? WHERE rowid = ?", table.name);
+        self.open().execute(&text, (payload, row_id.0)).unwrap();
+    }
+
+    pub(super) fn delete(&self, table: &Table, row_id: RowId) {
+        let text = format!("DELETE FROM {} WHERE rowid = ?", table.name);
+        self.open().execute(&text, [row_id.0]).unwrap();
+    }
+
+    pub(super) fn insert(&self, table: &Table, key: &[Value], payload: &[u8]) {
+        let columns: Vec<String> = (0..key.len()).map(|part| format!("__pk{part}, ")).collect();
+        let marks = "?, ".repeat(key.len());
+        let text = format!(
+            "INSERT INTO {} ({}p) VALUES ({marks}?)",
+            table.name,
+            columns.concat()
+        );
+        let mut values: Vec<types::Value> = key.iter().map(column).collect();
+        values.push(types::Value::Blob(payload.to_vec()));
+        self.open()
+            .execute(&text, params_from_iter(values))
+            .unwrap();
+    }
+}
+
+fn column(value: &Value) -> types::Value {
+    match value {
+        Value::Null => types::Value::Null,
+        Value::Int(number) => types::Value::Integer(*number),
+        Value::UInt(number) => types::Value::Blob(number.to_be_bytes().to_vec()),
+        Value::Float(number) => types::Value::Real(*number),
+        Value::Text(text) => types::Value::Text(text.clone().into_owned()),
+    }
+}
