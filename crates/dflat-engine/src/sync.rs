@@ -1,11 +1,11 @@
 //! What threads share and wait for.
 //!
-//! It is the standard library's. `tests/models` compiles the same files with a model checker's in
-//! its place, to try them in many orders.
+//! It is the standard library's. `tests/models` and `tests/grouping` compile the same files with a
+//! model checker's in its place, to try them in many orders.
 
-pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic};
 pub(crate) use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts a thread of a name.
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
@@ -22,6 +22,11 @@ pub(crate) fn wait_for_while<'g, T>(
 ) -> MutexGuard<'g, T> {
     let waited = condvar.wait_timeout_while(guard, longest, condition);
     waited.unwrap_or_else(PoisonError::into_inner).0
+}
+
+/// Whether some time has passed since then.
+pub(crate) fn have_passed(time: Duration, since: Instant) -> bool {
+    since.elapsed() >= time
 }
 
 /// Runs a unit test of a file that the model checker compiles, too.

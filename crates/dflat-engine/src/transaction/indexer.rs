@@ -2,9 +2,6 @@
 
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 use dflat_model::{Direction, Table, Value};
 
@@ -15,6 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::field_value;
 use crate::storage::{Backend, Key, KeyScan, ScanPlan, Source, View};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
 
 /// The most objects that are told as duplicates of an index.
@@ -125,7 +124,7 @@ impl Indexer {
             return;
         }
         let this = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("dflat-index".to_owned());
+        let thread = thread::Builder::new().name("dflat-index".to_owned());
         // Without the thread, the next write of the type tries again.
         let spawned = thread.spawn(move || this.run());
         state.working = spawned.is_ok();
@@ -168,7 +167,7 @@ impl Indexer {
         drop(state);
         if let Some(thread) = thread
             && wait
-            && thread.thread().id() != std::thread::current().id()
+            && thread.thread().id() != thread::current().id()
         {
             // Its work does not panic, save for what `ready` does, which is caught.
             let _ = thread.join();

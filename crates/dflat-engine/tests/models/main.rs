@@ -4,7 +4,7 @@
 //! variables in the place of the standard library's; see `src/sync.rs`. A thread that is not woken
 //! is a deadlock in a model, because waiting with a timeout waits for ever.
 //!
-//! `DFLAT_MODEL_RUNS` says how many orders of each model are tried, instead of 3,000.
+//! `DFLAT_MODEL_RUNS` says how many orders of each model are tried.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -103,15 +103,11 @@ mod teller;
 mod beneath;
 mod cancelling;
 mod delivering;
+mod explore;
 mod keeping;
 mod scheduling;
 
-/// Runs a model in many orders: half of them at random, half by changing threads rarely, at places
-/// chosen at random, which finds what needs few changes in the right places.
-fn explore(model: fn()) {
-    const CHANGES: usize = 3;
-    let runs = std::env::var("DFLAT_MODEL_RUNS").ok();
-    let runs: usize = runs.map_or(3000, |runs| runs.parse().unwrap());
-    shuttle::check_random(model, runs / 2);
-    shuttle::check_pct(model, runs / 2, CHANGES);
-}
+use explore::explore;
+
+/// How many orders of each model are tried.
+const RUNS: usize = 3000;

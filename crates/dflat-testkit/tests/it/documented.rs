@@ -18,8 +18,9 @@ fn source(module: &str) -> String {
         .map(|path| read(path))
         .collect(),
         None if module == "models" => {
-            let models = "../dflat-engine/tests/models";
-            read(&format!("{models}/scheduling.rs")) + &read(&format!("{models}/delivering.rs"))
+            let tests = ["models/scheduling", "models/delivering", "grouping/writing"];
+            let tests = tests.map(|test| read(&format!("../dflat-engine/tests/{test}.rs")));
+            tests.concat()
         }
         None => read(&format!("src/conformance/{module}.rs")),
     }

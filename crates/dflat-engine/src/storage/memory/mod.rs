@@ -7,7 +7,6 @@
 mod state;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use dflat_model::{RowId, Table};
 
@@ -16,6 +15,7 @@ use super::{
     StateId, View, WriteError, WriteTransaction,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use state::{Duplicates, IndexStore, State, TableState};
 
 /// Stores objects in memory.

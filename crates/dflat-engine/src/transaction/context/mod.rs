@@ -5,7 +5,6 @@ mod read;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, RowId, Table};
@@ -15,6 +14,7 @@ use super::replay::is_overtaken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
 use crate::storage::{Backend, Durability, Snapshot, StateId};
+use crate::sync::Arc;
 use crate::telemetry::TARGET;
 
 /// A change to one object, encoded.

@@ -1,8 +1,5 @@
 //! Ends groups: with a commit, or by writing their members again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
 use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
@@ -13,6 +10,8 @@ use super::queue::Acknowledgement;
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, WriteTransaction};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::{TARGET, Telemetry};
 
 /// What the threads of an engine share of its groups.

@@ -21,8 +21,6 @@ mod queue;
 mod recent;
 mod watchdog;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dflat_model::{CommitSeq, Table};
@@ -31,6 +29,8 @@ use super::indexer::Indexer;
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, StateId};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;

@@ -1,6 +1,5 @@
 //! The open group: its members, who writes, and what became of the groups before.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dflat_model::{RowId, Table};
@@ -14,6 +13,7 @@ use super::{Completion, ROWS_TOGETHER};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
+use crate::sync::{Arc, Mutex, PoisonError};
 
 /// The open group.
 #[derive(Default)]

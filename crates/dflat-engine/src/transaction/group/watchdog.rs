@@ -1,10 +1,8 @@
 //! The thread that commits finished members while another runs for long.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::JoinHandle;
-
 use super::commit::Shared;
 use super::{AGE_MAX, PATIENCE};
+use crate::sync::{self, Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, Weak, thread};
 
 /// Watches open groups; its thread starts with the first.
 #[derive(Default)]
@@ -39,7 +37,7 @@ impl Watchdog {
             return;
         }
         let shared = Arc::downgrade(shared);
-        let thread = std::thread::Builder::new().name("dflat-commit".to_owned());
+        let thread = thread::Builder::new().name("dflat-commit".to_owned());
         // Without the thread, groups are committed when their last member ends.
         state.thread = thread.spawn(move || run(&shared)).ok();
         state.watching = state.thread.is_some();
@@ -54,7 +52,7 @@ impl Watchdog {
         self.changed.notify_all();
         if let Some(thread) = thread
             && wait
-            && thread.thread().id() != std::thread::current().id()
+            && thread.thread().id() != thread::current().id()
         {
             // Its work does not panic: user code is caught where it runs.
             let _ = thread.join();
@@ -70,8 +68,7 @@ impl Watchdog {
             .wait_while(state, idle)
             .unwrap_or_else(PoisonError::into_inner);
         let running = |state: &mut State| !state.stopped;
-        let waited = self.changed.wait_timeout_while(state, PATIENCE, running);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let state = sync::wait_for_while(&self.changed, state, PATIENCE, running);
         !state.stopped
     }
 }
@@ -85,10 +82,10 @@ fn run(shared: &Weak<Shared>) {
         let mut open = shared.lock();
         let impatient = open
             .latest
-            .is_some_and(|latest| latest.elapsed() >= PATIENCE);
+            .is_some_and(|latest| sync::have_passed(PATIENCE, latest));
         let old = open
             .first
-            .is_some_and(|first| first.elapsed() >= AGE_MAX + PATIENCE);
+            .is_some_and(|first| sync::have_passed(AGE_MAX + PATIENCE, first));
         if impatient || old {
             shared.commit_finished(&mut open);
         }

@@ -1,0 +1,84 @@
+//! Group commit, run in many orders by a model checker.
+//!
+//! All of the write path is compiled from the engine's own source, down to the memory backend, with
+//! the model's threads, locks and condition variables in the place of the standard library's; see
+//! `src/sync.rs`. Where the watchdog waits for a while, any time may pass: it commits what is
+//! finished at any moment, and what a running handler has written is undone and written again.
+//!
+//! `DFLAT_MODEL_RUNS` says how many orders of each model are tried.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    clippy::unwrap_used,
+    reason = "parts of the engine without the rest of it; a step that fails is a test that fails"
+)]
+
+mod sync {
+    pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic};
+    pub(crate) use shuttle::thread::{self, JoinHandle};
+    use std::time::{Duration, Instant};
+
+    pub(crate) fn spawn(_: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        drop(thread::spawn(run));
+        Ok(())
+    }
+
+    /// Any time may pass at any moment.
+    pub(crate) fn wait_for_while<'g, T>(
+        _: &Condvar,
+        guard: MutexGuard<'g, T>,
+        _: Duration,
+        _: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'g, T> {
+        guard
+    }
+
+    /// What could have passed has.
+    pub(crate) fn have_passed(_: Duration, _: Instant) -> bool {
+        true
+    }
+
+    /// Runs a unit test of a file of the engine, which needs no order of threads but the model's.
+    pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
+        shuttle::check_random(test, 1);
+    }
+}
+
+mod callback {
+    /// All threads of a model are one: what a thread does can't be noted by thread.
+    pub(crate) fn is_running() -> bool {
+        false
+    }
+
+    pub(crate) fn run<R>(_: &str, code: impl FnOnce() -> R) -> crate::error::Result<R> {
+        Ok(code())
+    }
+}
+
+#[path = "../../src/change_set.rs"]
+mod change_set;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/fetch/mod.rs"]
+mod fetch;
+#[path = "../../src/object/mod.rs"]
+mod object;
+#[path = "../../src/query/mod.rs"]
+mod query;
+#[path = "../../src/storage/mod.rs"]
+mod storage;
+#[path = "../../src/telemetry.rs"]
+mod telemetry;
+#[path = "../../src/transaction/mod.rs"]
+mod transaction;
+
+#[path = "../models/explore.rs"]
+mod explore;
+mod world;
+mod writing;
+
+pub(crate) use error::{Error, ErrorKind, Result};
+
+/// How many orders of each model are tried.
+const RUNS: usize = 1000;

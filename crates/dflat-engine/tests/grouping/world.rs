@@ -1,0 +1,278 @@
+//! The write path with nobody above it, and counters that transactions raise.
+
+use std::sync::OnceLock;
+
+use dflat_model::{CommitSeq, Table, Value};
+use dflat_schema::{MemoryLoader, Options, compile, describe};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+
+use crate::change_set::ChangeSet;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch;
+use crate::object::{Object, Origin, TableView, Writer};
+use crate::storage::{Backend, CloseOptions, MemoryBackend, View};
+use crate::telemetry::{Telemetry, Thresholds};
+use crate::transaction::{
+    Calls, Change, Completion, Concurrency, Deliver, Groups, Scheduler, Transaction,
+};
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Event {
+    /// A commit took a table's counter from one value to another.
+    Delivered(CommitSeq, char, i64, i64),
+    /// A transaction was told how it ended; what the table's counter is by then.
+    Ended {
+        name: char,
+        went_well: bool,
+        stored: i64,
+    },
+    /// Something that took its turn on a table saw this counter.
+    Registered(i64),
+}
+
+/// The write path.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) groups: Groups,
+    scheduler: Arc<Scheduler>,
+    backend: Arc<dyn Backend>,
+    log: Arc<Log>,
+}
+
+/// What has happened, in order.
+#[derive(Default)]
+struct Log {
+    events: Mutex<Vec<Event>>,
+    grown: Condvar,
+}
+
+impl Log {
+    fn push(&self, event: Event) {
+        self.events.lock().unwrap().push(event);
+        self.grown.notify_all();
+    }
+}
+
+/// Notes what is delivered.
+struct Deliverer(Arc<Log>);
+
+impl Deliver for Deliverer {
+    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
+        for table in &changes.tables {
+            let name = table.table.type_name.chars().next().unwrap();
+            for (_, change) in &table.rows {
+                let (before, after) = (count_of(&change.before), count_of(&change.after));
+                self.0
+                    .push(Event::Delivered(changes.seq, name, before, after));
+            }
+        }
+        None
+    }
+
+    fn renew(&self) -> Option<Arc<dyn Calls>> {
+        panic!("nobody else writes");
+    }
+
+    fn complete(&self, outcome: Result<()>, completion: Completion) {
+        completion(outcome);
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let backend: Arc<dyn Backend> = MemoryBackend::new();
+        let log = Arc::new(Log::default());
+        let groups = Groups::new(
+            Arc::clone(&backend),
+            1,
+            Arc::default(),
+            Arc::default(),
+            Arc::new(Telemetry::new(Thresholds::default())),
+            (
+                Box::new(Deliverer(Arc::clone(&log))),
+                std::time::Duration::MAX,
+            ),
+        );
+        let settling = groups.clone();
+        let after_job = Box::new(move |more| settling.settle(more));
+        let scheduler = Scheduler::new(Concurrency::MultiWriter, 4, after_job);
+        Self {
+            groups,
+            scheduler: Arc::new(scheduler),
+            backend,
+            log,
+        }
+    }
+
+    /// Queues a transaction over tables; its end is noted under its name.
+    pub(crate) fn perform(
+        &self,
+        name: char,
+        tables: &'static [char],
+        handler: impl FnOnce(&Transaction) -> Result<()> + Send + 'static,
+    ) {
+        let world = self.clone();
+        let job = Box::new(move || {
+            let declared = tables.iter().map(|name| table(*name).clone()).collect();
+            let transaction = Transaction::new(world.groups.clone(), declared);
+            let handled = handler(&transaction);
+            let (log, backend) = (Arc::clone(&world.log), Arc::clone(&world.backend));
+            let completion = Box::new(move |outcome: Result<()>| {
+                let went_well = outcome.is_ok();
+                let stored = stored(&backend, tables[0]);
+                log.push(Event::Ended {
+                    name,
+                    went_well,
+                    stored,
+                });
+            });
+            transaction.finish(handled, completion);
+        });
+        let names = tables.iter().map(|name| table(*name).name.as_ref());
+        self.scheduler.enqueue(names, job).unwrap();
+    }
+
+    /// Takes a turn on a table, notes what is stored, and takes its place among the deliveries.
+    pub(crate) fn register(&self, name: char) {
+        let world = self.clone();
+        let job = Box::new(move || {
+            world.groups.flush(table(name));
+            let seen = stored(&world.backend, name);
+            let log = Arc::clone(&world.log);
+            world.groups.register(Box::new(move || {
+                log.push(Event::Registered(seen));
+                None
+            }));
+        });
+        self.scheduler
+            .enqueue([table(name).name.as_ref()], job)
+            .unwrap();
+    }
+
+    /// Waits until a transaction was told how it ended.
+    pub(crate) fn wait_for(&self, name: char) {
+        let is_missing = |events: &mut Vec<Event>| {
+            let ended = |event: &Event| matches!(event, Event::Ended { name: n, .. } if *n == name);
+            !events.iter().any(ended)
+        };
+        let events = self.log.events.lock().unwrap();
+        drop(self.log.grown.wait_while(events, is_missing).unwrap());
+    }
+
+    /// Ends everything; what has happened.
+    pub(crate) fn close(self) -> Vec<Event> {
+        self.scheduler.close();
+        self.groups.close();
+        let events = std::mem::take(&mut *self.log.events.lock().unwrap());
+        check(&events);
+        for name in ['A', 'B'] {
+            assert_eq!(
+                stored(&self.backend, name),
+                delivered(&events, name),
+                "{events:?}"
+            );
+        }
+        self.backend.close(CloseOptions::default()).unwrap();
+        events
+    }
+}
+
+/// What holds whatever happens: commits are delivered in order, each starts from what the one
+/// before left, and who is told that it went well finds what was delivered before that.
+fn check(events: &[Event]) {
+    let mut last = CommitSeq::default();
+    for (at, event) in events.iter().enumerate() {
+        let past = &events[..at];
+        match event {
+            Event::Delivered(seq, name, before, _) => {
+                assert!(*seq >= last, "{events:?}");
+                assert_eq!(*before, delivered(past, *name), "{events:?}");
+                last = *seq;
+            }
+            Event::Ended { .. } | Event::Registered(_) => {}
+        }
+    }
+}
+
+/// What a table's counter is after these deliveries.
+pub(crate) fn delivered(events: &[Event], table: char) -> i64 {
+    let last = events.iter().rev().find_map(|event| match event {
+        Event::Delivered(_, name, _, after) if *name == table => Some(*after),
+        _ => None,
+    });
+    last.unwrap_or(0)
+}
+
+/// What a table's counter is for those who look from outside.
+fn stored(backend: &Arc<dyn Backend>, name: char) -> i64 {
+    let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
+    let found = fetch::get(snapshot.as_mut(), table(name), &KEY, Origin::default());
+    count_of(&found.unwrap())
+}
+
+/// The counter that all raise.
+const KEY: [Value; 1] = [Value::Int(1)];
+
+/// The tables `A` and `B`.
+fn table(name: char) -> &'static Table {
+    static TABLES: OnceLock<[Table; 2]> = OnceLock::new();
+    let tables = TABLES.get_or_init(|| {
+        ["A", "B"].map(|name| {
+            let text =
+                format!("table {name} {{ id: long (primary); count: long; }} root_type {name};");
+            let loader = MemoryLoader::new().with_file("test.fbs", &text);
+            let compilation = compile(&["test.fbs".to_owned()], &loader, &Options::default());
+            let schema = compilation.schema.unwrap();
+            let root = schema.files[0].root.unwrap();
+            Table::new(describe(&schema, root))
+        })
+    });
+    &tables[usize::from(name == 'B')]
+}
+
+fn count_of(object: &Option<Object>) -> i64 {
+    object.as_ref().map_or(0, |object| {
+        let root = TableView::root(object.payload()).unwrap();
+        root.scalar(6).unwrap().unwrap_or(0)
+    })
+}
+
+/// What a transaction finds in a table's counter.
+pub(crate) fn read(tx: &Transaction, name: char) -> Result<i64> {
+    Ok(count_of(&tx.get(table(name), &KEY)?))
+}
+
+/// Raises a table's counter by one, with a chance for others to run meanwhile; what it is then.
+pub(crate) fn raise(tx: &Transaction, name: char) -> Result<i64> {
+    let table = table(name);
+    let found = tx.get(table, &KEY)?;
+    thread::yield_now();
+    let count = count_of(&found) + 1;
+    let mut writer = Writer::new();
+    let root = writer.begin();
+    if writer.begin_table(root) {
+        writer.scalar(6, count);
+        writer.scalar(4, 1_i64);
+        writer.end_table();
+        writer.leave();
+    }
+    let payload = writer.finish()?;
+    match found {
+        None => tx.submit(table, &Change::Create { payload })?,
+        Some(object) => {
+            let base = tx.latest(table, &object)?;
+            let base = base.ok_or_else(|| Error::new(ErrorKind::NotFound, "it was deleted"))?;
+            tx.submit(
+                table,
+                &Change::Update {
+                    base: &base,
+                    payload,
+                },
+            )?
+        }
+    };
+    thread::yield_now();
+    Ok(count)
+}
