@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::{Field, Scalar, Value};
+use crate::{Field, IndexDescriptor, Scalar, Value};
 
 /// A stored type: one per root table of a schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +23,6 @@ pub struct TableDescriptor {
     pub indexes: Cow<'static, [IndexDescriptor]>,
     /// The types of the payload: the root table first, then all it reaches.
     pub types: Cow<'static, [TypeDescriptor]>,
-}
-
-/// A secondary index over one field.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexDescriptor {
-    /// The field.
-    pub field: Field,
-    /// Whether a value other than NULL may occur once only.
-    pub unique: bool,
 }
 
 /// Index of a type in [`TableDescriptor::types`].

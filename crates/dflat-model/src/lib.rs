@@ -10,6 +10,7 @@ mod encoding;
 mod expression;
 mod field;
 mod id;
+mod index;
 mod predicate;
 mod query;
 mod resolve;
@@ -17,14 +18,15 @@ mod scalar;
 mod value;
 
 pub use descriptor::{
-    Element, EnumLayout, EnumValueLayout, FieldLayout, IndexDescriptor, MemberLayout, ROOT_TYPE,
-    Shape, StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor,
-    TypeId, UnionLayout,
+    Element, EnumLayout, EnumValueLayout, FieldLayout, MemberLayout, ROOT_TYPE, Shape,
+    StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
+    UnionLayout,
 };
-pub use encoding::{BYTES_MAX, DecodeError, ENCODING_VERSION, NESTING_MAX};
+pub use encoding::{BYTES_MAX, DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION, NESTING_MAX};
 pub use expression::{Arithmetic, Domain, Expression};
 pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};
+pub use index::{IndexCondition, IndexDescriptor};
 pub use predicate::{Comparison, Predicate, TextTest};
 pub use query::{Cursor, Direction, Nulls, Order, Query};
 pub use scalar::Scalar;

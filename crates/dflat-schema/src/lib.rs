@@ -10,7 +10,7 @@
 //! whatever the text. It does no I/O: files come from a [`Loader`].
 //!
 //! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields
-//! and `v: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few
+//! and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few
 //! places: types may be used before they are declared, and `Color.Red` is a default as good as
 //! `Red`.
 //!
@@ -74,6 +74,9 @@ pub fn compile(requested: &[String], loader: &dyn Loader, options: &Options) -> 
     let mut draft = resolve::resolve(&units, &mut sink);
     let files = resolve::files(&units, &mut draft, &sources, &mut sink);
     layout::lay_out(&mut draft, &mut sink);
+    if !options.payload_only {
+        index::declare(&mut draft, &mut sink);
+    }
     check::check(&draft, options, &mut sink);
     let definitions = draft.definitions;
     let schema = (!sink.has_failed()).then_some(Schema { files, definitions });

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use dflat_model::Scalar;
+use dflat_model::{IndexDescriptor, Scalar};
 
 /// Index of a [`SourceFile`] in [`Schema::files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -218,6 +218,17 @@ pub struct Table {
     pub version: Option<String>,
     /// Some `root_type` names it: Dflat stores its objects.
     pub root: bool,
+    /// The indexes that its attributes declare over several fields, or of some objects.
+    pub indexes: Vec<TableIndex>,
+}
+
+/// An index that a table declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableIndex {
+    /// The index, with paths that start at this table.
+    pub descriptor: IndexDescriptor,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// A field of a table.

@@ -196,8 +196,7 @@ impl SqliteBackend {
             let mut delete = Vec::new();
             let mut tables = vec![names.main.clone()];
             for (position, index) in names.indexes.iter().enumerate() {
-                let key = table.indexes[position].field.storage_key();
-                let plain = PlainIndexNames::new(table, &key).table;
+                let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
                 if session.exists(Control::FindTable, &plain)? {
                     tables.push(index.table.clone());
                 }
@@ -226,7 +225,7 @@ impl SqliteBackend {
     pub fn drop_indexes(&self, table: &Table) -> Result<()> {
         self.mend(|session| {
             for index in table.indexes.iter() {
-                let plain = PlainIndexNames::new(table, &index.field.storage_key()).table;
+                let plain = PlainIndexNames::new(table, index).table;
                 if session.exists(Control::FindTable, &plain)? {
                     session.connection.execute(&drop_table(&plain))?;
                 }
@@ -381,17 +380,23 @@ impl<'s> Walk<'s> {
             let message = format!("the primary key beside it is not {:?}", derived.key);
             found(self.problem(ProblemKind::Key, Some(row_id), message));
         }
-        for (position, value) in derived.entries.iter().enumerate() {
+        for (position, values) in derived.entries.iter().enumerate() {
             let reach = self.reaches.get(position).copied().flatten();
             if reach.is_none_or(|reach| row_id > reach) || self.apart.contains(&row_id) {
                 continue;
             }
-            let value = std::slice::from_ref(value);
-            if !self.has(Key::Index(position), row_id, value)? {
-                let field = &self.table.indexes[position].field;
-                let message = format!("the index on {field} does not have {value:?} for it");
-                found(self.problem(ProblemKind::Index, Some(row_id), message));
-            }
+            let key = Key::Index(position);
+            let index = &self.table.indexes[position];
+            let message = match values {
+                Some(values) if !self.has(key, row_id, values)? => {
+                    format!("the index on {index} does not have {values:?} for it")
+                }
+                None if self.has(key, row_id, &[])? => {
+                    format!("the index on {index} has an entry of it, which it is not to have")
+                }
+                _ => continue,
+            };
+            found(self.problem(ProblemKind::Index, Some(row_id), message));
         }
         Ok(())
     }
@@ -406,17 +411,18 @@ impl<'s> Walk<'s> {
         Ok(statement)
     }
 
-    /// Whether a row has these values in the columns of a key. What can't be read has not: the
+    /// Whether a row has these values in the first columns of a key. What can't be read has not: the
     /// check of the pages says why.
     fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
         let (table, columns) = match key {
             Key::Primary => (&self.names.main, self.names.key_columns.as_slice()),
             Key::Index(position) => {
                 let index = &self.names.indexes[position];
-                (&index.table, std::slice::from_ref(&index.column))
+                (&index.table, index.columns.as_slice())
             }
         };
-        let equal: Vec<String> = columns.iter().map(|c| format!(" AND {c} IS ?")).collect();
+        let columns = columns.iter().take(values.len());
+        let equal: Vec<String> = columns.map(|c| format!(" AND {c} IS ?")).collect();
         let sql = format!("SELECT 1 FROM {table} WHERE rowid = ?{}", equal.concat());
         let statement = self.held(sql)?;
         let values = values.iter().map(|value| Param::Value(value.as_ref()));
@@ -458,7 +464,7 @@ impl<'s> Walk<'s> {
                 }
                 let message = format!(
                     "the index on {} has a value for it, and it is not there",
-                    self.table.indexes[position].field
+                    self.table.indexes[position]
                 );
                 found(self.problem(ProblemKind::Orphan, Some(row_id), message));
             }

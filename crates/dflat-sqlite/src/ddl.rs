@@ -4,7 +4,7 @@
 //! be, so that a type named `Order` can be stored, and are not in a definition where they need not
 //! be, so that the text kept in the file is the same.
 
-use dflat_model::TableDescriptor;
+use dflat_model::{Field, IndexDescriptor, TableDescriptor};
 
 use crate::ffi;
 use crate::triggers::literal;
@@ -27,18 +27,21 @@ pub(crate) struct IndexNames {
     pub(crate) table: String,
     /// The index on it.
     pub(crate) index: String,
-    /// The column of the value.
-    pub(crate) column: String,
+    /// The columns of the values.
+    pub(crate) columns: Vec<String>,
+    /// The name of the table as text of SQL, if how far it is filled stands in [`FILLED`].
+    pub(crate) filled: Option<String>,
 }
 
 impl Names {
     pub(crate) fn new(table: &TableDescriptor) -> Self {
         let indexes = table.indexes.iter().map(|index| {
-            let plain = PlainIndexNames::new(table, &index.field.storage_key());
+            let plain = PlainIndexNames::new(table, index);
             IndexNames {
                 table: quoted(&plain.table),
                 index: quoted(&plain.index),
-                column: quoted(&plain.column),
+                columns: plain.columns.iter().map(|column| quoted(column)).collect(),
+                filled: index.condition.is_some().then(|| literal(&plain.table)),
             }
         });
         Self {
@@ -54,19 +57,37 @@ impl Names {
 pub(crate) struct PlainIndexNames {
     pub(crate) table: String,
     pub(crate) index: String,
-    pub(crate) column: String,
+    pub(crate) columns: Vec<String>,
 }
 
 impl PlainIndexNames {
-    pub(crate) fn new(table: &TableDescriptor, storage_key: &str) -> Self {
-        let index_table = format!("{}__{storage_key}", table.name);
+    /// One over a field of all objects has the original's names; another has names that the
+    /// original ignores, because the original would take its last row id for how far it is filled.
+    pub(crate) fn new(table: &TableDescriptor, index: &IndexDescriptor) -> Self {
+        let index_table = format!("{}__{}", table.name, index.storage_key());
+        let (index_table, name) = if index.is_plain() {
+            let name = format!("index__{index_table}");
+            (index_table, name)
+        } else {
+            let index_table = format!("{OURS}{index_table}");
+            let name = format!("{index_table}__index");
+            (index_table, name)
+        };
         Self {
-            index: format!("index__{index_table}"),
             table: index_table,
-            column: storage_key.to_owned(),
+            index: name,
+            columns: index.fields.iter().map(Field::storage_key).collect(),
         }
     }
 }
+
+/// What the names of tables begin with that the original does not know.
+pub(crate) const OURS: &str = "dflat__";
+
+/// The table that says how far indexes with a condition are filled: up to a row id, or, if there
+/// is none, wholly. Their last entry does not tell.
+pub(crate) const FILLED: &str = "CREATE TABLE IF NOT EXISTS dflat__filled \
+     (name TEXT PRIMARY KEY, up_to INTEGER) WITHOUT ROWID";
 
 /// The definition of a main table.
 pub(crate) fn create_main(table: &TableDescriptor) -> String {
@@ -91,39 +112,72 @@ pub(crate) fn create_index(
     unique: bool,
 ) -> Option<[String; 2]> {
     let index = table.indexes.get(position)?;
-    let names = PlainIndexNames::new(table, &index.field.storage_key());
+    let names = PlainIndexNames::new(table, index);
     let index_table = quoted_if_needed(&names.table);
-    let column = quoted_if_needed(&names.column);
-    let column_type = index.field.column_type().sql_name();
+    let columns: Vec<String> = names.columns.iter().map(|c| quoted_if_needed(c)).collect();
+    let types = index
+        .fields
+        .iter()
+        .map(|field| field.column_type().sql_name());
+    let typed: Vec<String> = columns
+        .iter()
+        .zip(types)
+        .map(|(c, t)| format!("{c} {t}"))
+        .collect();
     let unique = if unique { "UNIQUE " } else { "" };
     Some([
         format!(
-            "CREATE TABLE IF NOT EXISTS {index_table} (rowid INTEGER PRIMARY KEY, {column} {column_type})"
+            "CREATE TABLE IF NOT EXISTS {index_table} (rowid INTEGER PRIMARY KEY, {})",
+            typed.join(", "),
         ),
         format!(
-            "CREATE {unique}INDEX IF NOT EXISTS {} ON {index_table} ({column})",
+            "CREATE {unique}INDEX IF NOT EXISTS {} ON {index_table} ({})",
             quoted_if_needed(&names.index),
+            columns.join(", "),
         ),
     ])
 }
 
+/// What the names of a table's index tables begin with: those that the original knows, and ours.
+pub(crate) fn index_prefixes(table: &TableDescriptor) -> [String; 2] {
+    [
+        format!("{}__", table.name),
+        format!("{OURS}{}__", table.name),
+    ]
+}
+
 /// Whether a table of the file is the index table of an index that the descriptor does not have.
 ///
-/// The name alone does not tell: it may be the main table of a type in a namespace of that name.
+/// The name alone does not tell: it may be the main table of a type in a namespace of that name, or
+/// belong to one.
 pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> bool {
-    let Some(key) = name
-        .strip_prefix(table.name.as_ref())
-        .and_then(|n| n.strip_prefix("__"))
-    else {
+    let [plain, ours] = index_prefixes(table);
+    let (key, known) = match (name.strip_prefix(&plain), name.strip_prefix(&ours)) {
+        (Some(key), _) => (key, true),
+        (_, Some(key)) => (key, false),
+        _ => return false,
+    };
+    let indexes = table
+        .indexes
+        .iter()
+        .filter(|index| index.is_plain() == known);
+    if indexes
+        .map(IndexDescriptor::storage_key)
+        .any(|known| known == key)
+    {
+        return false;
+    }
+    let fields = key.split_once("_where_").map_or(key, |(fields, _)| fields);
+    let start = format!(
+        "CREATE TABLE {} (rowid INTEGER PRIMARY KEY, ",
+        quoted_if_needed(name)
+    );
+    let Some(columns) = sql.strip_prefix(&start) else {
         return false;
     };
-    let definition = format!(
-        "CREATE TABLE {} (rowid INTEGER PRIMARY KEY, {} ",
-        quoted_if_needed(name),
-        quoted_if_needed(key)
-    );
-    let mut known = table.indexes.iter().map(|index| index.field.storage_key());
-    sql.starts_with(&definition) && known.all(|known| known != key)
+    let columns = columns.trim_end_matches(')').split(", ");
+    let columns = columns.map(|column| column.rsplit_once(' ').map_or(column, |(name, _)| name));
+    columns.eq(fields.split("_and_").map(quoted_if_needed))
 }
 
 /// Whether SQLite keeps an index of this definition unique.

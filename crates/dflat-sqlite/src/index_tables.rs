@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
 use crate::ddl::{
-    Names, PlainIndexNames, create_index, create_main, drop_index, drop_table, drop_trigger,
-    is_other_index, is_unique,
+    FILLED, IndexNames, Names, PlainIndexNames, create_index, create_main, drop_index, drop_table,
+    drop_trigger, index_prefixes, is_other_index, is_unique,
 };
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
@@ -51,7 +51,7 @@ impl Session {
         let kept: Vec<bool> = trust.indexes.iter().map(|i| *i && whole).collect();
         for (index, kept) in table.indexes.iter().zip(kept) {
             if !kept {
-                let names = PlainIndexNames::new(table, &index.field.storage_key());
+                let names = PlainIndexNames::new(table, index);
                 self.connection.execute(&drop_table(&names.table))?;
             }
         }
@@ -100,16 +100,17 @@ impl Session {
     /// Drops the index tables of indexes that the descriptor does not have: an update would leave
     /// the old value in them.
     fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
-        let prefix = format!("{}__", table.name);
         let statement = self.control_statement(Control::FindTables)?;
-        let pattern = Param::Value(ValueRef::Text(&prefix));
         let mut found = Vec::new();
-        self.connection
-            .query(statement, [pattern, pattern], |row| {
-                let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
-                found.extend(text(0)?.zip(text(1)?));
-                Ok(ControlFlow::Continue(()))
-            })?;
+        for prefix in index_prefixes(table) {
+            let pattern = Param::Value(ValueRef::Text(&prefix));
+            self.connection
+                .query(statement, [pattern, pattern], |row| {
+                    let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
+                    found.extend(text(0)?.zip(text(1)?));
+                    Ok(ControlFlow::Continue(()))
+                })?;
+        }
         for (name, sql) in found {
             let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
                 continue;
@@ -129,26 +130,74 @@ impl Session {
             return Ok(true);
         };
         let names = Names::new(table);
-        let key = table.indexes[position].field.storage_key();
-        let plain = PlainIndexNames::new(table, &key);
+        let plain = PlainIndexNames::new(table, &table.indexes[position]);
         if !self.exists(Control::FindTable, &plain.table)? {
             self.connection.execute(&index_table)?;
             // One of that name has gone with a table that was renamed.
             self.connection
                 .execute(&drop_index(&names.indexes[position]))?;
             self.create_triggers(&triggers::of_index(table, position))?;
+            self.empty(&names, position)?;
+        } else if !self.is_filling_known(&names.indexes[position])? {
+            self.empty(&names, position)?;
         }
         match self.connection.execute(&index) {
             Err(fault) if fault.is_duplicate() => {
                 // Someone dropped the index, and equal values came in. An index table holds nothing
                 // that can't be derived: empty, it is filled again, and the values are met then.
-                let sql = format!("DELETE FROM {}", names.indexes[position].table);
-                self.connection.execute(&sql)?;
+                self.empty(&names, position)?;
                 self.connection.execute(&index)?;
             }
             outcome => outcome?,
         }
         Ok(!unique || self.is_kept_unique(&plain.index)?)
+    }
+
+    /// Empties an index table, which holds nothing that can't be derived, to be filled.
+    fn empty(&mut self, names: &Names, position: usize) -> Result<(), Fault> {
+        let index = &names.indexes[position];
+        let empty = format!("DELETE FROM {}", index.table);
+        self.connection.execute(&empty)?;
+        let Some(name) = &index.filled else {
+            return Ok(());
+        };
+        // Without a row in the main table it is ready.
+        self.connection.execute(FILLED)?;
+        self.connection.execute(&format!(
+            "INSERT OR REPLACE INTO dflat__filled \
+             SELECT {name}, CASE WHEN EXISTS (SELECT 1 FROM {}) THEN 0 END",
+            names.main
+        ))
+    }
+
+    /// Whether it can be told how far an index is filled: where its last entry does not say it,
+    /// there must be a note.
+    fn is_filling_known(&mut self, index: &IndexNames) -> Result<bool, Fault> {
+        let Some(name) = &index.filled else {
+            return Ok(true);
+        };
+        if !self.exists(Control::FindTable, "dflat__filled")? {
+            return Ok(false);
+        }
+        let sql = format!("SELECT 1 FROM dflat__filled WHERE name = {name}");
+        let mut is_known = false;
+        self.connection.execute_with(&sql, |_| {
+            is_known = true;
+            Ok(())
+        })?;
+        Ok(is_known)
+    }
+
+    /// Notes how far an index with a condition is filled.
+    pub(crate) fn note_filled(
+        &mut self,
+        table: &Table,
+        index: usize,
+        up_to: Option<RowId>,
+    ) -> Result<(), Fault> {
+        let entry = self.enter(table);
+        let up_to = up_to.map_or(ValueRef::Null, |row_id| ValueRef::Int(row_id.0));
+        self.run(entry, Operation::NoteFilled(index), [Param::Value(up_to)])
     }
 
     /// Whether SQLite keeps the index of this name unique.
@@ -163,17 +212,18 @@ impl Session {
         Ok(is_kept)
     }
 
-    /// Whether a row other than this one has a value in an index.
+    /// Whether a row other than this one has the same values in an index.
     pub(crate) fn other_has(
         &mut self,
         entry: Entry,
         index: usize,
-        value: ValueRef<'_>,
+        values: &[ValueRef<'_>],
         row_id: RowId,
     ) -> Result<bool, Fault> {
         let statement = self.statement(entry, Operation::FindOther(index))?;
         let mut found = false;
-        let params = [Param::Value(value), Param::id(row_id)];
+        let params = values.iter().copied().map(Param::Value);
+        let params = params.chain([Param::id(row_id)]);
         self.connection.query(statement, params, |_| {
             found = true;
             Ok(ControlFlow::Break(()))

@@ -140,7 +140,7 @@ fn key_fields(table: &TableDescriptor, key: Key) -> Result<&[Field]> {
                     format!("{} has no index {position}", table.name),
                 )
             })?;
-            Ok(std::slice::from_ref(&index.field))
+            Ok(&index.fields)
         }
     }
 }

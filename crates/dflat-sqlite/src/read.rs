@@ -177,16 +177,19 @@ impl Session {
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
-        let (mut equal, mut reach) = (false, RowId(0));
+        let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
         let operation = Operation::IndexState(position, apart);
         let outcome = self.statement(entry, operation).and_then(|id| {
             self.connection.query(id, [], |columns| {
+                is_known = true;
                 equal = columns.integer(0) != 0;
                 reach = RowId(columns.integer(1));
                 Ok(ControlFlow::Continue(()))
             })
         });
         match outcome {
+            // Nobody knows how far it is filled.
+            Ok(()) if !is_known => Ok(IndexState::Missing),
             Ok(()) if equal => Ok(IndexState::Ready),
             Ok(()) => Ok(IndexState::Incomplete(reach)),
             Err(fault) if fault.may_be_missing_name() => {
@@ -194,11 +197,16 @@ impl Session {
                     // An index of no rows has an entry for each.
                     return Ok(IndexState::Ready);
                 }
-                let names =
-                    PlainIndexNames::new(table, &table.indexes[position].field.storage_key());
-                let whole = self
-                    .exists(Control::FindTable, &names.table)
-                    .map_err(fail)?
+                let index = &table.indexes[position];
+                let names = PlainIndexNames::new(table, index);
+                let is_noted = index.condition.is_none()
+                    || self
+                        .exists(Control::FindTable, "dflat__filled")
+                        .map_err(fail)?;
+                let whole = is_noted
+                    && self
+                        .exists(Control::FindTable, &names.table)
+                        .map_err(fail)?
                     && self
                         .exists(Control::FindIndex, &names.index)
                         .map_err(fail)?;

@@ -4,6 +4,7 @@ use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
+use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
 use crate::session::{Control, Entry, Session};
 use crate::statement_text::Operation;
@@ -43,7 +44,7 @@ impl Session {
         // a unique index, in which NULL may occur any number of times.
         let can_conflict = row.entries.iter().any(|entry| {
             let index = table.indexes.get(entry.index);
-            index.is_some_and(|index| index.unique) && !entry.value.is_null()
+            index.is_some_and(|index| index.unique) && entry.values.can_conflict()
         });
         if !can_conflict {
             return work(self, entry);
@@ -70,10 +71,13 @@ impl Session {
         row_id: RowId,
         index_entries: &[IndexEntry<'_>],
     ) -> Result<(), WriteError> {
-        for IndexEntry { index, value } in index_entries {
-            if self.is_lenient(entry, *index) && !value.is_null() {
+        for IndexEntry { index, values } in index_entries {
+            let Some(given) = values.get().filter(|_| values.can_conflict()) else {
+                continue;
+            };
+            if self.is_lenient(entry, *index) {
                 let key = Key::Index(*index);
-                let other = self.other_has(entry, *index, *value, row_id);
+                let other = self.other_has(entry, *index, given, row_id);
                 if other.map_err(|fault| refused(fault, table, "index", key))? {
                     return Err(WriteError::Conflict(Conflict { key }));
                 }
@@ -89,10 +93,16 @@ impl Session {
         row_id: RowId,
         index_entries: &[IndexEntry<'_>],
     ) -> Result<(), WriteError> {
-        for IndexEntry { index, value } in index_entries {
-            let params = [Param::id(row_id), Param::Value(*value)];
-            self.run(entry, Operation::PutEntry(*index), params)
-                .map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
+        for IndexEntry { index, values } in index_entries {
+            let row_id = std::iter::once(Param::id(row_id));
+            let written = match values.get() {
+                Some(values) => {
+                    let values = values.iter().copied().map(Param::Value);
+                    self.run(entry, Operation::PutEntry(*index), row_id.chain(values))
+                }
+                None => self.run(entry, Operation::DeleteEntry(*index), row_id),
+            };
+            written.map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
         }
         Ok(())
     }
@@ -110,8 +120,8 @@ impl Session {
         for (position, index) in table.indexes.iter().enumerate() {
             let operation = Operation::DeleteEntry(position);
             if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
-                let name = format!("{}__{}", table.name, index.field.storage_key());
-                self.tolerate_missing(fault, &name).map_err(fail)?;
+                let plain = PlainIndexNames::new(table, index);
+                self.tolerate_missing(fault, &plain.table).map_err(fail)?;
             }
         }
         Ok(deleted)

@@ -223,7 +223,7 @@ impl Session {
         operation: Operation,
     ) -> Result<StatementId, Fault> {
         let entry = &mut self.tables[entry.0];
-        if let Some(usage) = &entry.usage {
+        if let (Some(usage), false) = (&entry.usage, operation.may_do_nothing()) {
             usage.note(operation);
         }
         if let Some((_, id)) = entry.statements.iter().find(|(o, _)| *o == operation) {
@@ -246,7 +246,14 @@ impl Session {
     ) -> Result<(), Fault> {
         let statement = self.statement(entry, operation)?;
         self.has_deleted |= operation == Operation::Delete;
-        self.connection.run(statement, params)
+        self.connection.run(statement, params)?;
+        if operation.may_do_nothing()
+            && self.connection.changes_count() > 0
+            && let Some(usage) = &self.tables[entry.0].usage
+        {
+            usage.note(operation);
+        }
+        Ok(())
     }
 
     /// Runs a statement that is not about one table.

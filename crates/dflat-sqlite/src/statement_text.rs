@@ -36,9 +36,16 @@ pub(crate) enum Operation {
     FindOther(usize),
     /// Deletes an index entry.
     DeleteEntry(usize),
+    /// Notes how far an index with a condition is filled.
+    NoteFilled(usize),
 }
 
 impl Operation {
+    /// Whether it writes only if it finds something: an index with a condition may have no entry.
+    pub(crate) const fn may_do_nothing(self) -> bool {
+        matches!(self, Self::DeleteEntry(_))
+    }
+
     /// The SQL text, or `None` if the operation names an index that the table lacks.
     pub(crate) fn sql(self, names: &Names) -> Option<String> {
         let Names {
@@ -78,22 +85,31 @@ impl Operation {
             Self::Delete => format!("DELETE FROM {main} WHERE rowid = ?"),
             Self::PutEntry(position) => {
                 let index = names.indexes.get(position)?;
+                let marks: String = iter::repeat_n(", ?", index.columns.len()).collect();
+                let set = index.columns.iter().map(|c| format!("{c} = excluded.{c}"));
                 // REPLACE would delete another row's entry where a unique value exists.
                 format!(
-                    "INSERT INTO {table} (rowid, {column}) VALUES (?, ?) \
-                     ON CONFLICT (rowid) DO UPDATE SET {column} = excluded.{column}",
+                    "INSERT INTO {table} (rowid, {columns}) VALUES (?{marks}) \
+                     ON CONFLICT (rowid) DO UPDATE SET {set}",
                     table = index.table,
-                    column = index.column,
+                    columns = index.columns.join(", "),
+                    set = set.collect::<Vec<_>>().join(", "),
                 )
             }
             Self::FindOther(position) => {
                 let index = names.indexes.get(position)?;
-                let IndexNames { table, column, .. } = index;
-                format!("SELECT 1 FROM {table} WHERE {column} = ? AND rowid <> ? LIMIT 1")
+                let IndexNames { table, columns, .. } = index;
+                let same: Vec<String> = columns.iter().map(|c| format!("{c} = ?")).collect();
+                let same = same.join(" AND ");
+                format!("SELECT 1 FROM {table} WHERE {same} AND rowid <> ? LIMIT 1")
             }
             Self::DeleteEntry(position) => {
                 let index = names.indexes.get(position)?;
                 format!("DELETE FROM {} WHERE rowid = ?", index.table)
+            }
+            Self::NoteFilled(position) => {
+                let name = names.indexes.get(position)?.filled.as_ref()?;
+                format!("UPDATE dflat__filled SET up_to = ? WHERE name = {name}")
             }
         })
     }
@@ -101,6 +117,16 @@ impl Operation {
 
 fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
     let index = names.indexes.get(position)?;
+    let exists = format!(
+        "EXISTS (SELECT 1 FROM {} INDEXED BY {})",
+        index.table, index.index
+    );
+    if let Some(name) = &index.filled {
+        return Some(format!(
+            "SELECT up_to IS NULL, coalesce(up_to, 0), {exists} FROM dflat__filled \
+             WHERE name = {name}"
+        ));
+    }
     let last = |table: &str| {
         let name = &names.main_text;
         let others = match apart {
@@ -113,12 +139,9 @@ fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
     };
     // An index of that name that is missing makes the statement fail to prepare.
     Some(format!(
-        "SELECT {in_main} IS {in_index}, coalesce({in_index}, 0), \
-         EXISTS (SELECT 1 FROM {table} INDEXED BY {index})",
+        "SELECT {in_main} IS {in_index}, coalesce({in_index}, 0), {exists}",
         in_main = last(&names.main),
         in_index = last(&index.table),
-        table = index.table,
-        index = index.index,
     ))
 }
 
@@ -151,7 +174,8 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             } else {
                 format!("SELECT i.rowid, NULL FROM {table} AS i")
             };
-            (vec![format!("i.{}", index.column)], "i.rowid", from)
+            let columns = index.columns.iter().map(|column| format!("i.{column}"));
+            (columns.collect(), "i.rowid", from)
         }
     };
     let (fixed, open) = columns.split_at_checked(shape.prefix_count)?;

@@ -250,6 +250,13 @@ impl WriteTransaction for SqliteTransaction {
         })
     }
 
+    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
+        self.write(|session| {
+            let noted = session.note_filled(table, index, up_to);
+            noted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
+    }
+
     fn put_index_entry(
         &mut self,
         table: &Table,

@@ -6,7 +6,7 @@
 
 use dflat_model::TableDescriptor;
 
-use crate::ddl::{Names, PlainIndexNames, quoted_if_needed};
+use crate::ddl::{Names, OURS, PlainIndexNames, quoted_if_needed};
 
 /// The table that names the rows which others have written.
 pub(crate) const FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
@@ -27,7 +27,7 @@ pub(crate) struct Trigger {
 
 /// What the names of the triggers of a table and its index tables begin with.
 pub(crate) fn prefix(table: &TableDescriptor) -> String {
-    format!("dflat__{}__", table.name)
+    format!("{OURS}{}__", table.name)
 }
 
 /// The triggers of a main table.
@@ -43,9 +43,10 @@ pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger>
     let Some(index) = table.indexes.get(position) else {
         return Vec::new();
     };
-    let plain = PlainIndexNames::new(table, &index.field.storage_key());
-    let column = quoted_if_needed(&plain.column);
-    let same = index.unique.then(|| format!("{column} = NEW.{column}"));
+    let plain = PlainIndexNames::new(table, index);
+    let columns = plain.columns.iter().map(|column| quoted_if_needed(column));
+    let same: Vec<String> = columns.map(|c| format!("{c} = NEW.{c}")).collect();
+    let same = index.unique.then(|| same.join(" AND "));
     on(table, &plain.table, same.as_deref())
 }
 
@@ -53,14 +54,15 @@ pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger>
 /// that was the other kind before, which is made anew.
 pub(crate) fn of_unique(table: &TableDescriptor, position: usize) -> Option<String> {
     let index = table.indexes.get(position)?;
-    let plain = PlainIndexNames::new(table, &index.field.storage_key());
+    let plain = PlainIndexNames::new(table, index);
     Some(name_of(&plain.table, REPLACES))
 }
 
 const REPLACES: &str = "replaces";
 
 fn name_of(table: &str, kind: &str) -> String {
-    format!("dflat__{table}__{kind}")
+    let table = table.strip_prefix(OURS).unwrap_or(table);
+    format!("{OURS}{table}__{kind}")
 }
 
 /// The triggers of one table, which note rows under the name of the main table. `same` is the

@@ -17,7 +17,8 @@ use crate::{Error, Result, Table, Workspace};
 pub struct IndexProgress {
     /// The full name of the type.
     pub type_name: String,
-    /// The indexed field, by its path in the schema.
+    /// The indexed field, by its path in the schema; of an index over several fields or of some
+    /// objects, what the schema says: `list_id, due where done == false`.
     pub index: String,
     /// Whether the index is unique.
     pub unique: bool,
@@ -45,12 +46,12 @@ pub enum IndexState {
     Failed(Error),
 }
 
-/// A value of a unique index that more than one object has.
+/// What more than one object has of a unique index.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Duplicate {
-    /// The value.
-    pub value: Value,
+    /// The values of the index's fields.
+    pub values: Vec<Value>,
     /// The primary keys of the objects, part by part.
     pub keys: Vec<Vec<Value>>,
 }
@@ -161,7 +162,7 @@ impl From<engine::IndexProgress> for IndexProgress {
                 engine::BuildState::Failed(error) => IndexState::Failed(error),
             },
             duplicates: duplicates
-                .map(|engine::Duplicate { value, keys }| Duplicate { value, keys })
+                .map(|engine::Duplicate { values, keys }| Duplicate { values, keys })
                 .collect(),
         }
     }

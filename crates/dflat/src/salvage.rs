@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use dflat_engine::callback;
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, Row, RowWrite, ScanPlan, Source, View, WriteError,
+    Backend, CloseOptions, EntryValues, IndexEntry, Row, RowWrite, ScanPlan, Source, View,
+    WriteError,
 };
 use dflat_engine::transaction::{Derived, derive};
 use dflat_model::{RowId, Table, ValueRef};
@@ -306,9 +307,9 @@ impl<'s> Salvage<'s> {
             let key: Vec<ValueRef<'_>> = derived.key.iter().map(|part| part.as_ref()).collect();
             let entries = derived.entries.iter().enumerate();
             let entries: Vec<IndexEntry<'_>> = entries
-                .map(|(index, value)| IndexEntry {
-                    index,
-                    value: value.as_ref(),
+                .filter_map(|(index, values)| {
+                    let values = EntryValues::from(values.as_deref()?);
+                    Some(IndexEntry { index, values })
                 })
                 .collect();
             let row = RowWrite {

@@ -4,9 +4,9 @@
 //! time describe the same storage. One line an element and no rustfmt: it is data.
 
 use dflat_model::{
-    Element, EnumLayout, Field, FieldKind, FieldLayout, IndexDescriptor, MemberLayout, Scalar,
-    Shape, Step, StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor,
-    UnionLayout, Value,
+    Element, EnumLayout, Field, FieldKind, FieldLayout, IndexCondition, IndexDescriptor,
+    MemberLayout, Scalar, Shape, Step, StructFieldLayout, StructLayout, TableDescriptor,
+    TableLayout, TypeDescriptor, UnionLayout, Value,
 };
 
 use super::defaults::{float_literal, is_near_constant};
@@ -18,7 +18,11 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
     let c = Constants { codegen };
     let ty = format!("{codegen}::TableDescriptor");
     text.line("#[rustfmt::skip]");
-    if descriptor.types.iter().any(has_near_constant) {
+    let mut conditions = descriptor
+        .indexes
+        .iter()
+        .filter_map(|index| index.condition.as_ref());
+    if descriptor.types.iter().any(has_near_constant) || conditions.any(compares_near_constant) {
         text.line("#[allow(clippy::approx_constant)]");
     }
     text.verbatim_line(&format!("static DESCRIPTOR: {ty} = {ty} {{"));
@@ -57,6 +61,20 @@ fn has_near_constant(ty: &TypeDescriptor) -> bool {
     };
     match ty {
         TypeDescriptor::Table(table) => table.fields.iter().any(near),
+        _ => false,
+    }
+}
+
+/// The same of the values in a condition.
+fn compares_near_constant(condition: &IndexCondition) -> bool {
+    match condition {
+        IndexCondition::Compare {
+            value: Value::Float(value),
+            ..
+        } => is_near_constant(*value),
+        IndexCondition::And(parts) | IndexCondition::Or(parts) => {
+            parts.iter().any(compares_near_constant)
+        }
         _ => false,
     }
 }
@@ -120,12 +138,42 @@ impl Constants<'_> {
     }
 
     fn index(self, index: &IndexDescriptor) -> String {
-        let path = self.path(&index.field);
-        let unique = index.unique;
+        let Self { codegen } = self;
+        let fields: Vec<String> = index.fields.iter().map(|field| self.path(field)).collect();
+        let condition = match &index.condition {
+            Some(condition) => format!("{}({})", super::SOME, self.condition(condition)),
+            None => super::NONE.to_owned(),
+        };
         format!(
-            "{}::IndexDescriptor {{ field: {path}, unique: {unique} }},",
-            self.codegen
+            "{codegen}::IndexDescriptor {{ fields: {codegen}::Cow::Borrowed(&[{}]), \
+             unique: {}, condition: {condition} }},",
+            fields.join(", "),
+            index.unique,
         )
+    }
+
+    fn condition(self, condition: &IndexCondition) -> String {
+        let Self { codegen } = self;
+        let all = |parts: &[IndexCondition]| {
+            let parts: Vec<String> = parts.iter().map(|part| self.condition(part)).collect();
+            format!("{codegen}::Cow::Borrowed(&[{}])", parts.join(", "))
+        };
+        let condition = match condition {
+            IndexCondition::Compare {
+                field,
+                operator,
+                value,
+            } => format!(
+                "Compare {{ field: {}, operator: {codegen}::Comparison::{operator:?}, value: {} }}",
+                self.path(field),
+                self.value(value),
+            ),
+            IndexCondition::IsNull(field) => format!("IsNull({})", self.path(field)),
+            IndexCondition::IsNotNull(field) => format!("IsNotNull({})", self.path(field)),
+            IndexCondition::And(parts) => format!("And({})", all(parts)),
+            IndexCondition::Or(parts) => format!("Or({})", all(parts)),
+        };
+        format!("{codegen}::IndexCondition::{condition}")
     }
 
     fn element(self, element: Element) -> String {

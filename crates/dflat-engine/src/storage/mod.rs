@@ -15,8 +15,8 @@
 //! 7. A transaction that is dropped without `commit` is rolled back.
 //! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
 //! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL
-//!    included; one that is [`IndexState::Incomplete`] has one for each row up to an id, and none
-//!    beyond.
+//!    included, of which its condition is true, if it has one; one that is
+//!    [`IndexState::Incomplete`] has one for each of these up to an id, and none beyond.
 //! 10. A write transaction can tell whether somebody else, such as another process, has committed
 //!     since a state that a pinned snapshot saw.
 //! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
@@ -204,7 +204,8 @@ pub trait WriteTransaction: Snapshot {
     /// A conflict if the key or a unique value exists; else as writing the file can fail.
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
 
-    /// Replaces a row. Only the key, if given, and the index entries given are changed.
+    /// Replaces a row. Only the key, if given, and the index entries given are changed: one that is
+    /// absent is removed.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is
@@ -240,6 +241,13 @@ pub trait WriteTransaction: Snapshot {
         let _ = (table, row_id);
         Ok(())
     }
+
+    /// Says that an index with a condition is filled up to a row id, or ready, if it is none: how
+    /// far cannot be told from its entries.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()>;
 
     /// Adds or replaces the index entry of a row that exists: how an index is filled.
     ///
@@ -353,12 +361,69 @@ pub struct RowWrite<'a> {
 }
 
 /// An entry of an index.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct IndexEntry<'a> {
     /// Position of the index in the table's `indexes`.
     pub index: usize,
-    /// The value, NULL included.
-    pub value: ValueRef<'a>,
+    /// What it has of the row.
+    pub values: EntryValues<'a>,
+}
+
+impl<'a> IndexEntry<'a> {
+    /// An entry of an index over one field.
+    #[must_use]
+    pub const fn one(index: usize, value: ValueRef<'a>) -> Self {
+        Self {
+            index,
+            values: EntryValues::One(value),
+        }
+    }
+}
+
+/// What an index has of a row: the values of its fields, NULL included.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryValues<'a> {
+    /// Nothing, because its condition is not true: the row has no entry.
+    Absent,
+    /// That of its only field.
+    One(ValueRef<'a>),
+    /// Those of its fields.
+    Several(Vec<ValueRef<'a>>),
+}
+
+impl<'a> EntryValues<'a> {
+    /// The values, if there is an entry.
+    #[must_use]
+    pub const fn get(&self) -> Option<&[ValueRef<'a>]> {
+        match self {
+            Self::Absent => None,
+            Self::One(value) => Some(std::slice::from_ref(value)),
+            Self::Several(values) => Some(values.as_slice()),
+        }
+    }
+
+    /// Whether a unique index admits them once only: there are some, and none is NULL.
+    #[must_use]
+    pub fn can_conflict(&self) -> bool {
+        self.get()
+            .is_some_and(|values| !values.iter().any(|value| value.is_null()))
+    }
+
+    /// The same, owned.
+    #[must_use]
+    pub fn to_values(&self) -> Option<Vec<Value>> {
+        let values = self.get()?.iter();
+        Some(values.map(|value| value.to_value()).collect())
+    }
+}
+
+impl<'a> From<&'a [Value]> for EntryValues<'a> {
+    fn from(values: &'a [Value]) -> Self {
+        match values {
+            [value] => Self::One(value.as_ref()),
+            values => Self::Several(values.iter().map(Value::as_ref).collect()),
+        }
+    }
 }
 
 /// How far the indexes of a table are to be believed.
@@ -385,9 +450,9 @@ impl Indexes {
 /// How far an index is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexState {
-    /// It has an entry for each row.
+    /// It has an entry for each row that it is to have one for.
     Ready,
-    /// It has an entry for each row up to this row id, and none beyond.
+    /// It has an entry for each of these up to this row id, and none beyond.
     Incomplete(RowId),
     /// It does not exist, while its table does.
     Missing,

@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{RowId, Table, Value, ValueRef};
+use dflat_model::{RowId, Table, Value};
 
+use super::entries::entry_values;
 use super::mend::mend;
 use super::newest::NewestSchemas;
-use super::row::stored;
 use crate::error::{Error, Result};
 use crate::fetch;
-use crate::object::field_value;
-use crate::storage::{IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction};
+use crate::storage::{
+    EntryValues, IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction,
+};
 
 /// The most rows of a batch.
 pub(super) const ROWS_MAX: usize = 512;
@@ -30,8 +31,8 @@ pub(super) struct Batch {
     pub(super) is_last: bool,
 }
 
-/// A row, and its values of some indexes.
-type Values = (RowId, Vec<(usize, Value)>);
+/// A row, and what some indexes have of it.
+type Values = (RowId, Vec<(usize, Vec<Value>)>);
 
 /// Fills the table's indexes that are not ready, for the next rows by row id.
 ///
@@ -54,13 +55,25 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         reaches.flatten().collect()
     };
     let from = reaches.iter().map(|(_, reach)| *reach).min();
-    let rows = match from {
+    let (rows, is_end) = match from {
         Some(from) => read(writer, &table, &reaches, from)?,
-        None => Vec::new(),
+        None => (Vec::new(), true),
     };
     for (row_id, values) in &rows {
-        for (index, value) in values {
-            put(writer, &table, *row_id, (*index, value.as_ref()))?;
+        for (index, values) in values {
+            let entry = IndexEntry {
+                index: *index,
+                values: EntryValues::from(values.as_slice()),
+            };
+            put(writer, &table, *row_id, &entry)?;
+        }
+    }
+    let last = rows.last().map(|(row_id, _)| *row_id);
+    for (position, reach) in &reaches {
+        let index = table.indexes.get(*position);
+        if index.is_some_and(|index| index.condition.is_some()) {
+            let up_to = last.map_or(*reach, |last| last.max(*reach));
+            writer.note_filled(&table, *position, (!is_end).then_some(up_to))?;
         }
     }
     let states = writer.index_states(&table)?;
@@ -73,16 +86,16 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     })
 }
 
-/// The values of the next rows, which are read before they are written: a scan must not meet its
-/// own writes.
+/// The values of the next rows, which are read before they are written, since a scan must not meet
+/// its own writes; and whether there are no more rows.
 fn read(
     writer: &mut dyn WriteTransaction,
     table: &Table,
     reaches: &[(usize, RowId)],
     from: RowId,
-) -> Result<Vec<Values>> {
+) -> Result<(Vec<Values>, bool)> {
     let mut rows: Vec<Values> = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut is_end) = (0, true);
     let mut failure: Option<Error> = None;
     let plan = ScanPlan {
         table,
@@ -91,25 +104,27 @@ fn read(
     };
     writer.scan(&plan, &mut |row| {
         let behind = reaches.iter().filter(|(_, reach)| *reach < row.row_id);
-        let values: Result<Vec<_>, _> = behind
+        let values: Result<Vec<_>> = behind
             .filter_map(|(position, _)| Some((*position, table.indexes.get(*position)?)))
-            .map(|(position, index)| {
-                let value = field_value(row.payload, &index.field)?;
-                Ok((position, stored(&index.field, value).to_value()))
+            .filter_map(|(position, index)| {
+                let values = entry_values(table, index, row.payload).map(|v| v.to_values());
+                Some((position, values.transpose()?))
             })
+            .map(|(position, values)| Ok((position, values?)))
             .collect();
         match values {
             Ok(values) => rows.push((row.row_id, values)),
-            Err(crate::object::Malformed) => failure = Some(fetch::corrupt(table, row.row_id)),
+            Err(_) => failure = Some(fetch::corrupt(table, row.row_id)),
         }
         bytes += row.payload.len();
         if failure.is_some() || rows.len() >= ROWS_MAX || bytes > BYTES_MAX {
+            is_end = false;
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     })?;
-    failure.map_or(Ok(rows), Err)
+    failure.map_or(Ok((rows, is_end)), Err)
 }
 
 /// Puts a value into an index, which keeps a value that came before the index more than once.
@@ -117,9 +132,8 @@ pub(super) fn put(
     writer: &mut dyn WriteTransaction,
     table: &Table,
     row_id: RowId,
-    (index, value): (usize, ValueRef<'_>),
+    entry: &IndexEntry<'_>,
 ) -> Result<()> {
-    let entry = IndexEntry { index, value };
     let fail = |error| match error {
         WriteError::Failed(error) => error,
         WriteError::Conflict(_) => {
@@ -130,10 +144,10 @@ pub(super) fn put(
             Error::new(crate::error::ErrorKind::Backend, message)
         }
     };
-    match writer.put_index_entry(table, row_id, &entry) {
+    match writer.put_index_entry(table, row_id, entry) {
         Err(WriteError::Conflict(_)) => {
-            writer.admit_duplicates(table, index)?;
-            writer.put_index_entry(table, row_id, &entry).map_err(fail)
+            writer.admit_duplicates(table, entry.index)?;
+            writer.put_index_entry(table, row_id, entry).map_err(fail)
         }
         outcome => outcome.map_err(fail),
     }

@@ -2,7 +2,8 @@
 
 use dflat_model::{Table, Value};
 
-use super::row::{KeyParts, index_entries};
+use super::entries::index_entries;
+use super::row::KeyParts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::verify;
 
@@ -11,8 +12,8 @@ use crate::object::verify;
 pub struct Derived {
     /// The parts of the primary key.
     pub key: Vec<Value>,
-    /// The values of the indexes, in their order.
-    pub entries: Vec<Value>,
+    /// The values of the indexes, in their order; `None` where an index has no entry of it.
+    pub entries: Vec<Option<Vec<Value>>>,
 }
 
 /// Verifies an object's bytes and derives what is stored beside them.
@@ -28,6 +29,9 @@ pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
     let entries = index_entries(table, payload)?;
     Ok(Derived {
         key: key.as_slice().iter().map(|part| part.to_value()).collect(),
-        entries: entries.iter().map(|entry| entry.value.to_value()).collect(),
+        entries: entries
+            .iter()
+            .map(|entry| entry.values.to_values())
+            .collect(),
     })
 }

@@ -6,11 +6,11 @@ use std::ops::{Bound, ControlFlow};
 use dflat_model::{Direction, Table, Value};
 
 use super::backfill::{Batch, fill};
-use super::row::{KeyParts, stored};
+use super::entries::entry_values;
+use super::row::KeyParts;
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::field_value;
 use crate::storage::{Backend, Key, KeyScan, ScanPlan, Source, View};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
@@ -50,11 +50,11 @@ pub enum BuildState {
     Failed(Error),
 }
 
-/// A value that is to be unique, and is not.
+/// Values that are to be unique, and are not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Duplicate {
-    /// The value.
-    pub value: Value,
+    /// The values of the index's fields.
+    pub values: Vec<Value>,
     /// The primary keys of the objects that have it.
     pub keys: Vec<Vec<Value>>,
 }
@@ -273,7 +273,7 @@ impl Indexer {
         let type_name = table.type_name.as_ref();
         tracing::debug!(target: TARGET, type_name, "backfill finished");
         for (position, index) in table.indexes.iter().enumerate() {
-            let storage_key = index.field.storage_key();
+            let storage_key = index.storage_key();
             let duplicates = match index.unique {
                 true if self.lock().find(table, &storage_key).is_some() => {
                     duplicates(&self.backend, table, position)?
@@ -281,8 +281,8 @@ impl Indexer {
                 _ => Vec::new(),
             };
             for duplicate in &duplicates {
-                let (value, keys) = (&duplicate.value, &duplicate.keys);
-                tracing::warn!(target: TARGET, type_name, index = %index.field, %value, ?keys,
+                let (values, keys) = (&duplicate.values, &duplicate.keys);
+                tracing::warn!(target: TARGET, type_name, %index, ?values, ?keys,
                     "a value is to be unique and is not");
             }
             if let Some(build) = self.lock().find(table, &storage_key) {
@@ -318,10 +318,10 @@ impl State {
 
     fn start(&mut self, table: &Table, rows_total: u64) {
         for index in table.indexes.iter() {
-            let storage_key = index.field.storage_key();
+            let storage_key = index.storage_key();
             let progress = IndexProgress {
                 type_name: table.type_name.to_string(),
-                index: index.field.to_string(),
+                index: index.to_string(),
                 unique: index.unique,
                 rows_done: 0,
                 rows_total,
@@ -342,7 +342,7 @@ impl State {
     fn advance(&mut self, batch: &Batch) {
         for (position, index) in batch.table.indexes.iter().enumerate() {
             let is_filled = batch.indexes.contains(&position);
-            if let Some(build) = self.find(&batch.table, &index.field.storage_key())
+            if let Some(build) = self.find(&batch.table, &index.storage_key())
                 && is_filled
             {
                 let progress = &mut build.progress;
@@ -410,23 +410,26 @@ fn duplicates(
     let mut snapshot = Arc::clone(backend).snapshot(View::Pinned)?;
     snapshot.scan(&plan, &mut |row| {
         let read = || {
-            let value = field_value(row.payload, &index.field).ok()?;
+            let values = entry_values(table, index, row.payload).ok()?;
             let key = KeyParts::read(table, row.payload).ok()?;
             let key: Vec<Value> = key.as_slice().iter().map(|part| part.to_value()).collect();
-            Some((stored(&index.field, value).to_value(), key))
+            Some((values, key))
         };
-        let Some((value, key)) = read() else {
+        let Some((values, key)) = read() else {
             failure = Some(fetch::corrupt(table, row.row_id));
             return ControlFlow::Break(());
         };
+        let Some(values) = values.to_values().filter(|_| values.can_conflict()) else {
+            return ControlFlow::Continue(());
+        };
         match &mut before {
-            Some(same) if same.value == value => {
+            Some(same) if same.values == values => {
                 count += 1;
                 same.keys.push(key);
             }
             _ => {
                 let next = Duplicate {
-                    value,
+                    values,
                     keys: vec![key],
                 };
                 let last = before.replace(next);

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use dflat_model::{RowId, Table};
 
 use super::backfill::put;
-use super::row::{Reach, index_entries};
+use super::entries::{index_entries, present_entries};
+use super::row::Reach;
 use crate::error::Result;
 use crate::storage::{IndexState, ScanPlan, Source, WriteTransaction};
 
@@ -46,10 +47,10 @@ pub(super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<V
         if unreadable.contains(row_id) {
             continue;
         }
-        let mut entries = index_entries(table, payload)?;
+        let mut entries = present_entries(table, payload)?;
         reach.leave(&mut entries, Some(*row_id));
         for entry in &entries {
-            put(writer, table, *row_id, (entry.index, entry.value))?;
+            put(writer, table, *row_id, entry)?;
         }
     }
     writer.index_states(table)

@@ -7,6 +7,7 @@
 mod backfill;
 mod context;
 mod derived;
+mod entries;
 mod group;
 mod indexer;
 mod mend;

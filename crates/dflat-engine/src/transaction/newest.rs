@@ -1,7 +1,7 @@
 //! What the newest code that has written to a table knows, and how updates by older code keep what
 //! they do not know.
 
-use dflat_model::{DecodeError, ENCODING_VERSION, Table, TableDescriptor};
+use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Table, TableDescriptor};
 
 use super::submit::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -45,7 +45,7 @@ impl NewestSchemas {
             }
             Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest)),
             // Code that is newer still has other ways to say it.
-            Some(Err(DecodeError::Version(version))) if version > ENCODING_VERSION => None,
+            Some(Err(DecodeError::Version(version))) if version > DESCRIPTOR_VERSION => None,
             Some(Err(_)) | None => {
                 self.store(writer, table)?;
                 None

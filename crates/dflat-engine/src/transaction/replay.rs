@@ -4,7 +4,8 @@ use std::fmt;
 
 use dflat_model::{RowId, Table};
 
-use super::row::{KeyParts, Prepared, Reach, index_entries, prepare};
+use super::entries::present_entries;
+use super::row::{KeyParts, Prepared, Reach, prepare};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +62,7 @@ fn insert(
         return Ok(());
     };
     let key = KeyParts::read(table, after.payload())?;
-    let mut entries = index_entries(table, after.payload())?;
+    let mut entries = present_entries(table, after.payload())?;
     reach.leave(&mut entries, Some(row_id));
     let key = Some(key.as_slice());
     let row = RowWrite {

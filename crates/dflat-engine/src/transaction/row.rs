@@ -66,35 +66,7 @@ pub(super) fn changed_key<'a>(
     changed.then(|| KeyParts::read(table, after)).transpose()
 }
 
-/// The entries of all indexes.
-pub(super) fn index_entries<'a>(
-    table: &'a Table,
-    payload: &'a [u8],
-) -> Result<Vec<IndexEntry<'a>>> {
-    let indexes = table.indexes.iter().enumerate();
-    indexes
-        .map(|(index, descriptor)| {
-            let field = &descriptor.field;
-            read(table, payload, field).map(|value| IndexEntry {
-                index,
-                value: stored(field, value),
-            })
-        })
-        .collect()
-}
-
-/// A value as it stands in an index.
-///
-/// # Compatibility
-/// Dflat for Swift stores NULL for an empty union, whose type code is 0.
-pub(super) fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
-    match value {
-        ValueRef::Int(0) if field.is_tag() => ValueRef::Null,
-        value => value,
-    }
-}
-
-fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
+pub(super) fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
     field_value(payload, field).map_err(|_| unreadable(table, field))
 }
 

@@ -2,8 +2,9 @@
 
 use dflat_model::{Field, RowId, Table, ValueRef};
 
+use super::entries::{index_entries, present_entries};
 use super::group::PenGrip;
-use super::row::{KeyParts, changed_key, index_entries, prepare};
+use super::row::{KeyParts, changed_key, prepare};
 use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -83,7 +84,7 @@ impl Transaction {
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
         self.write(table, |table, grip| {
-            let mut entries = index_entries(table, payload)?;
+            let mut entries = present_entries(table, payload)?;
             grip.reach.leave(&mut entries, None);
             let key = KeyParts::read(table, payload)?;
             let row = RowWrite {
@@ -246,7 +247,7 @@ fn replace(
     let mut entries = index_entries(table, payload)?;
     let old_entries = index_entries(table, before)?;
     let mut old = old_entries.iter();
-    entries.retain(|entry| old.next().is_none_or(|old| old.value != entry.value));
+    entries.retain(|entry| old.next().is_none_or(|old| old.values != entry.values));
     grip.reach.leave(&mut entries, Some(row_id));
     let key = key.as_ref().map(KeyParts::as_slice);
     let row = RowWrite {
@@ -276,11 +277,12 @@ fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) ->
         Key::Primary => &table.primary_key,
         Key::Index(position) => {
             let index = table.indexes.get(position);
-            index.map_or(&[], |index| std::slice::from_ref(&index.field))
+            index.map_or(&[], |index| &index.fields)
         }
     };
     let what = match conflict.key {
         Key::Primary => "primary key",
+        Key::Index(_) if fields.len() > 1 => "unique values",
         Key::Index(_) => "unique value",
     };
     let message = format!(

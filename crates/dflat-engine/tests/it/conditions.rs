@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 use dflat_engine::object::Writer;
 use dflat_engine::query::{Condition, evaluate};
-use dflat_model::{
-    Comparison, Expression, Field, FieldKind, IndexDescriptor, Predicate, Step, Table, Value,
-};
+use dflat_model::{Comparison, Expression, Field, FieldKind, Predicate, Step, Table, Value};
 
 use crate::table;
 
@@ -55,10 +53,7 @@ fn literals() -> Vec<Value> {
 }
 
 fn fields(table: &Table) -> Vec<Field> {
-    let indexed = table
-        .indexes
-        .iter()
-        .map(|IndexDescriptor { field, .. }| field);
+    let indexed = table.indexes.iter().flat_map(|index| index.fields.iter());
     table.primary_key.iter().chain(indexed).cloned().collect()
 }
 

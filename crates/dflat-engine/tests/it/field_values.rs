@@ -25,7 +25,7 @@ fn fields() -> Vec<Field> {
     table(SCHEMA)
         .indexes
         .iter()
-        .map(|index| index.field.clone())
+        .flat_map(|index| index.fields.iter().cloned())
         .collect()
 }
 

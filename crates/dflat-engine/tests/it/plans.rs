@@ -77,7 +77,8 @@ impl Setting {
     }
 
     fn field(&self, name: &str) -> Field {
-        let indexed = self.table.indexes.iter().map(|index| &index.field);
+        let indexes = self.table.indexes.iter();
+        let indexed = indexes.flat_map(|index| index.fields.iter());
         let found = self
             .table
             .primary_key

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::index;
 use super::plain::{decode_list, encode_list};
 use super::soundness::is_sound;
-use super::{DecodeError, Decoded, Encode, Input, from_bytes, to_bytes};
+use super::{
+    DESCRIPTOR_VERSION, DecodeError, Decoded, ENCODING_VERSION, Encode, Input, from_bytes, to_bytes,
+};
 use crate::{
     Element, EnumLayout, EnumValueLayout, FieldLayout, IndexDescriptor, MemberLayout, Scalar,
     Shape, StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
@@ -15,7 +18,13 @@ impl TableDescriptor {
     /// Its form as bytes. A default that is NaN is left out.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(self)
+        let plain = self.indexes.iter().all(IndexDescriptor::is_plain);
+        let version = if plain {
+            ENCODING_VERSION
+        } else {
+            DESCRIPTOR_VERSION
+        };
+        to_bytes(self, version)
     }
 
     /// Reads what `to_bytes` wrote, and checks that codecs can follow it: that there is no cycle of
@@ -24,12 +33,32 @@ impl TableDescriptor {
     /// # Errors
     /// See [`DecodeError`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let table: Self = from_bytes(bytes)?;
+        let table: Self = from_bytes(bytes, DESCRIPTOR_VERSION)?;
         if is_sound(&table) {
             Ok(table)
         } else {
             Err(DecodeError::Malformed)
         }
+    }
+}
+
+impl Encode for TableDescriptor {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.name.encode(out);
+        self.type_name.encode(out);
+        self.primary_key.encode(out);
+        index::encode(&self.indexes, out);
+        self.types.encode(out);
+    }
+
+    fn decode(input: &mut Input<'_>) -> Decoded<Self> {
+        Ok(Self {
+            name: Encode::decode(input)?,
+            type_name: Encode::decode(input)?,
+            primary_key: Encode::decode(input)?,
+            indexes: Cow::Owned(index::decode(input)?),
+            types: Encode::decode(input)?,
+        })
     }
 }
 
@@ -50,8 +79,6 @@ macro_rules! fields {
 }
 
 fields! {
-    TableDescriptor { name type_name primary_key indexes types }
-    IndexDescriptor { field unique }
     TableLayout { name end fields }
     FieldLayout { name voffset shape default required }
     StructLayout { name size align fields }
@@ -149,10 +176,11 @@ impl<T: Encode + Clone> Encode for Cow<'static, [T]> {
 mod tests {
     use std::borrow::Cow;
 
+    use crate::encoding::{DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION};
     use crate::{
-        Element, EnumLayout, EnumValueLayout, Field, FieldKind, FieldLayout, IndexDescriptor,
-        MemberLayout, Scalar, Shape, Step, StructFieldLayout, StructLayout, TableDescriptor,
-        TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
+        Comparison, Element, EnumLayout, EnumValueLayout, Field, FieldKind, FieldLayout,
+        IndexCondition, IndexDescriptor, MemberLayout, Scalar, Shape, Step, StructFieldLayout,
+        StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
     };
 
     fn key(kind: FieldKind, default: Value) -> Field {
@@ -181,10 +209,10 @@ mod tests {
             name: Cow::Borrowed("ns__t_v1"),
             type_name: Cow::Borrowed("Ns.T"),
             primary_key: Cow::Owned(vec![key(text, Value::text("d"))]),
-            indexes: Cow::Owned(vec![IndexDescriptor {
-                field: key(FieldKind::Scalar(Scalar::F32), Value::Float(-0.5)),
-                unique: true,
-            }]),
+            indexes: Cow::Owned(vec![IndexDescriptor::plain(
+                key(FieldKind::Scalar(Scalar::F32), Value::Float(-0.5)),
+                true,
+            )]),
             types: Cow::Owned(vec![
                 TypeDescriptor::Table(TableLayout {
                     name: Cow::Borrowed("Ns.T"),
@@ -244,6 +272,40 @@ mod tests {
     fn what_was_encoded_is_decoded() {
         let sample = sample();
         assert_eq!(TableDescriptor::from_bytes(&sample.to_bytes()), Ok(sample));
+    }
+
+    #[test]
+    fn indexes_over_several_fields_and_of_some_objects_have_a_version_of_their_own() {
+        let mut sample = sample();
+        assert_eq!(sample.to_bytes()[0], ENCODING_VERSION);
+        let number = key(FieldKind::Scalar(Scalar::Bool), Value::Int(0));
+        let compared = IndexCondition::Compare {
+            field: number.clone(),
+            operator: Comparison::Less,
+            value: Value::text("x"),
+        };
+        let others = [
+            IndexCondition::IsNull(number.clone()),
+            IndexCondition::IsNotNull(number.clone()),
+        ];
+        sample.indexes.to_mut().push(IndexDescriptor {
+            fields: Cow::Owned(vec![number, key(FieldKind::Text, Value::Null)]),
+            unique: false,
+            condition: Some(IndexCondition::And(Cow::Owned(vec![
+                compared,
+                IndexCondition::Or(Cow::Owned(others.to_vec())),
+            ]))),
+        });
+        let bytes = sample.to_bytes();
+        assert_eq!(bytes[0], DESCRIPTOR_VERSION);
+        for len in 0..bytes.len() {
+            assert!(TableDescriptor::from_bytes(&bytes[..len]).is_err());
+        }
+        assert_eq!(TableDescriptor::from_bytes(&bytes), Ok(sample));
+        let mut newer = bytes;
+        newer[0] += 1;
+        let refused = TableDescriptor::from_bytes(&newer);
+        assert_eq!(refused, Err(DecodeError::Version(DESCRIPTOR_VERSION + 1)));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod descriptor;
 mod expression;
+mod index;
 mod plain;
 mod predicate;
 mod query;
@@ -16,8 +17,11 @@ use std::fmt;
 
 use crate::{Cursor, Predicate, Query};
 
-/// The version that is written, and the only one that is read.
+/// The version that is written, and of conditions, queries and places the only one that is read.
 pub const ENCODING_VERSION: u8 = 1;
+/// The version of descriptors with indexes over several fields or of some objects, which are not
+/// to be taken for something else by code that does not know such indexes.
+pub const DESCRIPTOR_VERSION: u8 = 2;
 /// The largest encoding that is read.
 pub const BYTES_MAX: usize = 1024 * 1024;
 /// How deep an encoding that is read may nest: enough for a query with conditions 256 deep, which
@@ -63,6 +67,7 @@ trait Encode: Sized {
 struct Input<'a> {
     rest: &'a [u8],
     nesting: usize,
+    version: u8,
 }
 
 impl<'a> Input<'a> {
@@ -93,23 +98,25 @@ impl<'a> Input<'a> {
     }
 }
 
-fn to_bytes(what: &impl Encode) -> Vec<u8> {
-    let mut out = vec![ENCODING_VERSION];
+fn to_bytes(what: &impl Encode, version: u8) -> Vec<u8> {
+    let mut out = vec![version];
     what.encode(&mut out);
     out
 }
 
-fn from_bytes<T: Encode>(bytes: &[u8]) -> Decoded<T> {
+/// Reads something whole that was written in a version up to the latest.
+fn from_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
     if bytes.len() > BYTES_MAX {
         return Err(DecodeError::TooLarge);
     }
     let mut input = Input {
         rest: bytes,
         nesting: 0,
+        version: 0,
     };
-    match input.byte()? {
-        ENCODING_VERSION => {}
-        version => return Err(DecodeError::Version(version)),
+    input.version = input.byte()?;
+    if !(ENCODING_VERSION..=latest).contains(&input.version) {
+        return Err(DecodeError::Version(input.version));
     }
     let decoded = input.nested()?;
     match input.rest {
@@ -124,7 +131,7 @@ macro_rules! bytes {
             /// Its form as bytes.
             #[must_use]
             pub fn to_bytes(&self) -> Vec<u8> {
-                to_bytes(self)
+                to_bytes(self, ENCODING_VERSION)
             }
 
             /// Reads what `to_bytes` wrote. Fields are not checked against a schema.
@@ -132,7 +139,7 @@ macro_rules! bytes {
             /// # Errors
             /// See [`DecodeError`].
             pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-                from_bytes(bytes)
+                from_bytes(bytes, ENCODING_VERSION)
             }
         }
     )*};

@@ -40,8 +40,21 @@ enum Takes {
     Text,
     /// Nothing, or a text that says why.
     Reason,
+    /// On a table the text of indexes, on its field nothing or a condition.
+    Index,
     /// Anything: Dflat does not use it.
     Anything,
+}
+
+impl Takes {
+    /// What is taken at a place.
+    fn at(self, place: Place) -> Self {
+        match (self, place) {
+            (Self::Index, Table) => Self::Text,
+            (Self::Index, StructField) => Self::Nothing,
+            (takes, _) => takes,
+        }
+    }
 }
 
 use Place::{Enum, Struct, StructField, Table, TableField};
@@ -49,8 +62,8 @@ use Place::{Enum, Struct, StructField, Table, TableField};
 /// The attributes with a meaning, and where they have it.
 const KNOWN: &[(&str, &[Place], Takes)] = &[
     ("primary", &[TableField, StructField], Takes::Nothing),
-    ("indexed", &[TableField, StructField], Takes::Nothing),
-    ("unique", &[TableField, StructField], Takes::Nothing),
+    ("indexed", &[TableField, StructField, Table], Takes::Index),
+    ("unique", &[TableField, StructField, Table], Takes::Index),
     ("v", &[Table], Takes::Text),
     ("id", &[TableField], Takes::Integer),
     ("deprecated", &[TableField], Takes::Reason),
@@ -141,7 +154,7 @@ fn check_list(scope: &Scope, place: Place, attributes: &[Attribute], sink: &mut 
         }
         if let Some((_, places, takes)) = KNOWN.iter().find(|(known, ..)| *known == name.text) {
             if places.contains(&place) {
-                check_value(attribute, *takes, sink);
+                check_value(attribute, takes.at(place), sink);
             } else {
                 report_misplaced(attribute, place, places, sink);
             }
@@ -202,15 +215,19 @@ fn check_value(attribute: &Attribute, takes: Takes, sink: &mut Sink) {
     let (expected, help) = match (takes, kind) {
         (_, Some(ValueKind::Invalid))
         | (Takes::Anything, _)
-        | (Takes::Nothing | Takes::Reason, None)
+        | (Takes::Nothing | Takes::Reason | Takes::Index, None)
         | (Takes::Integer, Some(ValueKind::Integer(_)))
-        | (Takes::Text | Takes::Reason, Some(ValueKind::Text(_))) => return,
+        | (Takes::Text | Takes::Reason | Takes::Index, Some(ValueKind::Text(_))) => return,
         (Takes::Integer, Some(ValueKind::Text(text))) if text.parse::<i128>().is_ok() => return,
         (Takes::Nothing, _) => ("no value", format!("write `{name}` alone")),
         // `deprecated: false` would say the opposite of what it does.
         (Takes::Reason, _) => (
             "no value, or a text that says why",
             format!("write `{name}` alone, or remove it"),
+        ),
+        (Takes::Index, _) => (
+            "no value, or the condition of an index as a text",
+            format!("write `{name}` alone, or `{name}: \"done == false\"`"),
         ),
         (Takes::Integer, _) => ("an integer", format!("write `{name}: 4`, with your number")),
         (Takes::Text, _) => (

@@ -178,7 +178,9 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
         match finder.find(id) {
             Ok(indexes) => {
                 for index in indexes {
-                    stored.push(format!("{name}__{}", index.field.storage_key()));
+                    // Others stand beside what Dflat for Swift knows.
+                    let ours = if index.is_plain() { "" } else { "dflat__" };
+                    stored.push(format!("{ours}{name}__{}", index.storage_key()));
                 }
             }
             Err(limit) => {

@@ -180,6 +180,20 @@ codes! {
     STORAGE_NAME_RESERVED "E0096" "a storage name that belongs to SQLite or Dflat"
         "Names that begin with `sqlite_` are SQLite's own, names that begin with `dflat__` are Dflat's. Rename \
          the table or its namespace."
+    INDEX_SYNTAX "E0097" "an index that cannot be read"
+        "On a table, `indexed` and `unique` take indexes: `\"list_id, due\"`, several separated by `;`, of some \
+         objects with a condition, `\"due where done == false\"`. On a field they take the condition alone. A \
+         condition compares paths with values by `==`, `!=`, `<`, `<=`, `>`, `>=`, `in [..]`, `is null` and `is not \
+         null`, joined by `and`, `or`, `not` and parentheses. An index has up to 16 fields."
+    INDEX_PATH "E0098" "an index on something that has no order, or is not there"
+        "The paths of an index start at the table that declares it and lead through structs, tables and members of \
+         unions to a number, a boolean, an enum, a string, or to a union, which means its type code: \
+         `content.TextContent.text`. They enter no vectors."
+    INDEX_CONDITION "E0099" "a condition that compares what cannot be equal"
+        "Numbers are compared with numbers that the field can hold, strings with strings in single quotes, booleans \
+         with `true` and `false`, enums with their values, unions with their members or `NONE`."
+    INDEX_TWICE "E0100" "an index, or a field of one, that is there twice"
+        "The second would hold the same again. One that is `unique` serves queries, too."
     SERVICE_IGNORED "N0001" "a service, which is ignored"
         "Dflat stores objects and calls no remote procedures. An `rpc_service` is parsed, so that a schema can be \
          shared with programs that use it, and nothing is generated for it."

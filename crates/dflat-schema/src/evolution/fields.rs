@@ -9,7 +9,9 @@ use super::code::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::index::value;
-use crate::schema::{Default, DefinitionKind, Element, Field, FieldType, Span, Storage, Table};
+use crate::schema::{
+    Default, DefinitionKind, Element, Field, FieldType, Span, Storage, Table, TableIndex,
+};
 
 impl Comparison<'_> {
     pub(super) fn tables(&mut self, old: &Table, new: &Table) {
@@ -39,6 +41,38 @@ impl Comparison<'_> {
         let fresh = |field: &&Field| !in_old(&field.name) && !taken.contains(&field.voffset);
         for field in new.fields.iter().filter(fresh) {
             self.added(field);
+        }
+        self.indexes(&old.indexes, &new.indexes);
+    }
+
+    /// Compares the indexes that a table declares over several fields, or of some objects.
+    fn indexes(&mut self, old: &[TableIndex], new: &[TableIndex]) {
+        for index in new {
+            let descriptor = &index.descriptor;
+            let before = same(old, index);
+            let was_unique = before.is_some_and(|before| before.descriptor.unique);
+            let mut change = if descriptor.unique && !was_unique {
+                let message = format!("values of {descriptor} become unique");
+                let change = Diagnostic::warning(UNIQUE_ADDED, message);
+                change.help("look for objects that share them")
+            } else if before.is_none() {
+                let message = format!("there is an index on {descriptor} now");
+                Diagnostic::warning(INDEX_ADDED, message)
+            } else if was_unique && !descriptor.unique {
+                let message = format!("the index on {descriptor} is no longer unique");
+                Diagnostic::note(INDEX_REMOVED, message)
+            } else {
+                continue;
+            };
+            if let Some(before) = before {
+                change = change.and(&before.span, "it was this");
+            }
+            self.report(change, &index.span, "");
+        }
+        for index in old.iter().filter(|index| same(new, index).is_none()) {
+            let message = format!("there is no index on {} any more", index.descriptor);
+            let change = Diagnostic::note(INDEX_REMOVED, message);
+            self.sink.push(change.at(&index.span, "it was this"));
         }
     }
 
@@ -207,4 +241,12 @@ fn same_default(old: &Default, new: &Default) -> bool {
         (Default::Null | Default::EmptyVector, Default::Null | Default::EmptyVector) => true,
         (old, new) => old == new,
     }
+}
+
+/// The index among these that holds the same.
+fn same<'i>(indexes: &'i [TableIndex], index: &TableIndex) -> Option<&'i TableIndex> {
+    let key = index.descriptor.storage_key();
+    indexes
+        .iter()
+        .find(|other| other.descriptor.storage_key() == key)
 }

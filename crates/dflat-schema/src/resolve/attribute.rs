@@ -33,12 +33,14 @@ pub(crate) fn integer(attributes: &[Attribute], name: &str) -> Option<(i128, Spa
     Some((number, value.span.clone()))
 }
 
-/// The Dflat attributes.
+/// The Dflat attributes. One with a text declares an index of some objects, which is none of the
+/// field's own.
 pub(crate) fn storage(attributes: &[Attribute]) -> Storage {
-    let unique = has(attributes, "unique");
+    let alone = |name| find(attributes, name).is_some_and(|found| found.value.is_none());
+    let unique = alone("unique");
     Storage {
         primary: has(attributes, "primary"),
-        indexed: unique || has(attributes, "indexed"),
+        indexed: unique || alone("indexed"),
         unique,
     }
 }

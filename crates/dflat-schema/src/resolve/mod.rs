@@ -143,6 +143,7 @@ impl Draft<'_> {
                     fields,
                     version,
                     root: false,
+                    indexes: Vec::new(),
                 })
             }
         };
@@ -156,6 +157,7 @@ fn outline(declaration: &Declaration) -> Definition {
         fields: Vec::new(),
         version: None,
         root: false,
+        indexes: Vec::new(),
     });
     Definition {
         name: declaration.name.text.clone(),

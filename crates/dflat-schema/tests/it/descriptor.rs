@@ -27,10 +27,10 @@ fn statements(table: &TableDescriptor) -> Vec<String> {
     let mut statements = vec![format!(
         "CREATE TABLE {name} (rowid INTEGER PRIMARY KEY AUTOINCREMENT, {columns}, p BLOB, UNIQUE({keys}))"
     )];
-    for index in table.indexes.iter() {
+    for index in table.indexes.iter().filter(|index| index.is_plain()) {
         let (key, column) = (
-            index.field.storage_key(),
-            index.field.column_type().sql_name(),
+            index.storage_key(),
+            index.fields[0].column_type().sql_name(),
         );
         let unique = if index.unique { "UNIQUE " } else { "" };
         statements.push(format!(
@@ -84,7 +84,7 @@ fn fields_of_keys_and_indexes_know_path_type_and_default() {
         (color.kind, &color.default),
         (FieldKind::Scalar(Scalar::I8), &Value::Int(2))
     );
-    let orb = &table.indexes[2].field;
+    let orb = &table.indexes[2].fields[0];
     assert_eq!(
         orb.steps.as_ref(),
         [Step::Field(26), Step::Member(2), Step::Field(4)]

@@ -51,8 +51,12 @@ fn dump_storage(out: &mut String, schema: &Schema, root: dflat_schema::Definitio
         writeln!(out, "  key __pk{position} {column}: {key} {field}").unwrap();
     }
     for index in table.indexes.iter() {
-        let field = &index.field;
         let unique = if index.unique { " unique" } else { "" };
+        if !index.is_plain() {
+            writeln!(out, "  index {}{unique}: {index}", index.storage_key()).unwrap();
+            continue;
+        }
+        let field = &index.fields[0];
         let (key, column) = (field.storage_key(), field.column_type().sql_name());
         let default = &field.default;
         writeln!(out, "  index {key} {column}{unique}: {field} = {default:?}").unwrap();

@@ -23,7 +23,7 @@ struct IndexUsage {
 impl TableUsage {
     pub(super) fn new(table: &TableDescriptor) -> Self {
         let indexes = table.indexes.iter().map(|index| IndexUsage {
-            name: index.field.name.to_string(),
+            name: index.to_string(),
             unique: index.unique,
             writes: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
@@ -56,8 +56,8 @@ impl TableUsage {
 
     /// Whether it counts for this table as it is described here.
     pub(super) fn fits(&self, table: &TableDescriptor) -> bool {
-        let names = self.indexes.iter().map(|index| index.name.as_str());
-        self.table == table.name && names.eq(table.indexes.iter().map(|index| &*index.field.name))
+        let names = self.indexes.iter().map(|index| index.name.clone());
+        self.table == table.name && names.eq(table.indexes.iter().map(ToString::to_string))
     }
 
     pub(super) fn report(&self) -> impl Iterator<Item = IndexReport> + '_ {

@@ -90,7 +90,7 @@ impl Run {
 
     fn entries(&self, value: i64) -> Vec<IndexEntry<'static>> {
         let value = ValueRef::Int(value);
-        let entry = |index| IndexEntry { index, value };
+        let entry = |index| IndexEntry::one(index, value);
         (0..self.table.indexes.len()).map(entry).collect()
     }
 

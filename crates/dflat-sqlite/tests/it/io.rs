@@ -333,10 +333,7 @@ fn an_index_that_is_never_looked_up_brings_a_suggestion() {
         let row = RowWrite {
             key: Some(&[ValueRef::Int(key)]),
             payload: &[7; 50],
-            entries: &[IndexEntry {
-                index: 0,
-                value: ValueRef::Int(key),
-            }],
+            entries: &[IndexEntry::one(0, ValueRef::Int(key))],
         };
         tx.insert(&indexed, &row).unwrap();
     }

@@ -114,10 +114,7 @@ fn an_index_scan_gives_the_range_in_order() {
             let row = RowWrite {
                 key: Some(&[ValueRef::Int(i as i64)]),
                 payload: b"p",
-                entries: &[IndexEntry {
-                    index: 0,
-                    value: value.as_ref(),
-                }],
+                entries: &[IndexEntry::one(0, value.as_ref())],
             };
             rows.push((tx.insert(&table, &row).unwrap().0, vec![value]));
         }

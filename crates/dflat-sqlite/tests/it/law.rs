@@ -130,10 +130,7 @@ fn law_4_a_conflict_changes_nothing_and_the_transaction_goes_on() {
         &tx.update(&table, RowId(2), &row),
         Key::Index(1)
     ));
-    let entry = IndexEntry {
-        index: 1,
-        value: ValueRef::Text("z"),
-    };
+    let entry = IndexEntry::one(1, ValueRef::Text("z"));
     assert!(is_conflict(
         &tx.put_index_entry(&table, RowId(1), &entry),
         Key::Index(1)
@@ -259,7 +256,7 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
         [IndexState::Incomplete(RowId(0)), IndexState::Ready]
     );
     for (row_id, priority) in [(1, 30), (2, 10), (3, 20)] {
-        let entry = entries(priority, None)[0];
+        let [entry, _] = entries(priority, None);
         let before = tx.index_states(&post()).unwrap()[0];
         assert_eq!(before, IndexState::Incomplete(RowId(row_id - 1)));
         tx.put_index_entry(&post(), RowId(row_id), &entry).unwrap();

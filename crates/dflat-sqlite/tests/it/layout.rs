@@ -86,7 +86,7 @@ fn files_of_the_original_are_written() {
     tx.create(&doc).unwrap();
     tx.create(&monster).unwrap();
     let key = [ValueRef::Text("new"), ValueRef::Int(2)];
-    let entry = |index, value| IndexEntry { index, value };
+    let entry = |index, value| IndexEntry::one(index, value);
     let row = RowWrite {
         key: Some(&key),
         payload: b"payload",
@@ -144,7 +144,8 @@ fn keys_and_index_rows_stand_in_the_columns() {
         entries: &[],
     };
     tx.update(&post(), RowId(1), &row).unwrap();
-    let slug = [entries(0, Some("y"))[1]];
+    let [_, slug] = entries(0, Some("y"));
+    let slug = [slug];
     row.key = Some(&[ValueRef::Text("B\0")]);
     row.payload = b"";
     row.entries = &slug;
@@ -204,10 +205,7 @@ fn names_that_sql_reserves_can_be_stored() {
         let row = RowWrite {
             key: Some(&[ValueRef::Text("k")]),
             payload: b"p",
-            entries: &[IndexEntry {
-                index: 0,
-                value: ValueRef::Int(1),
-            }],
+            entries: &[IndexEntry::one(0, ValueRef::Int(1))],
         };
         tx.insert(&table, &row).unwrap();
         tx.commit().unwrap();

@@ -36,10 +36,7 @@ fn insert(tx: &mut dyn WriteTransaction, number: i64, text: &str, length: usize)
     let row = RowWrite {
         key: Some(&[ValueRef::Text(text), ValueRef::Int(number)]),
         payload: payload.as_bytes(),
-        entries: &[IndexEntry {
-            index: 0,
-            value: ValueRef::Text(text),
-        }],
+        entries: &[IndexEntry::one(0, ValueRef::Text(text))],
     };
     tx.insert(&secret(), &row).unwrap()
 }

@@ -38,10 +38,7 @@ pub(crate) fn table_of(name: &str, keys: &[FieldKind], indexes: &[(Field, bool)]
         .collect();
     let indexes: Vec<IndexDescriptor> = indexes
         .iter()
-        .map(|(field, unique)| IndexDescriptor {
-            field: field.clone(),
-            unique: *unique,
-        })
+        .map(|(field, unique)| IndexDescriptor::plain(field.clone(), *unique))
         .collect();
     Table::new(TableDescriptor {
         name: Cow::Owned(name.to_owned()),
@@ -131,7 +128,7 @@ pub(crate) fn insert_post(
 pub(crate) fn entries(priority: i64, slug: Option<&str>) -> [IndexEntry<'_>; 2] {
     let slug = slug.map_or(ValueRef::Null, ValueRef::Text);
     let priority = ValueRef::Int(priority);
-    let entry = |index, value| IndexEntry { index, value };
+    let entry = |index, value| IndexEntry::one(index, value);
     [entry(0, priority), entry(1, slug)]
 }
 

@@ -123,7 +123,7 @@ pub fn unique_upgrade(open: Open) {
     let built = progress(&w, "isbn");
     assert!(matches!(built.state, IndexState::Ready), "{built:?}");
     assert_eq!(built.duplicates.len(), 600);
-    let one = |d: &&dflat::Duplicate| d.value == dflat::Value::Text("isbn 5".into());
+    let one = |d: &&dflat::Duplicate| d.values == [dflat::Value::Text("isbn 5".into())];
     let five = built.duplicates.iter().find(one).unwrap();
     let keys = [[dflat::Value::Int(5)], [dflat::Value::Int(705)]];
     assert_eq!(five.keys, keys);

@@ -224,6 +224,12 @@ laws! { ($)
         older_versions_leave_no_stale_entries
         an_index_may_become_unique_and_a_unique_one_may_not_be_any_more
     }
+    declared_indexes {
+        queries_served_by_declared_indexes_agree_with_reading_all
+        values_that_are_unique_together_are_refused_together
+        a_unique_index_of_some_objects_refuses_nothing_beyond_them
+        declared_indexes_are_ready_from_the_first_write
+    }
     defects {
         limit_unindexed_sort
         live_limit_move_out

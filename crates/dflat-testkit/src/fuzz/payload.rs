@@ -111,7 +111,7 @@ fn check<T: Object + Debug>(payload: &[u8]) -> bool {
     let table = T::TABLE;
     let fields = table.primary_key.iter();
     let mut fields: Vec<_> = fields
-        .chain(table.indexes.iter().map(|i| &i.field))
+        .chain(table.indexes.iter().flat_map(|i| i.fields.iter()))
         .collect();
     let steps = |step: &Step| FieldPath {
         steps: vec![*step].into(),

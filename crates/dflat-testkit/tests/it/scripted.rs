@@ -275,6 +275,10 @@ impl WriteTransaction for ScriptedTransaction {
         self.meet(Call::Write)?.delete(table, row_id)
     }
 
+    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
+        self.inner()?.note_filled(table, index, up_to)
+    }
+
     fn put_index_entry(
         &mut self,
         table: &Table,

@@ -13,10 +13,10 @@ mod vector;
 
 pub use dflat_engine::object::{Object as Handle, ScalarType as Scalar, Slot, VectorView, equal};
 pub use dflat_model::{
-    Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
-    IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step, StructFieldLayout,
-    StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId, UnionLayout, Value,
-    ValueRef, VectorMember,
+    Comparison, Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
+    IndexCondition, IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step,
+    StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
+    UnionLayout, Value, ValueRef, VectorMember,
 };
 pub use std::borrow::Cow;
 pub use std::boxed::Box;

@@ -378,7 +378,7 @@ pub mod shop {
                     ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) },
                 ]),
                 indexes: ::dflat::codegen::Cow::Borrowed(&[
-                    ::dflat::codegen::IndexDescriptor { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("item.Orb.name"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12), ::dflat::codegen::Step::Member(2), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, unique: true },
+                    ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("item.Orb.name"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12), ::dflat::codegen::Step::Member(2), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::None },
                 ]),
                 types: ::dflat::codegen::Cow::Borrowed(&[
                     ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {

@@ -154,7 +154,9 @@ impl<'a> Planner<'a> {
     /// The keys that can be used: the primary key, and the indexes that are ready.
     fn keys(&self) -> impl Iterator<Item = Key> {
         let ready = self.table.indexes.iter().zip(self.states).enumerate();
-        let ready = ready.filter(|(_, (_, state))| **state == IndexState::Ready);
+        let ready = ready.filter(|(_, (index, state))| {
+            **state == IndexState::Ready && index.condition.is_none()
+        });
         std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
     }
 
@@ -163,7 +165,7 @@ impl<'a> Planner<'a> {
             Key::Primary => &self.table.primary_key,
             Key::Index(position) => {
                 let index = self.table.indexes.get(position);
-                index.map_or(&[], |index| std::slice::from_ref(&index.field))
+                index.map_or(&[], |index| &index.fields)
             }
         }
     }

@@ -144,7 +144,7 @@ impl KeyAccess {
         match self.key {
             Key::Primary => "the primary key".to_owned(),
             Key::Index(position) => match table.indexes.get(position) {
-                Some(index) => format!("the index on {}", index.field),
+                Some(index) => format!("the index on {index}"),
                 None => format!("index {position}"),
             },
         }
@@ -196,7 +196,10 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
 
 /// Whether an index may serve the query, so that their states have to be known.
 pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
-    let indexed = |field: &Field| table.indexes.iter().any(|i| i.field.steps == field.steps);
+    let indexed = |field: &Field| {
+        let mut fields = table.indexes.iter().flat_map(|index| index.fields.iter());
+        fields.any(|indexed| indexed.steps == field.steps)
+    };
     if table.indexes.is_empty() {
         return false;
     }

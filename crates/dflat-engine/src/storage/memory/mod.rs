@@ -8,7 +8,7 @@ mod state;
 
 use std::ops::ControlFlow;
 
-use dflat_model::{RowId, Table};
+use dflat_model::{IndexDescriptor, RowId, Table};
 
 use super::{
     Backend, CloseOptions, Conflict, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot,
@@ -197,11 +197,9 @@ impl WriteTransaction for MemoryTransaction {
             .get(table.name.as_ref())
             .cloned()
             .unwrap_or_default();
-        let keys: Vec<String> = table
-            .indexes
-            .iter()
-            .map(|i| i.field.storage_key())
-            .collect();
+        let keys = table.indexes.iter().map(IndexDescriptor::storage_key);
+        let keys: Vec<String> = keys.collect();
+        let has_rows = !stored.rows.is_empty();
         let others: Vec<String> = stored.indexes.keys().cloned().collect();
         for other in others.iter().filter(|other| !keys.contains(other)) {
             stored.indexes.remove_mut(other);
@@ -210,7 +208,9 @@ impl WriteTransaction for MemoryTransaction {
             let store = stored.indexes.get(&key);
             // One of another kind is built anew, so that what it holds twice is met.
             if store.is_none_or(|store| store.unique != index.unique) {
-                stored.indexes.insert_mut(key, IndexStore::new(index));
+                stored
+                    .indexes
+                    .insert_mut(key, IndexStore::new(index, has_rows));
             }
         }
         self.state.tables.insert_mut(table.name.to_string(), stored);
@@ -263,9 +263,21 @@ impl WriteTransaction for MemoryTransaction {
     fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
         let mut stored = self.table(table)?;
         if let Some(index) = table.indexes.get(index) {
-            let key = index.field.storage_key();
+            let key = index.storage_key();
             let mut store = stored.indexes.get(&key).cloned().unwrap_or_default();
             store.admits_duplicates = true;
+            stored.indexes.insert_mut(key, store);
+        }
+        self.state.tables.insert_mut(table.name.to_string(), stored);
+        Ok(())
+    }
+
+    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
+        let mut stored = self.table(table)?;
+        if let Some(index) = table.indexes.get(index) {
+            let key = index.storage_key();
+            let mut store = stored.indexes.get(&key).cloned().unwrap_or_default();
+            store.up_to = up_to;
             stored.indexes.insert_mut(key, store);
         }
         self.state.tables.insert_mut(table.name.to_string(), stored);

@@ -44,6 +44,8 @@ pub(super) struct IndexStore {
     pub(super) unique: bool,
     /// Values may be there more than once, although the index is unique.
     pub(super) admits_duplicates: bool,
+    /// How far an index with a condition is filled; `None` if it is ready, or has no condition.
+    pub(super) up_to: Option<RowId>,
 }
 
 /// Whether a value that exists is refused where duplicates are admitted.
@@ -125,26 +127,34 @@ impl State {
 
     pub(super) fn indexes(&self, table: &Table) -> Indexes {
         let stored = self.tables.get(table.name.as_ref());
-        let state = |key: String| match stored {
+        let states = table.indexes.iter().map(|index| match stored {
             None => IndexState::Ready,
-            Some(stored) => match stored.indexes.get(&key) {
-                None => IndexState::Missing,
-                Some(index) if index.values.size() == stored.rows.size() => IndexState::Ready,
-                Some(index) => {
-                    let last = index.values.last();
-                    IndexState::Incomplete(last.map_or(RowId(0), |(row_id, _)| *row_id))
-                }
-            },
-        };
-        let keys = table.indexes.iter().map(|index| index.field.storage_key());
+            Some(stored) => stored.index_state(index),
+        });
         Indexes {
-            states: keys.map(state).collect(),
+            states: states.collect(),
             apart: Vec::new(),
         }
     }
 }
 
 impl TableState {
+    fn index_state(&self, index: &IndexDescriptor) -> IndexState {
+        let Some(store) = self.indexes.get(&index.storage_key()) else {
+            return IndexState::Missing;
+        };
+        if index.condition.is_some() {
+            return store
+                .up_to
+                .map_or(IndexState::Ready, IndexState::Incomplete);
+        }
+        if store.values.size() == self.rows.size() {
+            return IndexState::Ready;
+        }
+        let last = store.values.last();
+        IndexState::Incomplete(last.map_or(RowId(0), |(row_id, _)| *row_id))
+    }
+
     pub(super) fn put_row(&mut self, row_id: RowId, row: &RowWrite<'_>) -> Result<(), WriteError> {
         let before = self.rows.get(&row_id).map(|row| row.key.clone());
         let key = match (row.key, before.clone()) {
@@ -183,11 +193,16 @@ impl TableState {
             let Some(index) = table.indexes.get(entry.index) else {
                 continue;
             };
-            let key = index.field.storage_key();
+            let key = index.storage_key();
             let mut store = self.indexes.get(&key).cloned().unwrap_or_default();
-            let value = KeyValues([entry.value.to_value()].into());
+            let Some(values) = entry.values.to_values() else {
+                store.remove(row_id);
+                self.indexes.insert_mut(key, store);
+                continue;
+            };
+            let value = KeyValues(values.into());
             let looks = !store.admits_duplicates || duplicates == Duplicates::Refused;
-            let conflict = index.unique && looks && !entry.value.is_null() && {
+            let conflict = index.unique && looks && entry.values.can_conflict() && {
                 let same = (value.clone(), RowId(i64::MIN))..=(value.clone(), RowId(i64::MAX));
                 store
                     .entries
@@ -234,7 +249,7 @@ impl TableState {
             }
             Key::Index(position) => {
                 let index = table.indexes.get(position);
-                let store = index.and_then(|i| self.indexes.get(&i.field.storage_key()));
+                let store = index.and_then(|i| self.indexes.get(&i.storage_key()));
                 let Some(store) = store else {
                     return Vec::new();
                 };
@@ -254,10 +269,11 @@ impl TableState {
 }
 
 impl IndexStore {
-    /// An index without entries.
-    pub(super) fn new(index: &IndexDescriptor) -> Self {
+    /// An index without entries, of a table with rows or without.
+    pub(super) fn new(index: &IndexDescriptor, has_rows: bool) -> Self {
         Self {
             unique: index.unique,
+            up_to: (has_rows && index.condition.is_some()).then_some(RowId(0)),
             ..Self::default()
         }
     }

@@ -1,13 +1,22 @@
 //! The secondary indexes of a root table: its own, and those of what it contains.
 //!
-//! An `indexed` field of a nested table, struct or union member is indexed once for every path that
+//! What tables declare by texts, over several fields or of some objects, is found first, by
+//! [`declare`]. An `indexed` field of a nested table, struct or union member is indexed once for every path that
 //! leads to it from the root. Vectors are not entered, deprecated fields neither, and no path
 //! visits a table type twice, so that recursive tables have finitely many indexes. Finitely many
 //! can still be too many, so the search has limits; `check` reports a schema that exceeds them.
 
+mod condition;
+mod declared;
+mod path;
+mod syntax;
+mod text;
+
 use std::borrow::Cow;
 
-use dflat_model::{FieldKind, IndexDescriptor, Scalar, Step, Value};
+use dflat_model::{Field, FieldKind, IndexCondition, IndexDescriptor, Scalar, Step, Value};
+
+pub(crate) use declared::declare;
 
 use crate::schema::{
     Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
@@ -63,10 +72,11 @@ impl<'a> IndexFinder<'a> {
 
 fn has_index(definition: &Definition) -> bool {
     match &definition.kind {
-        DefinitionKind::Table(table) => table
-            .fields
-            .iter()
-            .any(|field| field.storage.indexed && !field.deprecated),
+        DefinitionKind::Table(table) => {
+            let mut fields = table.fields.iter();
+            !table.indexes.is_empty()
+                || fields.any(|field| field.storage.indexed && !field.deprecated)
+        }
         DefinitionKind::Struct(found) => found.fields.iter().any(|field| field.storage.indexed),
         DefinitionKind::Enum(_) | DefinitionKind::Union(_) => false,
     }
@@ -120,6 +130,55 @@ impl<'a> Path<'a> {
         self.steps.pop();
         self.names.pop();
     }
+
+    /// A field of the table that the path leads to, as one of the root.
+    fn lead_to(&self, field: &Field) -> Field {
+        let mut names: Vec<&str> = self.names.iter().map(AsRef::as_ref).collect();
+        names.push(&field.name);
+        Field {
+            name: Cow::Owned(names.join(".")),
+            steps: Cow::Owned([self.steps.as_slice(), &field.steps].concat()),
+            ..field.clone()
+        }
+    }
+
+    fn lead_to_condition(&self, condition: &IndexCondition) -> IndexCondition {
+        let all = |parts: &[IndexCondition]| -> Vec<IndexCondition> {
+            parts
+                .iter()
+                .map(|part| self.lead_to_condition(part))
+                .collect()
+        };
+        match condition {
+            IndexCondition::Compare {
+                field,
+                operator,
+                value,
+            } => IndexCondition::Compare {
+                field: self.lead_to(field),
+                operator: *operator,
+                value: value.clone(),
+            },
+            IndexCondition::IsNull(field) => IndexCondition::IsNull(self.lead_to(field)),
+            IndexCondition::IsNotNull(field) => IndexCondition::IsNotNull(self.lead_to(field)),
+            IndexCondition::And(parts) => IndexCondition::And(all(parts).into()),
+            IndexCondition::Or(parts) => IndexCondition::Or(all(parts).into()),
+        }
+    }
+
+    /// An index of the table that the path leads to, as one of the root.
+    fn lead_to_index(&self, index: &IndexDescriptor) -> IndexDescriptor {
+        let condition = index.condition.as_ref();
+        IndexDescriptor {
+            fields: index
+                .fields
+                .iter()
+                .map(|field| self.lead_to(field))
+                .collect(),
+            unique: index.unique,
+            condition: condition.map(|condition| self.lead_to_condition(condition)),
+        }
+    }
 }
 
 struct Search<'a> {
@@ -153,17 +212,17 @@ impl<'a> Search<'a> {
                     self.field(element, field.storage, &field.default)?;
                     self.path.pop();
                 }
+                for index in &table.indexes {
+                    let index = self.path.lead_to_index(&index.descriptor);
+                    self.push(index)?;
+                }
                 self.visited.pop();
             }
             DefinitionKind::Struct(found) => {
                 for field in found.fields.iter().filter(|field| field.array.is_none()) {
                     let offset = u16::try_from(field.offset).unwrap_or(u16::MAX);
                     self.path.push(Step::Offset(offset), &field.name);
-                    let default = match field.element {
-                        Element::Scalar(scalar) if scalar.is_float() => Default::Float(0.0),
-                        _ => Default::Integer(0),
-                    };
-                    self.field(field.element, field.storage, &default)?;
+                    self.field(field.element, field.storage, &zero(field.element))?;
                     self.path.pop();
                 }
             }
@@ -239,19 +298,41 @@ impl<'a> Search<'a> {
         default: Value,
         unique: bool,
     ) -> Result<(), String> {
-        if self.found.len() >= INDEXES_MAX {
-            return Err(format!(
-                "more than {INDEXES_MAX} paths lead to `indexed` fields"
-            ));
-        }
-        let field = dflat_model::Field {
+        let field = Field {
             name: Cow::Owned(name),
             steps: Cow::Owned(steps),
             kind,
             default,
         };
-        self.found.push(IndexDescriptor { field, unique });
+        self.push(IndexDescriptor::plain(field, unique))
+    }
+
+    fn push(&mut self, index: IndexDescriptor) -> Result<(), String> {
+        let key = index.storage_key();
+        // A field may be `indexed` itself, and by a path from a table around it.
+        if let Some(same) = self
+            .found
+            .iter_mut()
+            .find(|found| found.storage_key() == key)
+        {
+            same.unique |= index.unique;
+            return Ok(());
+        }
+        if self.found.len() >= INDEXES_MAX {
+            return Err(format!(
+                "more than {INDEXES_MAX} paths lead to `indexed` fields"
+            ));
+        }
+        self.found.push(index);
         Ok(())
+    }
+}
+
+/// What a field of a struct begins as.
+fn zero(element: Element) -> Default {
+    match element {
+        Element::Scalar(scalar) if scalar.is_float() => Default::Float(0.0),
+        _ => Default::Integer(0),
     }
 }
 

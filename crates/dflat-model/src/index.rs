@@ -1,0 +1,236 @@
+//! Secondary indexes: which values they hold, and of which objects.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::predicate::write_joined;
+use crate::{Comparison, Expression, Field, FieldKind, Predicate, Scalar, Value};
+
+/// A secondary index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDescriptor {
+    /// The fields, by whose values it is ordered; never empty.
+    pub fields: Cow<'static, [Field]>,
+    /// Whether values without NULL among them may occur together once only.
+    pub unique: bool,
+    /// Which objects have an entry: those for which it is true, or all.
+    pub condition: Option<IndexCondition>,
+}
+
+/// Which objects an index has entries of: a predicate of comparisons with values, as plain data
+/// that can stand in a `static`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexCondition {
+    /// A comparison with a value other than NULL; UNKNOWN if there is none.
+    Compare {
+        /// The field.
+        field: Field,
+        /// The operator.
+        operator: Comparison,
+        /// The value.
+        value: Value,
+    },
+    /// Whether there is no value.
+    IsNull(Field),
+    /// Whether there is a value.
+    IsNotNull(Field),
+    /// All conditions hold.
+    And(Cow<'static, [Self]>),
+    /// At least one condition holds.
+    Or(Cow<'static, [Self]>),
+}
+
+impl IndexDescriptor {
+    /// An index of all objects over one field.
+    #[must_use]
+    pub fn plain(field: Field, unique: bool) -> Self {
+        Self {
+            fields: Cow::Owned(vec![field]),
+            unique,
+            condition: None,
+        }
+    }
+
+    /// Whether it is over one field of all objects: the kind that Dflat for Swift has, too.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.fields.len() == 1 && self.condition.is_none()
+    }
+
+    /// The key that names the index in storage, the same for indexes that hold the same: `f8`,
+    /// `f8_and_f10`, `f8_where_0c2b4f0dd1f90a3e`. Names of fields do not count.
+    #[must_use]
+    pub fn storage_key(&self) -> String {
+        let keys: Vec<String> = self.fields.iter().map(Field::storage_key).collect();
+        let mut key = keys.join("_and_");
+        if let Some(condition) = &self.condition {
+            key.push_str(&format!("_where_{:016x}", fnv(&condition.stored_text())));
+        }
+        key
+    }
+}
+
+/// The 64-bit FNV-1a hash.
+fn fnv(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+impl IndexCondition {
+    /// The same as a predicate.
+    #[must_use]
+    pub fn to_predicate(&self) -> Predicate {
+        let all = |parts: &[Self]| parts.iter().map(Self::to_predicate).collect();
+        match self {
+            Self::Compare {
+                field,
+                operator,
+                value,
+            } => Predicate::Compare {
+                left: Expression::Field(field.clone()),
+                operator: *operator,
+                right: Expression::Literal(value.clone()),
+            },
+            Self::IsNull(field) => Predicate::IsNull(Expression::Field(field.clone())),
+            Self::IsNotNull(field) => Predicate::IsNull(Expression::Field(field.clone())).negate(),
+            Self::And(parts) => Predicate::And(all(parts)),
+            Self::Or(parts) => Predicate::Or(all(parts)),
+        }
+    }
+
+    /// What decides of which bytes it is true, without names.
+    fn stored_text(&self) -> String {
+        // A default stands for what is absent.
+        let field = |field: &Field| format!("{}={}", field.storage_key(), field.default);
+        let all = |parts: &[Self]| {
+            let parts: Vec<String> = parts.iter().map(Self::stored_text).collect();
+            parts.join(",")
+        };
+        match self {
+            Self::Compare {
+                field: of,
+                operator,
+                value,
+            } => format!("({} {operator} {value})", field(of)),
+            Self::IsNull(of) => format!("null({})", field(of)),
+            Self::IsNotNull(of) => format!("any({})", field(of)),
+            Self::And(parts) => format!("and({})", all(parts)),
+            Self::Or(parts) => format!("or({})", all(parts)),
+        }
+    }
+}
+
+/// As a schema has it: `list_id, due where done == false`.
+impl fmt::Display for IndexDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_joined(f, &self.fields, ", ")?;
+        match &self.condition {
+            Some(condition) => write!(f, " where {condition}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for IndexCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare {
+                field,
+                operator,
+                value,
+            } => {
+                write!(f, "{field} {operator} ")?;
+                match (field.kind, value) {
+                    (FieldKind::Scalar(Scalar::Bool), Value::Int(value)) => (*value != 0).fmt(f),
+                    _ => value.fmt(f),
+                }
+            }
+            Self::IsNull(field) => write!(f, "{field} is null"),
+            Self::IsNotNull(field) => write!(f, "{field} is not null"),
+            Self::And(parts) => write_parts(f, parts, " and "),
+            Self::Or(parts) => write_parts(f, parts, " or "),
+        }
+    }
+}
+
+fn write_parts(f: &mut fmt::Formatter<'_>, parts: &[IndexCondition], by: &str) -> fmt::Result {
+    for (position, part) in parts.iter().enumerate() {
+        if position > 0 {
+            f.write_str(by)?;
+        }
+        match part {
+            IndexCondition::And(_) | IndexCondition::Or(_) => write!(f, "({part})")?,
+            _ => write!(f, "{part}")?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Step;
+
+    fn field(name: &'static str, voffset: u16, scalar: Scalar) -> Field {
+        Field {
+            name: Cow::Borrowed(name),
+            steps: Cow::Owned(vec![Step::Field(voffset)]),
+            kind: FieldKind::Scalar(scalar),
+            default: Value::Int(0),
+        }
+    }
+
+    fn open() -> IndexDescriptor {
+        IndexDescriptor {
+            fields: Cow::Owned(vec![field("due", 10, Scalar::I64)]),
+            unique: false,
+            condition: Some(IndexCondition::And(Cow::Owned(vec![
+                IndexCondition::Compare {
+                    field: field("done", 6, Scalar::Bool),
+                    operator: Comparison::Equal,
+                    value: Value::Int(0),
+                },
+                IndexCondition::Or(Cow::Owned(vec![
+                    IndexCondition::IsNull(field("list", 8, Scalar::I64)),
+                    IndexCondition::IsNotNull(field("due", 10, Scalar::I64)),
+                ])),
+            ]))),
+        }
+    }
+
+    #[test]
+    fn an_index_is_told_by_what_it_holds_and_not_by_names() {
+        let plain = IndexDescriptor::plain(field("due", 10, Scalar::I64), true);
+        assert_eq!(
+            (plain.storage_key().as_str(), plain.is_plain()),
+            ("f10", true)
+        );
+        let index = open();
+        assert!(!index.is_plain());
+        assert_eq!(
+            index.to_string(),
+            "due where done == false and (list is null or due is not null)"
+        );
+        let key = index.storage_key();
+        assert!(key.starts_with("f10_where_"), "{key}");
+        let mut renamed = index.clone();
+        renamed.fields.to_mut()[0].name = Cow::Borrowed("until");
+        assert_eq!(renamed.storage_key(), key);
+        let mut other = index;
+        if let Some(IndexCondition::And(parts)) = &mut other.condition
+            && let IndexCondition::Compare { value, .. } = &mut parts.to_mut()[0]
+        {
+            *value = Value::Int(1);
+        }
+        assert_ne!(other.storage_key(), key);
+    }
+
+    #[test]
+    fn a_condition_is_a_predicate() {
+        let predicate = open().condition.map(|condition| condition.to_predicate());
+        assert_eq!(
+            predicate.map(|predicate| predicate.to_string()).as_deref(),
+            Some("(done == 0 && (list is null || !(due is null)))")
+        );
+    }
+}

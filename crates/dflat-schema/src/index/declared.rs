@@ -1,0 +1,153 @@
+//! Indexes that tables declare over several fields, or of some objects: what their text means.
+
+use dflat_model::{Field, IndexCondition, IndexDescriptor};
+
+use super::condition::Lowering;
+use super::path::Paths;
+use super::syntax::{self, IndexText};
+use crate::ast::{Attribute, DeclarationKind, FieldDecl, Value, ValueKind};
+use crate::diagnostic::{Diagnostic, Sink, code};
+use crate::resolve::{Draft, attribute};
+use crate::schema::{DefinitionId, DefinitionKind, Span, TableIndex};
+
+/// The most fields of an index.
+const FIELDS_MAX: usize = 16;
+
+/// The attributes that declare indexes, and whether these are unique.
+const ATTRIBUTES: [(&str, bool); 2] = [("indexed", false), ("unique", true)];
+
+/// Finds the indexes that each table declares by texts. Needs the layout.
+pub(crate) fn declare(draft: &mut Draft<'_>, sink: &mut Sink) {
+    for id in draft.ids() {
+        let declaration = draft.declarations[id.0 as usize];
+        let DeclarationKind::Table { fields } = &declaration.kind else {
+            continue;
+        };
+        let mut declared = Vec::new();
+        for (position, field) in fields.iter().enumerate() {
+            // A deprecated field is in no index.
+            let is_kept = !attribute::has(&field.attributes, "deprecated");
+            if is_kept && !draft.is_poisoned(id, position) {
+                of_field(draft, id, field, &mut declared, sink);
+            }
+        }
+        of_table(draft, id, &declaration.attributes, &mut declared, sink);
+        report_twice(&declared, sink);
+        if let DefinitionKind::Table(table) = &mut draft.definitions[id.0 as usize].kind {
+            table.indexes = declared;
+        }
+    }
+}
+
+/// The texts of attributes that declare indexes.
+fn texts(attributes: &[Attribute]) -> impl Iterator<Item = (&Value, &str, bool)> {
+    ATTRIBUTES.into_iter().filter_map(|(name, unique)| {
+        let value = attribute::find(attributes, name)?.value.as_ref()?;
+        match &value.kind {
+            ValueKind::Text(text) => Some((value, text.as_str(), unique)),
+            _ => None,
+        }
+    })
+}
+
+/// An attribute of a field has the condition of an index over it.
+fn of_field(
+    draft: &Draft<'_>,
+    id: DefinitionId,
+    field: &FieldDecl,
+    declared: &mut Vec<TableIndex>,
+    sink: &mut Sink,
+) {
+    for (value, text, unique) in texts(&field.attributes) {
+        let Ok(condition) = keep(syntax::condition(value, text), sink) else {
+            continue;
+        };
+        let text = IndexText {
+            paths: vec![field.name.clone()],
+            condition: Some(condition),
+            span: field.name.span.clone(),
+        };
+        declared.extend(index(draft, id, text, unique, sink));
+    }
+}
+
+fn of_table(
+    draft: &Draft<'_>,
+    id: DefinitionId,
+    attributes: &[Attribute],
+    declared: &mut Vec<TableIndex>,
+    sink: &mut Sink,
+) {
+    for (value, text, unique) in texts(attributes) {
+        for text in keep(syntax::indexes(value, text), sink).unwrap_or_default() {
+            declared.extend(index(draft, id, text, unique, sink));
+        }
+    }
+}
+
+/// Reports a mistake.
+fn keep<T>(parsed: Result<T, Box<Diagnostic>>, sink: &mut Sink) -> Result<T, ()> {
+    parsed.map_err(|diagnostic| sink.push(*diagnostic))
+}
+
+fn index(
+    draft: &Draft<'_>,
+    id: DefinitionId,
+    text: IndexText,
+    unique: bool,
+    sink: &mut Sink,
+) -> Option<TableIndex> {
+    let paths = Paths { draft, root: id };
+    if let Some(beyond) = text.paths.get(FIELDS_MAX) {
+        let message = format!("an index has at most {FIELDS_MAX} fields");
+        sink.push(Diagnostic::error(code::INDEX_SYNTAX, message).at(&beyond.span, ""));
+        return None;
+    }
+    let mut fields: Vec<Field> = Vec::new();
+    for path in &text.paths {
+        let found = paths.find(path, sink)?;
+        if fields.iter().any(|field| field.steps == found.field.steps) {
+            let message = format!("the index has `{}` twice", path.text);
+            let twice = Diagnostic::error(code::INDEX_TWICE, message).at(&path.span, "again here");
+            sink.push(twice.help("remove one of the two"));
+            return None;
+        }
+        fields.push(found.field);
+    }
+    let condition: Option<IndexCondition> = match &text.condition {
+        Some(condition) => Some(Lowering { paths }.condition(condition, false, sink)?),
+        None => None,
+    };
+    let descriptor = IndexDescriptor {
+        fields: fields.into(),
+        unique,
+        condition,
+    };
+    Some(TableIndex {
+        descriptor,
+        span: text.span,
+    })
+}
+
+/// Reports indexes that hold the same.
+fn report_twice(declared: &[TableIndex], sink: &mut Sink) {
+    for (position, index) in declared.iter().enumerate() {
+        let key = index.descriptor.storage_key();
+        let mut before = declared[..position].iter();
+        let first: Option<&Span> = before
+            .find(|first| first.descriptor.storage_key() == key)
+            .map(|first| &first.span);
+        if let Some(first) = first {
+            let message = format!("the index on {} is there twice", index.descriptor);
+            sink.push(
+                Diagnostic::error(code::INDEX_TWICE, message)
+                    .at(&index.span, "again here")
+                    .and(first, "first here")
+                    .help("remove one of the two; a `unique` one serves queries, too"),
+            );
+        }
+        if sink.is_full() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The paths of declared indexes.
+
+use std::borrow::Cow;
+
+use dflat_model::{Field, FieldKind, Scalar, Step};
+
+use super::{STEPS_MAX, value, zero};
+use crate::ast::Name;
+use crate::diagnostic::{Diagnostic, Sink, code};
+use crate::resolve::{Draft, suggest::closest};
+use crate::schema::{Default, DefinitionId, DefinitionKind, Element, FieldType, UnionTarget};
+
+/// Finds what paths lead to.
+#[derive(Clone, Copy)]
+pub(super) struct Paths<'a> {
+    pub(super) draft: &'a Draft<'a>,
+    /// The table where they start.
+    pub(super) root: DefinitionId,
+}
+
+/// What a path leads to.
+pub(super) struct Target {
+    pub(super) field: Field,
+    /// Its type; that of a type code is its union.
+    pub(super) element: Element,
+}
+
+/// A part of a path, found.
+struct Part {
+    step: Step,
+    element: Element,
+    default: Default,
+}
+
+/// Why a part of a path is not found.
+enum Miss {
+    /// The schema is wrong there, which was reported.
+    Broken,
+    Diagnosed(Box<Diagnostic>),
+}
+
+impl<'a> Paths<'a> {
+    /// Finds a value, or reports that there is none.
+    pub(super) fn find(self, path: &Name, sink: &mut Sink) -> Option<Target> {
+        match self.follow(path) {
+            Ok(target) => Some(target),
+            Err(Miss::Broken) => None,
+            Err(Miss::Diagnosed(diagnostic)) => {
+                sink.push(*diagnostic);
+                None
+            }
+        }
+    }
+
+    fn follow(self, path: &Name) -> Result<Target, Miss> {
+        let refuse = |message: String, help: &str| {
+            let diagnostic = Diagnostic::error(code::INDEX_PATH, message).at(&path.span, "");
+            Miss::Diagnosed(Box::new(diagnostic.help(help)))
+        };
+        let mut steps = Vec::new();
+        let mut at = Element::Definition(self.root);
+        let mut default = Default::Null;
+        for name in path.text.split('.') {
+            if steps.len() >= STEPS_MAX {
+                let message = format!("a path has at most {STEPS_MAX} steps");
+                return Err(refuse(message, "index something nearer"));
+            }
+            let part = self.part(at, name, path)?;
+            steps.push(part.step);
+            (at, default) = (part.element, part.default);
+        }
+        let (kind, base) = match self.kind(at) {
+            Some(kind) => kind,
+            None => {
+                let found = self.draft.scope.describe(at);
+                let message = format!("`{}` cannot be in an index: it is a {found}", path.text);
+                let help = "go on to a field of it: numbers, enums, strings and unions can be";
+                return Err(refuse(message.replace("a `", "`"), help));
+            }
+        };
+        let mut name = path.text.clone();
+        if let Element::Definition(id) = at
+            && matches!(self.definition(id), DefinitionKind::Union(_))
+        {
+            // FlatBuffers' own name for the type code.
+            name.push_str("_type");
+            steps.push(Step::Tag);
+            default = Default::Integer(0);
+        }
+        let field = Field {
+            name: Cow::Owned(name),
+            steps: Cow::Owned(steps),
+            kind,
+            default: value(&default, base),
+        };
+        Ok(Target { field, element: at })
+    }
+
+    /// The type of the value that a path ends at, and its scalar; `None` if there is no order.
+    fn kind(self, element: Element) -> Option<(FieldKind, Option<Scalar>)> {
+        let scalar = match element {
+            Element::Scalar(scalar) => scalar,
+            Element::Text => return Some((FieldKind::Text, None)),
+            Element::Definition(id) => match self.definition(id) {
+                DefinitionKind::Enum(found) => found.base,
+                DefinitionKind::Union(_) => Scalar::U8,
+                DefinitionKind::Struct(_) | DefinitionKind::Table(_) => return None,
+            },
+        };
+        Some((FieldKind::Scalar(scalar), Some(scalar)))
+    }
+
+    pub(super) fn definition(self, id: DefinitionId) -> &'a DefinitionKind {
+        &self.draft.definitions[id.0 as usize].kind
+    }
+
+    /// Finds a part of a path in what the parts before it lead to.
+    fn part(self, at: Element, name: &str, path: &Name) -> Result<Part, Miss> {
+        let refuse = |message: String, help: Option<String>| {
+            let mut diagnostic = Diagnostic::error(code::INDEX_PATH, message).at(&path.span, "");
+            diagnostic.help = help;
+            Err(Miss::Diagnosed(Box::new(diagnostic)))
+        };
+        let unknown = |id: DefinitionId, names: Vec<&str>| {
+            if self.draft.is_broken(id) {
+                return Err(Miss::Broken);
+            }
+            let of = self.draft.scope.describe(at);
+            let similar = closest(name, names).map(|near| format!("did you mean `{near}`?"));
+            refuse(format!("{of} has no `{name}`"), similar)
+        };
+        let Element::Definition(id) = at else {
+            let of = self.draft.scope.describe(at);
+            return refuse(format!("{of} has no `{name}`"), None);
+        };
+        match self.definition(id) {
+            DefinitionKind::Table(table) => {
+                let Some(at) = table.fields.iter().position(|field| field.name == name) else {
+                    let fields = table.fields.iter();
+                    return unknown(id, fields.map(|field| field.name.as_str()).collect());
+                };
+                if self.draft.is_poisoned(id, at) {
+                    return Err(Miss::Broken);
+                }
+                let field = &table.fields[at];
+                match field.ty {
+                    _ if field.deprecated => refuse(
+                        format!("`{name}` cannot be in an index: it is deprecated"),
+                        None,
+                    ),
+                    FieldType::Vector(_) => refuse(
+                        format!("`{name}` cannot be in an index: it is a vector"),
+                        None,
+                    ),
+                    FieldType::Single(element) => Ok(Part {
+                        step: Step::Field(field.voffset),
+                        element,
+                        default: field.default.clone(),
+                    }),
+                }
+            }
+            DefinitionKind::Struct(found) => {
+                let Some(at) = found.fields.iter().position(|field| field.name == name) else {
+                    let fields = found.fields.iter();
+                    return unknown(id, fields.map(|field| field.name.as_str()).collect());
+                };
+                let field = &found.fields[at];
+                if self.draft.is_poisoned(id, at) {
+                    return Err(Miss::Broken);
+                }
+                if field.array.is_some() {
+                    let message = format!("`{name}` cannot be in an index: it is an array");
+                    return refuse(message, None);
+                }
+                Ok(Part {
+                    step: Step::Offset(u16::try_from(field.offset).unwrap_or(u16::MAX)),
+                    element: field.element,
+                    default: zero(field.element),
+                })
+            }
+            DefinitionKind::Union(union) => {
+                let Some(member) = union.members.iter().find(|member| member.name == name) else {
+                    let members = union.members.iter();
+                    return unknown(id, members.map(|member| member.name.as_str()).collect());
+                };
+                Ok(Part {
+                    step: Step::Member(member.code),
+                    element: match member.target {
+                        UnionTarget::Definition(id) => Element::Definition(id),
+                        UnionTarget::Text => Element::Text,
+                    },
+                    default: Default::Null,
+                })
+            }
+            DefinitionKind::Enum(_) => unknown(id, Vec::new()),
+        }
+    }
+}
