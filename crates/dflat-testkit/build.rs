@@ -12,6 +12,7 @@ fn main() {
         "../../schemas/evolution/shelf_v1.fbs",
         "../../schemas/evolution/shelf_v2.fbs",
         "../../schemas/evolution/shelf_v3.fbs",
+        "../../schemas/evolution/shelf_v4.fbs",
     ] {
         dflat_build::compile([schema]);
     }

@@ -51,6 +51,9 @@ pub mod shelf {
     pub mod v3 {
         include!(concat!(env!("OUT_DIR"), "/shelf_v3.rs"));
     }
+    pub mod v4 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v4.rs"));
+    }
 }
 
 /// The types of `schemas/conformance`.

@@ -63,6 +63,12 @@ fn agree(w: &Fixture) {
         assert_eq!(ids(v2::Book::PAGES.gt(n)), ids(v2::Book::WEIGHT.gt(n)));
         let count = |predicate| w.fetch::<v2::Book>().filter(predicate).count().unwrap();
         assert_eq!(count(v2::Book::PAGES.eq(n)), count(v2::Book::WEIGHT.eq(n)));
+        let both = || v2::Book::WEIGHT.eq(n) & v2::Book::PAGES.ge(n);
+        assert_eq!(count(both()), count(v2::Book::PAGES.eq(n)));
+        let isbn = || v2::Book::ISBN.starts_with("isbn 1") & v2::Book::PAGES.gt(n + 1);
+        let weight = v2::Book::ISBN.starts_with("isbn 1") & v2::Book::WEIGHT.gt(n + 1);
+        assert_eq!(count(isbn()), ids(weight).len());
+        assert_eq!(count(isbn()), ids(isbn()).len());
     }
     let first = |order| -> Vec<i32> {
         let found = w.fetch::<v2::Book>().order_by(order).limit(20);

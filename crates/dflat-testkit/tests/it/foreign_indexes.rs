@@ -37,6 +37,19 @@ const FOREIGN: &[&str] = &[
     "REPLACE INTO book__f6 SELECT A, f6 FROM book__f6 WHERE rowid = B",
     "UPDATE OR REPLACE book__f6 SET f6 = 'isbn N' WHERE rowid = A",
     "DELETE FROM book__f6 WHERE rowid = A",
+    "UPDATE dflat__book__f10_and_f8 SET f8 = N WHERE rowid = A",
+    "REPLACE INTO dflat__book__f10_and_f8 VALUES (A, N, N)",
+    "DELETE FROM dflat__book__f10_and_f8 WHERE rowid > A",
+    "DROP TABLE dflat__book__f10_and_f8",
+    "DROP INDEX dflat__book__f10_and_f8__index",
+    "UPDATE dflat__PARTIAL SET f6 = 'isbn N' WHERE rowid = A",
+    "REPLACE INTO dflat__PARTIAL VALUES (A, 'isbn N', N)",
+    "DELETE FROM dflat__PARTIAL WHERE rowid = A",
+    "DELETE FROM dflat__PARTIAL",
+    "DROP TABLE dflat__PARTIAL",
+    "DROP INDEX dflat__PARTIAL__index",
+    "DELETE FROM dflat__filled",
+    "DROP TABLE dflat__filled",
     "DROP TABLE book__f8",
     "DROP TABLE book__f6",
     "DROP INDEX index__book__f8",
@@ -80,6 +93,10 @@ fn with_numbers(statement: &str, (a, b, n): (usize, usize, usize)) -> String {
         word.clear();
         text.push(letter);
     }
+    let table = Book::TABLE;
+    let partial = table.indexes.iter().find(|index| index.condition.is_some());
+    let partial = format!("book__{}", partial.unwrap().storage_key());
+    let text = text.replace("PARTIAL", &partial);
     text.replace("book", "library__book")
 }
 
@@ -110,6 +127,17 @@ fn check(w: &Workspace) {
     same(
         |n| Book::ISBN.eq(format!("isbn {n}")) | Book::PAGES.eq(n),
         |book, n| book.isbn() == Some(&*format!("isbn {n}")) || book.pages() == n,
+    );
+    same(
+        |n| Book::WEIGHT.eq(n) & Book::PAGES.gt(2),
+        |book, n| book.weight() == n && book.pages() > 2,
+    );
+    same(
+        |n| Book::ISBN.eq(format!("isbn {n}")) & Book::PAGES.gt(3) & Book::WEIGHT.ge(n - 3),
+        |book, n| {
+            let isbn = book.isbn() == Some(&*format!("isbn {n}"));
+            isbn && book.pages() > 3 && book.weight() >= n - 3
+        },
     );
     let top = w.fetch::<Book>().order_by(Book::PAGES.descending());
     let top = top.filter(Book::PAGES.ge(2)).limit(7).all().unwrap();

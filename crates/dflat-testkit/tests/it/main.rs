@@ -7,6 +7,7 @@
 )]
 
 mod backup;
+mod declared_indexes;
 mod defects;
 mod dictionary;
 mod disk;

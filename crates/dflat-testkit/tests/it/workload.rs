@@ -29,7 +29,8 @@ fn lose_indexes(workspace: &Fixture, random: &mut Random) {
         return;
     }
     let sql = Connection::open(workspace.path().unwrap()).unwrap();
-    let query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'sample!_!_%' ESCAPE '!'";
+    let query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND \
+                 (name LIKE 'sample!_!_%' ESCAPE '!' OR name LIKE 'dflat!_!_sample!_!_%' ESCAPE '!')";
     let mut statement = sql.prepare(query).unwrap();
     let names = statement
         .query_map([], |row| row.get::<_, String>(0))
