@@ -10,9 +10,9 @@
 //! whatever the text. It does no I/O: files come from a [`Loader`].
 //!
 //! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields
-//! and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It is more liberal than `flatc` in a few
-//! places: types may be used before they are declared, and `Color.Red` is a default as good as
-//! `Red`.
+//! and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It is more
+//! liberal than `flatc` in a few places: types may be used before they are declared, and
+//! `Color.Red` is a default as good as `Red`.
 //!
 //! # Examples
 //!

@@ -411,8 +411,8 @@ impl<'s> Walk<'s> {
         Ok(statement)
     }
 
-    /// Whether a row has these values in the first columns of a key. What can't be read has not: the
-    /// check of the pages says why.
+    /// Whether a row has these values in the first columns of a key. What can't be read has not:
+    /// the check of the pages says why.
     fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
         let (table, columns) = match key {
             Key::Primary => (&self.names.main, self.names.key_columns.as_slice()),

@@ -1,10 +1,11 @@
 //! The secondary indexes of a root table: its own, and those of what it contains.
 //!
 //! What tables declare by texts, over several fields or of some objects, is found first, by
-//! [`declare`]. An `indexed` field of a nested table, struct or union member is indexed once for every path that
-//! leads to it from the root. Vectors are not entered, deprecated fields neither, and no path
-//! visits a table type twice, so that recursive tables have finitely many indexes. Finitely many
-//! can still be too many, so the search has limits; `check` reports a schema that exceeds them.
+//! [`declare`]. An `indexed` field of a nested table, struct or union member is indexed once for
+//! every path that leads to it from the root. Vectors are not entered, deprecated fields neither,
+//! and no path visits a table type twice, so that recursive tables have finitely many indexes.
+//! Finitely many can still be too many, so the search has limits; `check` reports a schema that
+//! exceeds them.
 
 mod condition;
 mod declared;

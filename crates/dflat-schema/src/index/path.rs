@@ -8,7 +8,10 @@ use super::{STEPS_MAX, value, zero};
 use crate::ast::Name;
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::{Draft, suggest::closest};
-use crate::schema::{Default, DefinitionId, DefinitionKind, Element, FieldType, UnionTarget};
+use crate::schema::{
+    self, Default, DefinitionId, DefinitionKind, Element, FieldType, StructField, UnionMember,
+    UnionTarget,
+};
 
 /// Finds what paths lead to.
 #[derive(Clone, Copy)]
@@ -32,7 +35,17 @@ struct Part {
     default: Default,
 }
 
-/// Why a part of a path is not found.
+/// Why a part of a path is not to be had.
+enum NoPart<'a> {
+    /// The schema is wrong there, which was reported.
+    Broken,
+    /// There are only parts of these names.
+    Unknown(Vec<&'a str>),
+    /// It is something that no index has.
+    Refused(&'static str),
+}
+
+/// Why a path leads to nothing.
 enum Miss {
     /// The schema is wrong there, which was reported.
     Broken,
@@ -116,83 +129,100 @@ impl<'a> Paths<'a> {
 
     /// Finds a part of a path in what the parts before it lead to.
     fn part(self, at: Element, name: &str, path: &Name) -> Result<Part, Miss> {
-        let refuse = |message: String, help: Option<String>| {
-            let mut diagnostic = Diagnostic::error(code::INDEX_PATH, message).at(&path.span, "");
-            diagnostic.help = help;
-            Err(Miss::Diagnosed(Box::new(diagnostic)))
+        let found = match at {
+            Element::Definition(id) => self.part_of(id, name),
+            Element::Scalar(_) | Element::Text => Err(NoPart::Unknown(Vec::new())),
         };
-        let unknown = |id: DefinitionId, names: Vec<&str>| {
-            if self.draft.is_broken(id) {
-                return Err(Miss::Broken);
+        let of = || self.draft.scope.describe(at);
+        let (message, similar) = match found {
+            Ok(part) => return Ok(part),
+            Err(NoPart::Broken) => return Err(Miss::Broken),
+            Err(NoPart::Unknown(names)) => (format!("{} has no `{name}`", of()), names),
+            Err(NoPart::Refused(why)) => {
+                let message = format!("`{name}` cannot be in an index: it is {why}");
+                (message, Vec::new())
             }
-            let of = self.draft.scope.describe(at);
-            let similar = closest(name, names).map(|near| format!("did you mean `{near}`?"));
-            refuse(format!("{of} has no `{name}`"), similar)
         };
-        let Element::Definition(id) = at else {
-            let of = self.draft.scope.describe(at);
-            return refuse(format!("{of} has no `{name}`"), None);
+        let mut diagnostic = Diagnostic::error(code::INDEX_PATH, message).at(&path.span, "");
+        if let Some(near) = closest(name, similar) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        Err(Miss::Diagnosed(Box::new(diagnostic)))
+    }
+
+    fn part_of(self, id: DefinitionId, name: &str) -> Result<Part, NoPart<'a>> {
+        let unknown = |names: Vec<&'a str>| match self.draft.is_broken(id) {
+            true => NoPart::Broken,
+            false => NoPart::Unknown(names),
         };
         match self.definition(id) {
             DefinitionKind::Table(table) => {
-                let Some(at) = table.fields.iter().position(|field| field.name == name) else {
-                    let fields = table.fields.iter();
-                    return unknown(id, fields.map(|field| field.name.as_str()).collect());
+                let fields = table.fields.iter();
+                let Some(at) = fields.clone().position(|field| field.name == name) else {
+                    return Err(unknown(fields.map(|field| field.name.as_str()).collect()));
                 };
-                if self.draft.is_poisoned(id, at) {
-                    return Err(Miss::Broken);
-                }
-                let field = &table.fields[at];
-                match field.ty {
-                    _ if field.deprecated => refuse(
-                        format!("`{name}` cannot be in an index: it is deprecated"),
-                        None,
-                    ),
-                    FieldType::Vector(_) => refuse(
-                        format!("`{name}` cannot be in an index: it is a vector"),
-                        None,
-                    ),
-                    FieldType::Single(element) => Ok(Part {
-                        step: Step::Field(field.voffset),
-                        element,
-                        default: field.default.clone(),
-                    }),
-                }
+                self.sound(id, at)?;
+                table_part(&table.fields[at])
             }
             DefinitionKind::Struct(found) => {
-                let Some(at) = found.fields.iter().position(|field| field.name == name) else {
-                    let fields = found.fields.iter();
-                    return unknown(id, fields.map(|field| field.name.as_str()).collect());
+                let fields = found.fields.iter();
+                let Some(at) = fields.clone().position(|field| field.name == name) else {
+                    return Err(unknown(fields.map(|field| field.name.as_str()).collect()));
                 };
-                let field = &found.fields[at];
-                if self.draft.is_poisoned(id, at) {
-                    return Err(Miss::Broken);
-                }
-                if field.array.is_some() {
-                    let message = format!("`{name}` cannot be in an index: it is an array");
-                    return refuse(message, None);
-                }
-                Ok(Part {
-                    step: Step::Offset(u16::try_from(field.offset).unwrap_or(u16::MAX)),
-                    element: field.element,
-                    default: zero(field.element),
-                })
+                self.sound(id, at)?;
+                struct_part(&found.fields[at])
             }
             DefinitionKind::Union(union) => {
-                let Some(member) = union.members.iter().find(|member| member.name == name) else {
-                    let members = union.members.iter();
-                    return unknown(id, members.map(|member| member.name.as_str()).collect());
+                let members = union.members.iter();
+                let Some(member) = members.clone().find(|member| member.name == name) else {
+                    return Err(unknown(
+                        members.map(|member| member.name.as_str()).collect(),
+                    ));
                 };
-                Ok(Part {
-                    step: Step::Member(member.code),
-                    element: match member.target {
-                        UnionTarget::Definition(id) => Element::Definition(id),
-                        UnionTarget::Text => Element::Text,
-                    },
-                    default: Default::Null,
-                })
+                Ok(union_part(member))
             }
-            DefinitionKind::Enum(_) => unknown(id, Vec::new()),
+            DefinitionKind::Enum(_) => Err(unknown(Vec::new())),
         }
+    }
+
+    fn sound(self, id: DefinitionId, position: usize) -> Result<(), NoPart<'a>> {
+        match self.draft.is_poisoned(id, position) {
+            true => Err(NoPart::Broken),
+            false => Ok(()),
+        }
+    }
+}
+
+fn table_part<'a>(field: &schema::Field) -> Result<Part, NoPart<'a>> {
+    match field.ty {
+        _ if field.deprecated => Err(NoPart::Refused("deprecated")),
+        FieldType::Vector(_) => Err(NoPart::Refused("a vector")),
+        FieldType::Single(element) => Ok(Part {
+            step: Step::Field(field.voffset),
+            element,
+            default: field.default.clone(),
+        }),
+    }
+}
+
+fn struct_part<'a>(field: &StructField) -> Result<Part, NoPart<'a>> {
+    if field.array.is_some() {
+        return Err(NoPart::Refused("an array"));
+    }
+    Ok(Part {
+        step: Step::Offset(u16::try_from(field.offset).unwrap_or(u16::MAX)),
+        element: field.element,
+        default: zero(field.element),
+    })
+}
+
+fn union_part(member: &UnionMember) -> Part {
+    Part {
+        step: Step::Member(member.code),
+        element: match member.target {
+            UnionTarget::Definition(id) => Element::Definition(id),
+            UnionTarget::Text => Element::Text,
+        },
+        default: Default::Null,
     }
 }

@@ -26,15 +26,19 @@ fn task(id: i32, random: &mut Random) -> TaskData {
     }
 }
 
-/// Whether a task meets a condition that is asked by a number.
+/// A condition with a number.
+type Ask = fn(i64) -> Predicate<Task>;
+/// Whether a task meets it.
 type Test = fn(&Task, i64) -> bool;
+/// What an order goes by.
+type Sort = fn(&Task) -> (i64, String);
 
 fn open_tasks(n: i64) -> Predicate<Task> {
     Task::STATE.eq(State::Open) & Task::DUE.le(n)
 }
 
 /// Conditions, and the same in Rust.
-const CONDITIONS: [(fn(i64) -> Predicate<Task>, Test); 12] = [
+const CONDITIONS: [(Ask, Test); 12] = [
     (
         |n| Task::LIST.eq(n as i32),
         |task, n| i64::from(task.list()) == n,
@@ -112,7 +116,7 @@ fn agree(w: &Fixture) {
             assert_eq!(ids(&fetch().all().unwrap()), ids(&expected), "{}", plan());
             assert_eq!(fetch().count().unwrap(), expected.len(), "{}", plan());
             // In orders of indexes, of parts of them, and of none.
-            let orders: [(Order<Task>, fn(&Task) -> (i64, String)); 4] = [
+            let orders: [(Order<Task>, Sort); 4] = [
                 (Task::DUE.ascending(), |task| {
                     (task.due().unwrap_or(i64::MIN), String::new())
                 }),
@@ -128,7 +132,7 @@ fn agree(w: &Fixture) {
                 }),
             ];
             for (order, key) in orders {
-                let fetch = || w.fetch::<Task>().filter(condition(n)).order_by(order.clone()).limit(4);
+                let fetch = || fetch().order_by(order.clone()).limit(4);
                 let mut sorted = expected.clone();
                 sorted.sort_by_key(|task| (key(task), task.row_id()));
                 sorted.truncate(4);
