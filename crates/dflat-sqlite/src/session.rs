@@ -43,7 +43,9 @@ pub(crate) struct Session {
     log_extent: Option<LogExtent>,
     /// There if this connection writes for a backend.
     commits: Option<Arc<Commits>>,
-    /// Where the write transaction stands that is open.
+    /// A write transaction is open.
+    is_writing: bool,
+    /// Where it stands.
     standing: Option<Standing>,
     /// Counts what is used, if that is wanted.
     monitor: Option<Arc<Monitor>>,
@@ -182,6 +184,7 @@ impl Session {
             kept: None,
             log_extent: None,
             commits: None,
+            is_writing: false,
             standing: None,
             monitor,
             commits_count: 0,
@@ -197,7 +200,8 @@ impl Session {
     }
 
     fn add(&mut self, table: &Table) -> usize {
-        if self.tables.len() >= TABLES_MAX {
+        // A transaction that writes relies on what is known of the tables that it has created.
+        if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
             self.controls = [None; Control::COUNT];
             self.connection.forget_statements();
@@ -305,6 +309,7 @@ impl Session {
     /// Starts a write transaction: from here to its end nobody else writes.
     pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
         self.control(Control::BeginImmediate)?;
+        self.is_writing = true;
         self.standing = None;
         if let Some(commits) = self.commits.clone() {
             self.standing = match self.count() {
@@ -441,6 +446,7 @@ impl Session {
             commits.note_commit(standing, self.log_count());
             self.log_extent = self.log_extent();
         }
+        self.is_writing = false;
         self.commits.iter().for_each(|commits| commits.note_end());
         committed
     }
@@ -449,6 +455,7 @@ impl Session {
     pub(crate) fn rollback_write(&mut self) -> bool {
         // The tables that the transaction created are gone.
         self.forget_created();
+        self.is_writing = false;
         self.commits.iter().for_each(|commits| commits.note_end());
         self.end()
     }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, IndexState, Key, RowWrite, Source, View,
+    Backend, CloseOptions, IndexEntry, IndexState, Key, RowWrite, Source, View, WriteError,
+    WriteTransaction,
 };
-use dflat_model::{RowId, ValueRef};
+use dflat_model::{RowId, Step, ValueRef};
 
 use crate::raw::Raw;
 use crate::sample::*;
@@ -214,4 +215,41 @@ fn names_that_sql_reserves_can_be_stored() {
         assert_eq!(reader.index_states(&table).unwrap(), [IndexState::Ready]);
         assert_eq!(ids(&mut *reader, &table, whole(Key::Index(0))), [1]);
     }
+}
+
+/// What is known of a table's index while a transaction writes is not forgotten because it touches
+/// more tables than are remembered from one transaction to the next.
+#[test]
+fn a_value_is_unique_in_a_transaction_over_many_tables() {
+    const TABLES: usize = 300;
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let table = table_of("first", &[INT], &[(field(&[Step::Field(6)], INT), true)]);
+    let insert = |tx: &mut dyn WriteTransaction, key, value| {
+        let value = ValueRef::Int(value);
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(key)]),
+            payload: b"x",
+            entries: &[IndexEntry { index: 0, value }],
+        };
+        tx.insert(&table, &row)
+    };
+    let mut tx = begin(&backend);
+    tx.create(&table).unwrap();
+    // Of two objects that had the value before it was to be unique.
+    tx.admit_duplicates(&table, 0).unwrap();
+    insert(&mut *tx, 1, 7).unwrap();
+    tx.commit().unwrap();
+
+    let mut tx = begin(&backend);
+    tx.create(&table).unwrap();
+    for number in 0..TABLES {
+        let name = format!("t{number}");
+        tx.create(&table_of(&name, &[INT], &[])).unwrap();
+    }
+    let refused = insert(&mut *tx, 2, 7);
+    let Err(WriteError::Conflict(conflict)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(conflict.key, Key::Index(0));
 }
