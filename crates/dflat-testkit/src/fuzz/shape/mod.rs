@@ -55,13 +55,10 @@ struct Run {
 impl Run {
     fn new(table: Table, random: Random) -> Self {
         let paths = Types(&table.types).paths();
-        for index in table.indexes.iter() {
-            let is_it = |path: &&Field| path.steps == index.field.steps;
+        for field in table.indexes.iter().flat_map(|index| index.fields.iter()) {
+            let is_it = |path: &&Field| path.steps == field.steps;
             let path = paths.iter().find(is_it).unwrap();
-            assert_eq!(
-                (path.kind, &path.default),
-                (index.field.kind, &index.field.default)
-            );
+            assert_eq!((path.kind, &path.default), (field.kind, &field.default));
         }
         let file = File::new();
         Self {
@@ -107,9 +104,14 @@ impl Run {
         let at = self.objects.iter().position(|other| self.key(other) == key);
         let uniques = self.table.indexes.iter().filter(|index| index.unique);
         let taken = uniques.into_iter().any(|index| {
-            let of = |object: &Node| zero(types.read(object, &index.field));
+            let of = |object: &Node| -> Vec<Cell> {
+                let fields = index.fields.iter();
+                fields
+                    .map(|field| zero(types.read(object, field)))
+                    .collect()
+            };
             let mut others = self.objects.iter().enumerate();
-            of(&object) != Cell::Missing
+            !of(&object).contains(&Cell::Missing)
                 && others.any(|(place, other)| Some(place) != at && of(other) == of(&object))
         });
         let payload = types.encode(&object);

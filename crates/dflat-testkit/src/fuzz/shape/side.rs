@@ -119,7 +119,8 @@ impl File {
         let sql = self.open();
         for index in table.indexes.iter() {
             if !random.one_in(4) {
-                let name = format!("{}__{}", table.name, index.field.storage_key());
+                let ours = if index.is_plain() { "" } else { "dflat__" };
+                let name = format!("{ours}{}__{}", table.name, index.storage_key());
                 sql.execute_batch(&change.replace("{}", &name)).unwrap();
             }
         }

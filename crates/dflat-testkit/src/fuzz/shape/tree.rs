@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use dflat_model::{
-    Element, Field, FieldKind, Scalar, Shape, Step, StructLayout, TableDescriptor, TableLayout,
-    TypeDescriptor, TypeId, Value,
+    Element, Field, FieldKind, Scalar, Shape, Step, TableDescriptor, TableLayout, TypeDescriptor,
+    TypeId, Value,
 };
 
 use crate::fuzz::question::{REALS, TEXTS, WIDES};
