@@ -230,7 +230,7 @@ fn a_value_is_unique_in_a_transaction_over_many_tables() {
         let row = RowWrite {
             key: Some(&[ValueRef::Int(key)]),
             payload: b"x",
-            entries: &[IndexEntry { index: 0, value }],
+            entries: &[IndexEntry::one(0, value)],
         };
         tx.insert(&table, &row)
     };
