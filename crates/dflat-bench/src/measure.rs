@@ -38,6 +38,8 @@ pub struct Report {
     pub ours_min_ns: u64,
     /// What 99 of 100 runs of ours do not exceed.
     pub ours_p99_ns: u64,
+    /// What 99 of 100 runs of the floor do not exceed.
+    pub floor_p99_ns: u64,
     /// The most bytes that Rust code held at a time during a run of ours, beyond those before.
     pub peak_bytes: isize,
 }
@@ -124,9 +126,45 @@ impl Settings {
                 times.0.push(ours(&mut probe)?);
             }
         }
+        Ok(self.report(scenario, &times, counting.peak_bytes))
+    }
+
+    /// Measures both sides in turn. Each gives the times of many pieces of work, all of which
+    /// count.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn compare_each(
+        &self,
+        scenario: &'static str,
+        mut ours: impl FnMut() -> Result<Vec<Duration>>,
+        mut floor: impl FnMut() -> Result<Vec<Duration>>,
+    ) -> Result<Report> {
+        let (counted, usage) = allocator::counted(&mut ours);
+        counted?;
+        floor()?;
+        let mut times = (Vec::new(), Vec::new());
+        for run in 0..self.runs {
+            if run % 2 == 0 {
+                times.0.extend(ours()?);
+                times.1.extend(floor()?);
+            } else {
+                times.1.extend(floor()?);
+                times.0.extend(ours()?);
+            }
+        }
+        Ok(self.report(scenario, &times, usage.peak_bytes))
+    }
+
+    fn report(
+        &self,
+        scenario: &'static str,
+        times: &(Vec<Duration>, Vec<Duration>),
+        peak_bytes: isize,
+    ) -> Report {
         let (ours, floor) = (sorted_ns(&times.0), sorted_ns(&times.1));
         let (ours_ns, floor_ns) = (rank(&ours, 50), rank(&floor, 50));
-        Ok(Report {
+        Report {
             scenario,
             objects: self.objects,
             runs: self.runs,
@@ -135,8 +173,9 @@ impl Settings {
             ratio: ours_ns as f64 / floor_ns.max(1) as f64,
             ours_min_ns: rank(&ours, 0),
             ours_p99_ns: rank(&ours, 99),
-            peak_bytes: counting.peak_bytes,
-        })
+            floor_p99_ns: rank(&floor, 99),
+            peak_bytes,
+        }
     }
 }
 

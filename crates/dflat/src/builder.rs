@@ -210,9 +210,10 @@ impl WorkspaceBuilder {
     /// How long a transaction's completion waits for callbacks of subscribers, its own and those of
     /// transactions before it, all together. Defaults to a second. From then on, each callback that
     /// takes longer than a 64th of it, from 1 to 16 ms, is given up as slow; and while more than
-    /// 1,024 completions wait, each that takes longer than 0.1 ms or so. Nobody waits for one that
-    /// is slow, and what it has not been told is made one delivery. It is waited for again when it
-    /// has been told all, by a call of less than half the patience.
+    /// 1,024 completions wait, each that takes longer than 0.1 ms or so, or however quick it is, if
+    /// they have waited as long as this. Nobody waits for one that is slow, and what it has not
+    /// been told is made one delivery. It is waited for again when it has been told all, by a call
+    /// of less than half the patience.
     pub fn subscriber_patience(mut self, patience: Duration) -> Self {
         self.options.engine.patience = patience;
         self.chosen.push(("subscriber_patience", |a, b| {

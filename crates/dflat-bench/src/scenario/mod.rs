@@ -6,6 +6,7 @@ mod fetch;
 mod file;
 mod indexed;
 mod insert;
+mod latency;
 mod readers;
 mod sides;
 mod subscribe;
@@ -25,7 +26,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 35] = [
+pub const ALL: [Scenario; 38] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -42,6 +43,9 @@ pub const ALL: [Scenario; 35] = [
     Scenario::new("subscribe_ranges", subscribe::ranges),
     Scenario::new("subscribe_top", subscribe::top),
     Scenario::new("subscribe_keys", subscribe::keys),
+    Scenario::new("latency_commit", latency::commit),
+    Scenario::new("latency_commit_loaded", latency::commit_loaded),
+    Scenario::new("latency_delivery", latency::delivery),
     Scenario::new("fetch_ranges", fetch::ranges),
     Scenario::new("readers_1", readers::one),
     Scenario::new("readers_2", readers::two),

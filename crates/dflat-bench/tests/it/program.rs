@@ -8,7 +8,15 @@ use dflat_bench::scenario;
 fn the_report_has_a_line_for_a_scenario() {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("report.json");
-    let names = ["insert_1tx", "fetch_key", "delete_1tx", "subscribe_objects"];
+    let names = [
+        "insert_1tx",
+        "fetch_key",
+        "delete_1tx",
+        "subscribe_objects",
+        "latency_commit",
+        "latency_commit_loaded",
+        "latency_delivery",
+    ];
     let mut program = Command::new(env!("CARGO_BIN_EXE_dflat-bench"));
     program
         .args(["--quick", "--objects", "100", "--json"])

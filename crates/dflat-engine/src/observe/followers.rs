@@ -8,7 +8,7 @@ use dflat_model::{CommitSeq, Query};
 
 use super::Interest;
 use super::follower::{Follower, Live, Reread};
-use super::matcher::{Found, Hits, Matcher, Sorted, touched};
+use super::matcher::{Candidates, Found, Hits, Matcher, Sorted, touched};
 use super::merge::{Scratch, Touched};
 use super::publication::Call;
 use super::registry::Subscriber;
@@ -156,7 +156,7 @@ impl Followers {
     ) {
         let rows = changes.rows.as_slice();
         let hits = if self.failed {
-            Hits::Any
+            Hits::Sorted
         } else {
             self.matcher.hits(rows)
         };
@@ -169,20 +169,24 @@ impl Followers {
         } = self;
         let mut sorted = Sorted::new(matcher, rows);
         *failed = false;
-        let mut follow = |follower: &mut Follower, known: Option<Touched>| {
-            let touched = touched(follower.live.query(), known, &mut sorted);
+        let mut follow = |follower: &mut Follower, candidates: Candidates| {
+            let touched = touched(follower.live.query(), candidates, &mut sorted);
             let changed = (&changes.table, rows, seq);
             if let Some(event) = follower.live.follow(changed, touched, scratch, reread) {
                 tell(&follower.subscribers, event, calls);
             }
             *failed |= follower.live.is_failed();
         };
-        let Hits::Of(hits) = hits else {
-            slots
-                .iter_mut()
-                .flatten()
-                .for_each(|follower| follow(follower, None));
-            return;
+        let hits = match hits {
+            Hits::Of(hits) => hits,
+            Hits::Each => {
+                let followers = slots.iter_mut().flatten();
+                return followers.for_each(|follower| follow(follower, Candidates::All));
+            }
+            Hits::Sorted => {
+                let followers = slots.iter_mut().flatten();
+                return followers.for_each(|follower| follow(follower, Candidates::Sorted));
+            }
         };
         for hits in hits.chunk_by(|(a, ..), (b, ..)| a == b) {
             let slot = hits
@@ -198,11 +202,11 @@ impl Followers {
                 };
                 list.push(*row);
             }
-            follow(follower, Some(known));
+            follow(follower, Candidates::Rows(known));
         }
         for slot in matcher.unanchored() {
             if let Some(Some(follower)) = slots.get_mut(*slot as usize) {
-                follow(follower, None);
+                follow(follower, Candidates::All);
             }
         }
     }

@@ -144,6 +144,25 @@ pub fn projection_tells_zero_from_minus_zero(open: Open) {
     drop(subscription);
 }
 
+pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
+    let w = open();
+    let object = w.create::<Twin>([TwinData::default()]).remove(0);
+    let mut values = w.stream(w.fetch::<Twin>().live_select(Twin::F64_B)).unwrap();
+    let mut bits = || {
+        let update = values.next().now_or_never()?;
+        Some(update.unwrap().unwrap()[0].unwrap().to_bits())
+    };
+    assert_eq!(bits(), None, "it subscribes when it is polled");
+    w.settle::<Twin>();
+    assert_eq!(bits(), Some(0.0_f64.to_bits()));
+    let object = w.change(&object, |data| data.f64_b = 1.0);
+    let object = w.change(&object, |data| data.f64_b = -0.0);
+    assert_eq!(bits(), Some((-0.0_f64).to_bits()));
+    let object = w.change(&object, |data| data.f64_b = 1.0);
+    w.change(&object, |data| data.f64_b = -0.0);
+    assert_eq!(bits(), None, "the changes come to nothing");
+}
+
 pub fn without_initial_only_changes_are_told(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();

@@ -32,6 +32,7 @@ laws! { ($)
         count_that_comes_back_while_it_waits_is_not_told
         projection_is_told_only_when_what_is_selected_changes
         projection_tells_zero_from_minus_zero
+        projection_that_waits_tells_zero_from_minus_zero
         without_initial_only_changes_are_told
         executor_calls_and_nobody_waits_for_it
         job_that_is_dropped_is_made_up_for

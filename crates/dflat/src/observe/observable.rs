@@ -73,7 +73,7 @@ impl<T: Object> Observable for &FetchedResult<T> {
 
     fn observed(self, _: &Engine) -> Result<Observed<Self::Delivery>> {
         let known = Known::Result(self.to_fetched());
-        Ok(results(self.shared_query(), known, Some(self.clone())))
+        Ok(results(self.shared_query(), known))
     }
 }
 
@@ -82,7 +82,7 @@ impl<T: Object> Observable for Fetch<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.query_of(engine)?;
-        Ok(results(&query, Known::Nothing, None))
+        Ok(results(&query, Known::Nothing))
     }
 }
 
@@ -141,16 +141,7 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
             rows.collect::<Arc<[S::Output]>>()
         };
         let interest = Interest::Values(self.expressions);
-        let same = |a: &Arc<[S::Output]>, b: &Arc<[S::Output]>| a == b;
-        let view = View { read, same };
-        Ok(observed(
-            T::TABLE,
-            query,
-            interest,
-            Known::Nothing,
-            None,
-            view,
-        ))
+        Ok(observed(T::TABLE, (query, interest), Known::Nothing, read))
     }
 }
 
@@ -239,36 +230,26 @@ impl<'w, T: Object> Fetch<'w, T> {
 fn results<T: Object>(
     query: &Arc<Query>,
     known: Known,
-    last: Option<FetchedResult<T>>,
 ) -> Observed<Result<Update<FetchedResult<T>>>> {
     let of = Arc::clone(query);
-    let interest = Interest::Objects;
     let read = move |fetched: Fetched| FetchedResult::new(fetched, Arc::clone(&of));
-    let same = |a: &FetchedResult<T>, b: &FetchedResult<T>| {
-        let same = |(a, b): (&T, &T)| {
-            let seen = Interest::Objects.is_same(&T::TABLE, a.handle(), b.handle());
-            seen && a.row_id() == b.row_id()
-        };
-        a.len() == b.len() && a.iter().zip(b).all(same)
-    };
-    let view = View { read, same };
-    observed(T::TABLE, Arc::clone(query), interest, known, last, view)
+    let seen = (Arc::clone(query), Interest::Objects);
+    observed(T::TABLE, seen, known, read)
 }
 
-/// How a result is made of an update, and when two of them look the same.
-struct View<Read, Same> {
-    read: Read,
-    same: Same,
-}
-
+/// The deliveries of a query of which something is seen, and read.
 fn observed<R: Clone + Send + 'static>(
     table: Table,
-    query: Arc<Query>,
-    interest: Interest,
+    (query, interest): (Arc<Query>, Interest),
     known: Known,
-    mut last: Option<R>,
-    view: View<impl Fn(Fetched) -> R + Send + 'static, impl Fn(&R, &R) -> bool + Send + 'static>,
+    read: impl Fn(Fetched) -> R + Send + 'static,
 ) -> Observed<Result<Update<R>>> {
+    let of = (table.clone(), interest.clone());
+    // What was told last, and the objects that it was read off.
+    let mut last = match &known {
+        Known::Result(known) => Some((read(known.clone()), Arc::clone(&known.objects))),
+        Known::Nothing => None,
+    };
     let convert = move |event: Event, initial: bool| {
         let ResultUpdate {
             fetched,
@@ -280,13 +261,18 @@ fn observed<R: Clone + Send + 'static>(
             Event::Object(_) | Event::Count(..) => return None,
         };
         let commit = fetched.seq.0;
-        let result = (view.read)(fetched);
-        let previous = last.replace(result.clone());
+        let objects = Arc::clone(&fetched.objects);
+        let result = read(fetched);
+        let previous = last.replace((result.clone(), Arc::clone(&objects)));
         let silent = match &previous {
             None => commits == 0 && !initial,
-            // Several changes can come to none.
-            Some(previous) => commits > 1 && (view.same)(previous, &result),
+            Some((_, before)) => {
+                let (table, interest) = &of;
+                // Several changes can come to none.
+                commits > 1 && interest.difference(table, before, &objects).is_empty()
+            }
         };
+        let previous = previous.map(|(previous, _)| previous);
         if silent {
             return None;
         }

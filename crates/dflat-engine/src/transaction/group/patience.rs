@@ -30,7 +30,10 @@ impl Patience {
     /// long; and when to look at it again.
     fn bounds(self, waiting: usize, age: Duration) -> (Duration, Duration) {
         let tick = self.tick();
-        if waiting >= CROWD {
+        if waiting >= CROWD && age >= self.0 {
+            // However quick it is, more comes than it can take: what waits is to be made one.
+            (Duration::ZERO, CROWDED)
+        } else if waiting >= CROWD {
             (CROWDED, CROWDED)
         } else if age >= self.0 {
             (tick, tick)
@@ -88,6 +91,15 @@ mod tests {
         assert_eq!(patience.bounds(CROWD - 1, SECOND / 2).0, SECOND);
         assert!(patience.bounds(0, SECOND).0 < SECOND / 50);
         assert!(patience.bounds(CROWD, Duration::ZERO).0 < SECOND / 1000);
+    }
+
+    #[test]
+    fn no_call_is_quick_enough_for_many_that_have_waited_for_the_patience() {
+        let mut watch = Watch::new(Patience(SECOND));
+        let begun = Instant::now();
+        // Each call is another, and has only just begun.
+        assert!((0..100).all(|call| watch.look(call, begun, (CROWD, SECOND / 2)).is_some()));
+        assert!((0..100).all(|call| watch.look(call, begun, (CROWD, SECOND)).is_none()));
     }
 
     #[test]
