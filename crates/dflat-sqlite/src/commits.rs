@@ -7,7 +7,8 @@
 //! Checkpoints, whoever makes them, are not counted, and neither do they change what is stored.
 //!
 //! A log that is deleted when its last connection closes takes its count with it. The next one is
-//! told from it by its salt.
+//! told from it by its salt. One that is empty has none: there the file tells whether somebody has
+//! written in between.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -125,6 +126,8 @@ struct Known {
     elsewhere: u32,
     /// Counts how often counting began anew, as after the crash of another process.
     era: u32,
+    /// What the file was like when a connection was opened that found an empty log.
+    file: Option<u64>,
     /// The count in the header when this backend first opened the file to write.
     opened_at: Option<u32>,
     /// Somebody else may have committed, and nobody was told yet.
@@ -151,6 +154,20 @@ impl Commits {
     /// Notes the header's count when the file was opened to write.
     pub(crate) fn note_open(&self, count: u32) {
         self.lock().opened_at.get_or_insert(count);
+    }
+
+    /// Notes what the file is like on which a connection was opened that found an empty log.
+    pub(crate) fn note_empty_log(&self, file: u64) {
+        let mut known = self.lock();
+        if known
+            .file
+            .replace(file)
+            .is_some_and(|before| before != file)
+        {
+            // Somebody has written, maybe this backend: all connections were closed meanwhile.
+            known.era = (known.era + 1) & State::ERA_MAX;
+            known.last = None;
+        }
     }
 
     /// Notes the start of a write transaction, during which nobody else commits.
@@ -341,6 +358,24 @@ mod tests {
         let same = commits.note_begin(of(1, 9));
         assert!(same.follows_own() && !same.is_overtaken(read));
         let other = commits.note_begin(of(1, 1 << 20));
+        assert!(!other.follows_own() && other.is_overtaken(read));
+    }
+
+    #[test]
+    fn another_file_under_an_empty_log_is_noticed() {
+        let empty = Count::Log(LogCount {
+            commits: 0,
+            salt: 0,
+        });
+        let commits = Commits::default();
+        commits.note_empty_log(1);
+        commits.note_begin(empty);
+        let read = commits.state(Some(empty));
+        commits.note_empty_log(1);
+        let same = commits.note_begin(empty);
+        assert!(same.follows_own() && !same.is_overtaken(read));
+        commits.note_empty_log(2);
+        let other = commits.note_begin(empty);
         assert!(!other.follows_own() && other.is_overtaken(read));
     }
 

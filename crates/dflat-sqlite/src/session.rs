@@ -1,5 +1,6 @@
 //! A connection with the statements it holds, and the transactions it runs.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use dflat_model::{Table, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
 use crate::ddl::Names;
-use crate::ffi::{Connection, Fault, LogExtent, Param, StatementId};
+use crate::ffi::{Connection, Fault, LogCount, LogExtent, Param, StatementId};
 use crate::reading::{Apart, Kept};
 use crate::statement_text::Operation;
 use crate::triggers;
@@ -43,6 +44,8 @@ pub(crate) struct Session {
     log_extent: Option<LogExtent>,
     /// There if this connection writes for a backend.
     commits: Option<Arc<Commits>>,
+    /// What the file was like, when it was opened, is known to `commits`.
+    is_known: bool,
     /// A write transaction is open.
     is_writing: bool,
     /// Where it stands.
@@ -184,6 +187,7 @@ impl Session {
             kept: None,
             log_extent: None,
             commits: None,
+            is_known: false,
             is_writing: false,
             standing: None,
             monitor,
@@ -312,6 +316,11 @@ impl Session {
         self.is_writing = true;
         self.standing = None;
         if let Some(commits) = self.commits.clone() {
+            if !std::mem::replace(&mut self.is_known, true)
+                && let Some(file) = self.file_under_empty_log()
+            {
+                commits.note_empty_log(file);
+            }
             self.standing = match self.count() {
                 Some(count) => Some(commits.note_begin(count)),
                 None => {
@@ -387,6 +396,20 @@ impl Session {
             self.has_log = true;
         }
         self.log_count()
+    }
+
+    /// What tells the file from what it is after others have written to it, if there is a log, and
+    /// nothing was written to that; after this connection has read.
+    pub(crate) fn file_under_empty_log(&mut self) -> Option<u64> {
+        let metadata = std::fs::metadata(&self.path).ok()?;
+        let header = Header::read(&self.connection)?;
+        let mut hasher = DefaultHasher::new();
+        (metadata.len(), metadata.modified().ok(), header.count).hash(&mut hasher);
+        // Order: what was written since then is in the log, which is open here and stays.
+        match self.count()? {
+            Count::Log(LogCount { salt: 0, .. }) => Some(hasher.finish()),
+            _ => None,
+        }
     }
 
     /// How many commits the log has seen, if there was one when this connection last read.

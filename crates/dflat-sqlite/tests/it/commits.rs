@@ -124,7 +124,12 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
 /// With the last connection the log goes, and its count; the next log may come to the same.
 #[test]
 fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
-    for (own, others) in [(0, 1), (1, 1), (2, 1), (2, 2), (2, 5)] {
+    let counts = [(0, 1), (1, 1), (2, 1), (2, 2), (2, 5)];
+    // Whether the log of the other is deleted, too.
+    let cases = counts
+        .into_iter()
+        .flat_map(|counts| [(counts, false), (counts, true)]);
+    for ((own, others), is_empty) in cases {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         commit(&open(&path), 0);
@@ -138,6 +143,10 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
         for key in 0..own {
             commit(&backend, 1 + key);
         }
+        // A reader would keep its connection, and the log with it.
+        let tx = begin(&backend);
+        let state = tx.base();
+        tx.rollback();
         // Upkeep fails because another program writes: the connection is closed.
         let mut raw = Raw::open(&path);
         raw.execute("BEGIN IMMEDIATE");
@@ -150,8 +159,13 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
             let row = format!("({}, x'00')", 100 + key);
             raw.execute(&format!("INSERT INTO plain (__pk0, p) VALUES {row}"));
         }
-        let follows = begin(&backend).follows_own();
-        assert!(!follows, "{own} and {others}");
+        if is_empty {
+            drop(raw);
+            assert!(!beside(&path).exists(), "the log is gone again");
+        }
+        let tx = begin(&backend);
+        assert!(!tx.follows_own(), "{own} and {others}, {is_empty}");
+        assert!(tx.is_overtaken(state), "{own} and {others}, {is_empty}");
     }
 }
 
