@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
 /// A file's bytes, and its log's.
-type File = (Vec<u8>, Vec<u8>);
+pub(super) type File = (Vec<u8>, Vec<u8>);
 
 /// Runs a seed.
 pub fn run_seed(seed: u64) {
@@ -38,7 +38,7 @@ pub fn check_bytes(file: &[u8]) {
 }
 
 /// The files of the original, and one of ours.
-fn files() -> &'static [File] {
+pub(super) fn files() -> &'static [File] {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     FILES.get_or_init(|| {
         let read = |name: &str| fs::read(folder().join(name)).unwrap();
@@ -67,7 +67,7 @@ fn ours() -> File {
     (fs::read(path).unwrap(), Vec::new())
 }
 
-fn use_file(file: &[u8], log: &[u8], random: &mut Random) {
+pub(super) fn use_file(file: &[u8], log: &[u8], random: &mut Random) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("damaged.db");
     fs::write(&path, file).unwrap();

@@ -4,6 +4,7 @@
 //! - [`twin`] asks each question by fields with an index and by the same without.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
+//! - [`foreign_log`] puts the log of another file beside one.
 //! - [`repair`] damages files, and has them repaired.
 //! - [`schema`] damages the text of schemas.
 //! - [`shape`] makes schemas, and asks random questions to objects of them.
@@ -13,6 +14,7 @@
 //! functions for `cargo fuzz`.
 
 pub mod file;
+pub mod foreign_log;
 pub mod payload;
 pub mod predicate;
 pub mod repair;

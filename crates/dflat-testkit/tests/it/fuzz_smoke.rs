@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use dflat_testkit::fuzz::{file, payload, predicate, repair, run, schema, shape, twin};
+use dflat_testkit::fuzz::{
+    file, foreign_log, payload, predicate, repair, run, schema, shape, twin,
+};
 
 #[test]
 fn every_way_to_answer_a_question_agrees() {
@@ -18,6 +20,11 @@ fn damaged_payloads_are_refused_or_read_the_same() {
 #[test]
 fn damaged_files_give_values_or_errors() {
     run("file", 40, file::run_seed);
+}
+
+#[test]
+fn the_log_of_another_file_gives_what_sqlite_reads_or_errors() {
+    run("foreign-log", 40, foreign_log::run_seed);
 }
 
 #[test]
