@@ -49,6 +49,7 @@ pub fn run(name: &str, count: u64, one: fn(u64)) {
     let first = first.and_then(|text| text.parse().ok()).unwrap_or(1);
     for seed in first.. {
         if seed >= first + count && Instant::now() >= end {
+            eprintln!("{name}: {} seeds", seed - first);
             break;
         }
         seeds::run(&file, seed, one);

@@ -73,17 +73,26 @@ fn a_write_in_the_midst_of_a_transaction_fails() {
 #[test]
 fn a_call_of_maintenance_fails() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
-    fault::each_sampled(&operations, &FAILURES, 60, |device| {
-        let mut ledger = Ledger::default();
-        run_workload(device, &mut ledger)?;
-        let told = run_maintenance(device, &ledger)?;
-        device.heal();
-        compare(device, check(&device.path(), &ledger)?)?;
-        if told && !is_maintained(&device.path())? {
-            return Err("the dictionary lost what it said was written".to_owned());
-        }
-        Ok(())
-    });
+    fault::each_sampled(&operations, &FAILURES, 30, maintained);
+    let operations = [
+        Operation::Read,
+        Operation::Lock,
+        Operation::Open,
+        Operation::Delete,
+    ];
+    fault::each_sampled(&operations, &IO, 15, maintained);
+}
+
+fn maintained(device: &Device) -> Outcome {
+    let mut ledger = Ledger::default();
+    run_workload(device, &mut ledger)?;
+    let told = run_maintenance(device, &ledger)?;
+    device.heal();
+    compare(device, check(&device.path(), &ledger)?)?;
+    if told && !is_maintained(&device.path())? {
+        return Err("the dictionary lost what it said was written".to_owned());
+    }
+    Ok(())
 }
 
 /// The log is taken into the file, and starts again, while the workload goes on: at other calls
