@@ -242,7 +242,7 @@ impl Checkpointer {
 
     /// Waits for the thread, if there is one, for tests to look at what it has done.
     #[cfg(test)]
-    fn settle(&self) -> bool {
+    pub(crate) fn settle(&self) -> bool {
         let thread = self.lock().thread.take();
         thread.map(|thread| thread.join().unwrap()).is_some()
     }
