@@ -98,6 +98,14 @@ impl IndexCondition {
         }
     }
 
+    /// Whether one of its fields is one of these.
+    pub fn mentions(&self, is: &dyn Fn(&Field) -> bool) -> bool {
+        match self {
+            Self::Compare { field, .. } | Self::IsNull(field) | Self::IsNotNull(field) => is(field),
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(|part| part.mentions(is)),
+        }
+    }
+
     /// What decides of which bytes it is true, without names.
     fn stored_text(&self) -> String {
         // A default stands for what is absent.

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use dflat_model::{Direction, Expression, Field, Nulls, Order, Predicate, Query, Table, Value};
+use dflat_model::{
+    Direction, Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
+};
 use smallvec::{SmallVec, smallvec};
 
+use super::implied::{guaranteed, is_implied};
 use super::intervals::{Interval, Positions, Set};
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
@@ -113,7 +116,7 @@ impl<'a> Planner<'a> {
             return Ok(nothing);
         }
         let mut candidates = Vec::new();
-        for key in self.keys() {
+        for key in self.keys(&[]) {
             match self.ranges_of(key, self.parts) {
                 None => {}
                 Some(ranges) if ranges.access.ranges.is_empty() => return Ok(nothing),
@@ -142,7 +145,7 @@ impl<'a> Planner<'a> {
             return Ok(candidates.swap_remove(0));
         }
         candidates.extend(unions);
-        let (small, large) = smallest(candidates, size)?;
+        let (small, large) = self.smallest(candidates, size)?;
         let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
         Ok(small.or(large).or(ordered).unwrap_or(Candidate {
             access: AccessPath::Rows(None),
@@ -151,22 +154,29 @@ impl<'a> Planner<'a> {
         }))
     }
 
-    /// The keys that can be used: the primary key, and the indexes that are ready.
-    fn keys(&self) -> impl Iterator<Item = Key> {
+    /// The keys that can be used for objects of which conjuncts are true: the primary key, and the
+    /// indexes that are ready and have all of them.
+    fn keys(&self, side: &'a [Predicate]) -> impl Iterator<Item = Key> {
         let ready = self.table.indexes.iter().zip(self.states).enumerate();
-        let ready = ready.filter(|(_, (index, state))| {
-            **state == IndexState::Ready && index.condition.is_none()
+        let ready = ready.filter(move |(_, (index, state))| {
+            let condition = index.condition.as_ref();
+            **state == IndexState::Ready
+                && condition.is_none_or(|condition| is_implied(condition, &[side, self.parts]))
         });
         std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
+    }
+
+    fn index(&self, key: Key) -> Option<&'a IndexDescriptor> {
+        match key {
+            Key::Primary => None,
+            Key::Index(position) => self.table.indexes.get(position),
+        }
     }
 
     pub(super) fn fields(&self, key: Key) -> &'a [Field] {
         match key {
             Key::Primary => &self.table.primary_key,
-            Key::Index(position) => {
-                let index = self.table.indexes.get(position);
-                index.map_or(&[], |index| &index.fields)
-            }
+            Key::Index(_) => self.index(key).map_or(&[], |index| &index.fields),
         }
     }
 
@@ -174,11 +184,18 @@ impl<'a> Planner<'a> {
     /// of values. No range if they contradict each other; `None` if the key does not help.
     fn ranges_of(&self, key: Key, parts: &[Predicate]) -> Option<Ranges> {
         let fields = self.fields(key);
+        let index = self.index(key);
+        let is_plain = index.is_some_and(IndexDescriptor::is_plain);
+        let condition = index.and_then(|index| index.condition.as_ref());
         let mut prefix = Values::new();
         let mut used = Positions::new();
         let mut open = None;
         for field in fields {
-            let Some((of_field, by)) = set_of(parts, field) else {
+            let values = match is_plain {
+                true => set_of(parts, field),
+                false => values_of(parts, field),
+            };
+            let Some((of_field, by)) = values else {
                 break;
             };
             used.extend(by);
@@ -194,20 +211,23 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        if used.is_empty() {
+        if used.is_empty() && condition.is_none() {
             return None;
         }
+        // All of an index of some objects is a range of all.
+        let wide =
+            condition.is_none() && prefix.is_empty() && open.as_ref().is_some_and(Set::is_wide);
+        if let Some(condition) = condition {
+            used.extend(guaranteed(condition, parts));
+        }
         used.sort_unstable();
-        let wide = prefix.is_empty() && open.as_ref().is_some_and(Set::is_wide);
+        used.dedup();
         let ranges = match open {
             None => smallvec![KeyRange::of(prefix.clone())],
             Some(set) => set.0.into_iter().map(|part| range(&prefix, part)).collect(),
         };
         let mut access = KeyAccess::new(key, ranges);
-        let unique = match key {
-            Key::Primary => true,
-            Key::Index(position) => self.table.indexes.get(position).is_some_and(|i| i.unique),
-        };
+        let unique = key == Key::Primary || index.is_some_and(|index| index.unique);
         let single = |range: &KeyRange| {
             range.prefix.len() == fields.len() && !range.prefix.contains(&Value::Null)
         };
@@ -247,7 +267,8 @@ impl<'a> Planner<'a> {
                     Predicate::And(parts) => parts.as_slice(),
                     side => std::slice::from_ref(side),
                 };
-                let ranges = self.keys().filter_map(|key| self.ranges_of(key, conjuncts));
+                let keys = self.keys(conjuncts);
+                let ranges = keys.filter_map(|key| self.ranges_of(key, conjuncts));
                 let ranges = ranges.filter(|ranges| !ranges.wide);
                 // The one that can have the fewest rows, unknown ones last.
                 let best = ranges.min_by_key(|ranges| ranges.rows_max.unwrap_or(usize::MAX))?;
@@ -275,7 +296,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let (_, first) = self.order().next()?;
-        let keys = self.keys().filter(|key| {
+        let keys = self.keys(&[]).filter(|key| {
             let field = self.fields(*key).first();
             field.is_some_and(|field| is_field(&first.key, field) && !field.is_tag())
         });
@@ -293,6 +314,58 @@ impl<'a> Planner<'a> {
             used,
             rows_max: None,
         })
+    }
+
+    /// The candidate with the fewest rows, or what two of them have in common; and a range among
+    /// those that have too many to count. Of equals, the one that saves most.
+    fn smallest(
+        &self,
+        candidates: Vec<Candidate>,
+        size: &mut Size<'_>,
+    ) -> Result<(Option<Candidate>, Option<Candidate>)> {
+        let mut known: Vec<(usize, Candidate)> = Vec::new();
+        let mut large: Option<Candidate> = None;
+        let work = |candidate: &Candidate| {
+            let unused = self.parts.len().saturating_sub(candidate.used.len());
+            (!self.is_sorted(&candidate.access), unused)
+        };
+        for candidate in candidates {
+            match (candidate.size(size)?, &candidate.access) {
+                (Some(rows), _) => known.push((rows, candidate)),
+                (None, AccessPath::Key(_)) => {
+                    let is_best = large
+                        .as_ref()
+                        .is_none_or(|best| work(&candidate) < work(best));
+                    large = if is_best { Some(candidate) } else { large };
+                }
+                (None, _) => {}
+            }
+        }
+        known.sort_by_key(|(rows, candidate)| (*rows, work(candidate)));
+        let mut known = known.into_iter();
+        let Some((rows, best)) = known.next() else {
+            return Ok((None, large));
+        };
+        // One that guarantees nothing else leaves out few of the rows, or none.
+        let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
+        let second = known
+            .find(|(_, other)| adds(other))
+            .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
+        if let Some((_, second)) = second
+            && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
+        {
+            let mut used = best.used;
+            used.extend_from_slice(&second.used);
+            used.sort_unstable();
+            used.dedup();
+            let both = Candidate {
+                access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
+                used,
+                rows_max: None,
+            };
+            return Ok((Some(both), large));
+        }
+        Ok((Some(best), large))
     }
 
     /// The keys of the order that are not the same for all objects, with their positions.
@@ -354,46 +427,6 @@ impl KeyAccess {
     }
 }
 
-/// The candidate with the fewest rows, or what two of them have in common; and a range among those
-/// that have too many to count.
-fn smallest(
-    candidates: Vec<Candidate>,
-    size: &mut Size<'_>,
-) -> Result<(Option<Candidate>, Option<Candidate>)> {
-    let mut known: Vec<(usize, Candidate)> = Vec::new();
-    let mut large = None;
-    for candidate in candidates {
-        match (candidate.size(size)?, &candidate.access) {
-            (Some(rows), _) => known.push((rows, candidate)),
-            (None, AccessPath::Key(_)) if large.is_none() => large = Some(candidate),
-            (None, _) => {}
-        }
-    }
-    known.sort_by_key(|(rows, _)| *rows);
-    let mut known = known.into_iter();
-    let Some((rows, best)) = known.next() else {
-        return Ok((None, large));
-    };
-    let second = known
-        .next()
-        .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
-    if let Some((_, second)) = second
-        && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
-    {
-        let mut used = best.used;
-        used.extend_from_slice(&second.used);
-        used.sort_unstable();
-        used.dedup();
-        let both = Candidate {
-            access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
-            used,
-            rows_max: None,
-        };
-        return Ok((Some(both), large));
-    }
-    Ok((Some(best), large))
-}
-
 impl Candidate {
     /// How many rows it has; `None` if they are too many to count.
     fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
@@ -434,19 +467,25 @@ pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
 }
 
 /// The values of a field for which conditions on it hold, and the conditions' positions, in order.
+pub(super) fn values_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
+    let sets = parts.iter().enumerate();
+    let sets = sets.filter_map(|(position, part)| Some((position, Set::of(part, field)?)));
+    Set::common(sets.collect())
+}
+
+/// The same of a field in an index of its own, which has NULL for an empty union, whose type code
+/// is 0 to a query.
 fn set_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
-    let mut sets = SmallVec::new();
-    for (position, part) in parts.iter().enumerate() {
-        let Some(set) = Set::of(part, field) else {
-            continue;
-        };
-        // An index has NULL for an empty union, whose type code is 0 to a query.
-        if field.is_tag() && !set.0.iter().all(admits_members_only) {
-            continue;
-        }
-        sets.push((position, set));
+    if !field.is_tag() {
+        return values_of(parts, field);
     }
-    Set::common(sets)
+    let sets = parts.iter().enumerate();
+    let sets = sets.filter_map(|(position, part)| {
+        let set = Set::of(part, field)?;
+        let in_index = set.0.iter().all(admits_members_only);
+        in_index.then_some((position, set))
+    });
+    Set::common(sets.collect())
 }
 
 fn admits_members_only(interval: &Interval<'_>) -> bool {

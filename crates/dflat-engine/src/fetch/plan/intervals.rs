@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use dflat_model::{Comparison, Expression, Field, FieldKind, Predicate, TextTest, Value};
+use dflat_model::{
+    Comparison, Expression, Field, FieldKind, IndexCondition, Predicate, TextTest, Value,
+};
 use smallvec::{SmallVec, smallvec};
 
 /// A bound of an interval: a value of the query, or one made of it.
@@ -137,6 +139,55 @@ impl<'q> Set<'q> {
     fn points(values: &'q [Value]) -> Self {
         let known = values.iter().filter(|value| **value != Value::Null);
         Self(known.map(Interval::point).collect()).sorted()
+    }
+
+    /// Whether all its values are in another set.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        let holds = |outer: &Interval<'_>, inner: &Interval<'_>| {
+            lower_order(&outer.lower, &inner.lower).is_le()
+                && upper_order(&outer.upper, &inner.upper).is_ge()
+        };
+        let mut intervals = self.0.iter();
+        intervals.all(|inner| other.0.iter().any(|outer| holds(outer, inner)))
+    }
+
+    /// The values for which an index's condition is true, if it is on one field.
+    pub(super) fn of_index(condition: &'q IndexCondition) -> Option<(&'q Field, Self)> {
+        let all = |parts: &'q [IndexCondition]| -> Option<(&'q Field, Vec<Self>)> {
+            let mut of = None;
+            let mut sets = Vec::with_capacity(parts.len());
+            for part in parts {
+                let (field, set) = Self::of_index(part)?;
+                let same: &Field = of.get_or_insert(field);
+                if same.steps != field.steps {
+                    return None;
+                }
+                sets.push(set);
+            }
+            Some((of?, sets))
+        };
+        match condition {
+            IndexCondition::Compare {
+                field,
+                operator,
+                value,
+            } => Some((field, Self::compared(*operator, value))),
+            IndexCondition::IsNull(field) => {
+                let null = Interval::point(&Value::Null);
+                Some((field, Self(smallvec![null])))
+            }
+            IndexCondition::IsNotNull(field) => Some((field, Self::not_null())),
+            IndexCondition::And(parts) => {
+                let (field, sets) = all(parts)?;
+                let both = |all: Self, set: Self| all.intersection(&set);
+                Some((field, sets.into_iter().reduce(both)?))
+            }
+            IndexCondition::Or(parts) => {
+                let (field, sets) = all(parts)?;
+                let intervals = sets.into_iter().flat_map(|set| set.0);
+                Some((field, Self(intervals.collect()).sorted()))
+            }
+        }
     }
 
     /// Puts intervals in order and joins those that overlap.

@@ -5,6 +5,7 @@
 //! range it chooses from, and a few times as many of each union.
 
 mod choose;
+mod implied;
 mod intervals;
 mod place;
 
@@ -197,8 +198,11 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
 /// Whether an index may serve the query, so that their states have to be known.
 pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
     let indexed = |field: &Field| {
-        let mut fields = table.indexes.iter().flat_map(|index| index.fields.iter());
-        fields.any(|indexed| indexed.steps == field.steps)
+        let is_it = |other: &Field| other.steps == field.steps;
+        table.indexes.iter().any(|index| {
+            let condition = index.condition.as_ref();
+            index.fields.iter().any(is_it) || condition.is_some_and(|c| c.mentions(&is_it))
+        })
     };
     if table.indexes.is_empty() {
         return false;

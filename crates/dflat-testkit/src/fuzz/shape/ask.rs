@@ -115,7 +115,7 @@ fn compared(left: Expression, operator: Comparison, right: Expression) -> Predic
 }
 
 /// A value to compare a field with; NULL only as a float that is no number.
-fn literal(field: &Field, random: &mut Random) -> Value {
+pub(super) fn literal(field: &Field, random: &mut Random) -> Value {
     value(&match field.kind {
         FieldKind::Text => Cell::Text((*random.pick(&TEXTS)).to_owned()),
         FieldKind::Scalar(scalar) => number(scalar, random),
@@ -162,7 +162,7 @@ pub(super) fn term(types: Types<'_>, object: &Node, expression: &Expression) -> 
     }
 }
 
-fn truth(types: Types<'_>, object: &Node, predicate: &Predicate) -> Option<bool> {
+pub(super) fn truth(types: Types<'_>, object: &Node, predicate: &Predicate) -> Option<bool> {
     let read = |expression| term(types, object, expression);
     match predicate {
         Predicate::Compare {

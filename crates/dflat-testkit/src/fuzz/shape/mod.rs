@@ -4,16 +4,18 @@
 
 mod ask;
 mod bytes;
+mod declared;
 mod side;
 mod text;
 mod tree;
 
 use dflat_engine::fetch::{cursor_of, key_of};
 use dflat_engine::object::{Object, equal};
-use dflat_model::{Field, Query, RowId, Table, Value};
+use dflat_model::{Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value};
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 
-use self::ask::{answer, query};
+use self::ask::{answer, query, truth};
+use self::declared::serve;
 use self::side::{Change, File, Side};
 use self::tree::{Node, Types, value};
 use super::predicate::STATES;
@@ -31,7 +33,13 @@ pub fn run_seed(seed: u64) {
         let text = text::schema(&mut random);
         // Shown if it fails.
         eprintln!("{text}");
-        Run::new(table(&text), random).all();
+        let mut table = (*table(&text)).clone();
+        let declared = declared::indexes(&Types(&table.types).paths(), &mut random);
+        for index in &declared {
+            eprintln!("unique: {}, {index}", index.unique);
+        }
+        table.indexes.to_mut().extend(declared);
+        Run::new(Table::new(table), random).all();
     });
 }
 
@@ -104,15 +112,22 @@ impl Run {
         let at = self.objects.iter().position(|other| self.key(other) == key);
         let uniques = self.table.indexes.iter().filter(|index| index.unique);
         let taken = uniques.into_iter().any(|index| {
-            let of = |object: &Node| -> Vec<Cell> {
+            let condition = index.condition.as_ref();
+            let condition = condition.map(IndexCondition::to_predicate);
+            // What may be there once, if it is in the index.
+            let of = |object: &Node| -> Option<Vec<Cell>> {
+                let mut is_in = condition.iter().map(|part| truth(types, object, part));
                 let fields = index.fields.iter();
-                fields
-                    .map(|field| zero(types.read(object, field)))
-                    .collect()
+                let values = fields.map(|field| zero(types.read(object, field)));
+                let values: Vec<Cell> = values.collect();
+                let is_in = is_in.all(|is_in| is_in == Some(true));
+                (is_in && !values.contains(&Cell::Missing)).then_some(values)
             };
             let mut others = self.objects.iter().enumerate();
-            !of(&object).contains(&Cell::Missing)
-                && others.any(|(place, other)| Some(place) != at && of(other) == of(&object))
+            of(&object).is_some_and(|values| {
+                let same = |other: &Node| of(other).as_ref() == Some(&values);
+                others.any(|(place, other)| Some(place) != at && same(other))
+            })
         });
         let payload = types.encode(&object);
         (object, payload, at, taken)
@@ -174,7 +189,13 @@ impl Run {
 
     fn ask(&mut self, state: &str) {
         for _ in 0..QUERIES {
-            let query = query(&self.paths, &mut self.random);
+            let mut query = query(&self.paths, &mut self.random);
+            let declared = self.table.indexes.iter().filter(|index| !index.is_plain());
+            let declared: Vec<&IndexDescriptor> = declared.collect();
+            if !declared.is_empty() && self.random.one_in(2) {
+                let index = *self.random.pick(&declared);
+                serve(&mut query, index, &mut self.random);
+            }
             let expected = answer(Types(&self.table.types), &self.objects, &query);
             let place = self.random.below(expected.len().max(1));
             for side in &self.sides {

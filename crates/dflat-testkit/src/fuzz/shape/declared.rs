@@ -1,0 +1,115 @@
+//! Random indexes over several fields, and of some objects.
+
+use std::borrow::Cow;
+
+use dflat_model::{
+    Comparison, Direction, Field, IndexCondition, IndexDescriptor, Nulls, Order, Query,
+};
+
+use super::ask::literal;
+use crate::random::Random;
+
+/// The most such indexes of a table.
+const INDEXES_MAX: usize = 4;
+
+/// Indexes that hold different things, over any paths.
+pub(super) fn indexes(paths: &[Field], random: &mut Random) -> Vec<IndexDescriptor> {
+    let mut indexes: Vec<IndexDescriptor> = Vec::new();
+    for _ in 0..random.below(INDEXES_MAX + 1) {
+        let mut fields: Vec<Field> = Vec::new();
+        for _ in 0..1 + random.below(3) {
+            let field = random.pick(paths);
+            if fields.iter().all(|other| other.steps != field.steps) {
+                fields.push(field.clone());
+            }
+        }
+        let index = IndexDescriptor {
+            condition: (fields.len() == 1 || random.one_in(2))
+                .then(|| condition(&fields, paths, 2, random)),
+            fields: Cow::Owned(fields),
+            unique: random.one_in(8),
+        };
+        let key = index.storage_key();
+        if indexes.iter().all(|other| other.storage_key() != key) {
+            indexes.push(index);
+        }
+    }
+    indexes
+}
+
+/// A condition on the fields of an index, or on others.
+fn condition(
+    fields: &[Field],
+    paths: &[Field],
+    depth: usize,
+    random: &mut Random,
+) -> IndexCondition {
+    let field = match random.one_in(2) {
+        true => random.pick(fields).clone(),
+        false => random.pick(paths).clone(),
+    };
+    let parts = |random: &mut Random| {
+        let parts = 1 + random.below(3);
+        (0..parts)
+            .map(|_| condition(fields, paths, depth - 1, random))
+            .collect()
+    };
+    match random.below(if depth == 0 { 6 } else { 8 }) {
+        0 => IndexCondition::IsNull(field),
+        1 => IndexCondition::IsNotNull(field),
+        2..6 => IndexCondition::Compare {
+            operator: *random.pick(&[
+                Comparison::Equal,
+                Comparison::NotEqual,
+                Comparison::Less,
+                Comparison::LessOrEqual,
+                Comparison::Greater,
+                Comparison::GreaterOrEqual,
+            ]),
+            value: literal(&field, random),
+            field,
+        },
+        6 => IndexCondition::And(parts(random)),
+        _ => IndexCondition::Or(parts(random)),
+    }
+}
+
+/// Makes a query one that an index can serve: it asks for the objects of its condition, and for
+/// some values or the order of its fields.
+pub(super) fn serve(query: &mut Query, index: &IndexDescriptor, random: &mut Random) {
+    let mut parts = Vec::new();
+    parts.extend(index.condition.as_ref().map(IndexCondition::to_predicate));
+    for field in index.fields.iter() {
+        let operator = match random.below(4) {
+            0 => break,
+            1 => Comparison::GreaterOrEqual,
+            _ => Comparison::Equal,
+        };
+        let value = literal(field, random);
+        let compared = IndexCondition::Compare {
+            field: field.clone(),
+            operator,
+            value,
+        };
+        parts.push(compared.to_predicate());
+        if operator != Comparison::Equal {
+            break;
+        }
+    }
+    if random.one_in(2) {
+        let direction = *random.pick(&[Direction::Ascending, Direction::Descending]);
+        let fields = index.fields.iter().skip(random.below(2));
+        let order = fields.map(|field| Order {
+            key: field.clone().into(),
+            direction,
+            nulls: Nulls::Smallest,
+        });
+        query.order = order.collect();
+    }
+    for part in parts {
+        query.predicate = Some(match query.predicate.take() {
+            Some(before) => before.and(part),
+            None => part,
+        });
+    }
+}
