@@ -297,3 +297,83 @@ pub fn declared_indexes_are_ready_from_the_first_write(open: Open) {
     let plan = plan.explain().unwrap().to_string();
     assert!(plan.contains("the index on list, due"), "{plan}");
 }
+
+pub fn plans_use_an_index_of_some_objects_where_the_query_asks_for_no_others(open: Open) {
+    let w = open();
+    let mut random = Random::new(5);
+    w.create::<Task>((0..200).map(|id| task(id, &mut random)));
+    let plan = |predicate: Predicate<Task>| {
+        let fetch = w.fetch::<Task>().filter(predicate);
+        fetch.explain().unwrap().to_string()
+    };
+    let open = || Task::STATE.eq(State::Open);
+    assert_eq!(
+        plan(open() & Task::DUE.le(3)),
+        "range of the index on due where state == 0, sort"
+    );
+    // Less than the condition follows from more, in any words.
+    assert_eq!(
+        plan(!Task::STATE.gt(State::Open) & Task::STATE.ge(State::Open) & Task::DUE.gt(4)),
+        "range of the index on due where state == 0, sort"
+    );
+    assert_eq!(
+        plan(Task::LIST.eq(1) & Task::DUE.ge(0) & Task::RANK.eq(2)),
+        "range of the index on rank, title where list == 1 and due is not null, \
+         check due >= 0, sort"
+    );
+    assert_eq!(
+        plan(Task::SLUG.eq("slug 7") & Task::STATE.in_([State::Open, State::Doing])),
+        "range of the index on slug where state != 2, check state in [0, 1]"
+    );
+    // An index that lacks some of the objects is of no use.
+    for beyond in [
+        Task::DUE.le(3),
+        Task::STATE.ne(State::Done) & Task::DUE.le(3),
+        Task::STATE.le(State::Doing) & Task::DUE.le(3),
+        Task::DUE.le(3) & (open() | Task::RANK.eq(1)),
+    ] {
+        let plan = plan(beyond);
+        assert!(!plan.contains("the index on due"), "{plan}");
+    }
+}
+
+pub fn plans_use_the_order_of_several_fields(open: Open) {
+    let w = open();
+    let mut random = Random::new(6);
+    w.create::<Task>((0..200).map(|id| task(id, &mut random)));
+    let plan = |predicate: Predicate<Task>, order: [Order<Task>; 2]| {
+        let fetch = w.fetch::<Task>().filter(predicate).limit(5);
+        let fetch = order.into_iter().fold(fetch, dflat::Fetch::order_by);
+        fetch.explain().unwrap().to_string()
+    };
+    let list = || Task::LIST.ascending();
+    assert_eq!(
+        plan(Task::LIST.eq(1), [list(), Task::DUE.ascending()]),
+        "range of the index on list, due"
+    );
+    assert_eq!(
+        plan(Task::LIST.eq(1) & Task::DUE.gt(2), [list(), Task::DUE.descending()]),
+        "range of the index on list, due"
+    );
+    assert_eq!(
+        plan(Task::RANK.ge(0), [list(), Task::TITLE.ascending()]),
+        "range of the index on list, title, check rank >= 0"
+    );
+    let mixed = plan(Task::RANK.ge(0), [list(), Task::TITLE.descending()]);
+    assert_eq!(mixed, "all rows, check rank >= 0, sort and keep 5");
+    // Pages go on where the last one ended.
+    let all = |fetch: dflat::Fetch<'_, Task>| -> Vec<i32> {
+        fetch.all().unwrap().iter().map(Task::id).collect()
+    };
+    let sorted = || {
+        let fetch = w.fetch::<Task>().filter(Task::LIST.eq(2));
+        fetch.order_by(Task::DUE.descending())
+    };
+    let (whole, mut paged) = (all(sorted()), Vec::new());
+    let mut page = sorted().limit(7).all().unwrap();
+    while let Some(end) = page.end() {
+        paged.extend(page.iter().map(Task::id));
+        page = sorted().after(end).limit(7).all().unwrap();
+    }
+    assert_eq!(paged, whole);
+}

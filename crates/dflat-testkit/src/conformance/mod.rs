@@ -230,6 +230,8 @@ laws! { ($)
         values_that_are_unique_together_are_refused_together
         a_unique_index_of_some_objects_refuses_nothing_beyond_them
         declared_indexes_are_ready_from_the_first_write
+        plans_use_an_index_of_some_objects_where_the_query_asks_for_no_others
+        plans_use_the_order_of_several_fields
     }
     defects {
         limit_unindexed_sort

@@ -40,6 +40,18 @@ fn every_diagnostic_has_its_section() {
     assert_eq!(described, codes);
 }
 
+#[test]
+fn indexes_are_declared_as_the_page_shows() {
+    let document = document();
+    let (_, section) = document
+        .split_once("\n## Indexes over several fields")
+        .unwrap();
+    let (_, example) = section.split_once("```fbs\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let output = run_schema(example);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 /// The codes in diagnostics that were written as JSON.
 pub(crate) fn codes(stderr: &str) -> BTreeSet<&str> {
     stderr.lines().filter_map(|line| line.get(9..14)).collect()
