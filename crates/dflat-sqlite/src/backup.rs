@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::backend::SqliteBackend;
+use crate::control::Control;
 use crate::ffi::{Access, Connection, Fault, create_private, sync_directory};
 use crate::open;
 use crate::readers::PlaceId;
-use crate::session::{Control, Session};
+use crate::session::Session;
 
 /// The pages of a step.
 const STEP_PAGES: i32 = 256;

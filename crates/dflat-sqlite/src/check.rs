@@ -10,10 +10,11 @@ use dflat_model::{RowId, Table, Value};
 
 use crate::backend::SqliteBackend;
 use crate::backup::Progress;
+use crate::control::Control;
 use crate::ddl::{Names, PlainIndexNames, drop_table};
 use crate::ffi::{Fault, Param, StatementId};
 use crate::open::integer;
-use crate::session::{Control, Session};
+use crate::session::Session;
 
 /// The rows of a step.
 const ROWS_MAX: usize = 256;

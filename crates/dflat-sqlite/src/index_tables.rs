@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
+use crate::control::Control;
 use crate::ddl::{
     FILLED, IndexNames, Names, PlainIndexNames, create_index, create_main, drop_index, drop_table,
     drop_trigger, index_prefixes, is_other_index, is_unique,
 };
 use crate::ffi::{Fault, Param};
-use crate::session::{Control, Entry, Session};
+use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 use crate::triggers::{self, Trigger};
 

@@ -17,6 +17,7 @@ mod backup;
 mod check;
 mod checkpointer;
 mod commits;
+mod control;
 mod ddl;
 mod ffi;
 mod identity;

@@ -4,9 +4,10 @@ use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::backend::SqliteBackend;
+use crate::control::Control;
 use crate::ffi::Fault;
 use crate::open::{self, integer};
-use crate::session::{Control, Session};
+use crate::session::Session;
 use crate::vfs::Space;
 
 /// The value of `PRAGMA auto_vacuum` for a file that can give back its free pages.

@@ -7,10 +7,11 @@ use dflat_engine::Result;
 use dflat_engine::storage::{IndexState, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{RowId, Table};
 
+use crate::control::Control;
 use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
 use crate::key_range::{Segment, segments};
-use crate::session::{Control, Entry, Session};
+use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 
 type Visit<'v> = dyn FnMut(Row<'_>) -> ControlFlow<()> + 'v;

@@ -3,9 +3,10 @@
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::commits::Header;
+use crate::control::Control;
 use crate::ffi::{Fault, LogStamp};
 use crate::read_only::Look;
-use crate::session::{Control, Session};
+use crate::session::Session;
 
 /// A file that is read without a way to learn what others write.
 pub(crate) struct Apart {

@@ -4,9 +4,10 @@ use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
+use crate::control::Control;
 use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
-use crate::session::{Control, Entry, Session};
+use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 
 /// An error that may have lost the transaction.

@@ -10,11 +10,11 @@ use dflat_engine::storage::{Durability, Indexes};
 use dflat_model::{Table, ValueRef};
 
 use crate::commits::{Commits, Count, Header, Standing};
+use crate::control::Control;
 use crate::ddl::Names;
 use crate::ffi::{Connection, Fault, LogCount, LogExtent, Param, StatementId};
 use crate::reading::{Apart, Kept};
 use crate::statement_text::Operation;
-use crate::triggers;
 use crate::trust::Trust;
 use crate::vfs::{Monitor, Space, TableUsage};
 
@@ -82,93 +82,6 @@ pub(crate) struct TableEntry {
 /// The position of a table in a session, until the next call of [`Session::enter`].
 #[derive(Clone, Copy)]
 pub(crate) struct Entry(pub(crate) usize);
-
-/// A statement that is not about one table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Control {
-    Begin,
-    BeginImmediate,
-    Commit,
-    Rollback,
-    Savepoint,
-    RollbackToSavepoint,
-    ReleaseSavepoint,
-    /// The tables whose names begin with a text.
-    FindTables,
-    /// Makes the table that says what the newest code knows.
-    CreateSchemas,
-    FindSchema,
-    PutSchema,
-    /// Makes the table of the rows that others have written.
-    CreateForeign,
-    FindForeign,
-    ForgetForeign,
-    ForgetAllForeign,
-    /// The triggers whose names begin with a text.
-    FindTriggers,
-    /// Counts the changes of the file's schema.
-    SchemaVersion,
-    /// Reads, so that a transaction that has begun stands on the state of this moment.
-    Touch,
-    /// Whether a table or view has a name.
-    FindTable,
-    /// The definition of the index of a name.
-    FindIndex,
-    /// How many pages nothing uses.
-    FreePages,
-    /// How many pages there are.
-    Pages,
-}
-
-impl Control {
-    const COUNT: usize = Self::Pages as usize + 1;
-
-    const fn sql(self) -> &'static str {
-        match self {
-            Self::Begin => "BEGIN",
-            Self::BeginImmediate => "BEGIN IMMEDIATE",
-            Self::Commit => "COMMIT",
-            Self::Rollback => "ROLLBACK",
-            Self::Savepoint => "SAVEPOINT dflat_write",
-            Self::RollbackToSavepoint => "ROLLBACK TO dflat_write",
-            Self::ReleaseSavepoint => "RELEASE dflat_write",
-            Self::FreePages => "PRAGMA freelist_count",
-            Self::Pages => "PRAGMA page_count",
-            Self::FindTables => {
-                "SELECT CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema \
-                 WHERE type = 'table' AND substr(name, 1, length(?)) = ?"
-            }
-            Self::CreateSchemas => {
-                "CREATE TABLE IF NOT EXISTS dflat__schema \
-                 (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID"
-            }
-            Self::FindSchema => "SELECT descriptor FROM dflat__schema WHERE name = ?",
-            Self::PutSchema => {
-                "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
-                 ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"
-            }
-            Self::CreateForeign => triggers::FOREIGN,
-            Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
-            Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
-            Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
-            Self::FindTriggers => {
-                "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
-                 FROM sqlite_schema WHERE type = 'trigger' \
-                 AND substr(name, 1, length(?)) = ?"
-            }
-            Self::SchemaVersion => "PRAGMA schema_version",
-            Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
-            Self::FindTable => {
-                "SELECT 1 FROM sqlite_schema \
-                 WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
-            }
-            Self::FindIndex => {
-                "SELECT CAST(sql AS BLOB) FROM sqlite_schema \
-                 WHERE name = ? COLLATE NOCASE AND type = 'index'"
-            }
-        }
-    }
-}
 
 impl Session {
     pub(crate) fn new(

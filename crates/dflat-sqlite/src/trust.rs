@@ -6,8 +6,9 @@ use dflat_engine::Result;
 use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
+use crate::control::Control;
 use crate::ffi::{Fault, Param};
-use crate::session::{Control, Entry, Session};
+use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 use crate::triggers::{self, NOTES_MAX, Trigger};
 
