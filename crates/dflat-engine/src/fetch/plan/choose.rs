@@ -8,45 +8,24 @@ use dflat_model::{
 };
 use smallvec::{SmallVec, smallvec};
 
+use super::candidate::{Candidate, FEW, Size};
 use super::implied::{guaranteed, is_implied};
 use super::intervals::{Interval, Positions, Set};
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
 use crate::storage::{IndexState, Key};
 
-/// The most entries of a range that are counted to choose a plan.
-pub const PROBE_MAX: usize = 16_384;
-
-/// The most rows of a union, whose row ids are held in memory; a row counts once for each of its
-/// parts that has it.
-const UNION_MAX: usize = 4 * PROBE_MAX;
-
 /// The most disjunctions that are considered.
 const UNIONS_MAX: usize = 8;
-
-/// Rows so few that nothing is gained by looking for fewer.
-const FEW: usize = 64;
-
-/// What counts the rows of ranges.
-type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
 
 pub(super) struct Planner<'a> {
     pub(super) table: &'a Table,
     pub(super) query: &'a Query,
     states: &'a [IndexState],
     /// The conjuncts of the predicate.
-    parts: &'a [Predicate],
+    pub(super) parts: &'a [Predicate],
     /// For each key of the order, its value if it is the same for all objects.
     fixed: SmallVec<[Option<Value>; 2]>,
-}
-
-/// A way to the rows.
-struct Candidate {
-    access: AccessPath,
-    /// Positions of the conjuncts that it guarantees, in order.
-    used: Positions,
-    /// The most rows it can have, as far as the schema tells.
-    rows_max: Option<usize>,
 }
 
 /// The ranges of a key, and what they stand for.
@@ -316,58 +295,6 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The candidate with the fewest rows, or what two of them have in common; and a range among
-    /// those that have too many to count. Of equals, the one that saves most.
-    fn smallest(
-        &self,
-        candidates: Vec<Candidate>,
-        size: &mut Size<'_>,
-    ) -> Result<(Option<Candidate>, Option<Candidate>)> {
-        let mut known: Vec<(usize, Candidate)> = Vec::new();
-        let mut large: Option<Candidate> = None;
-        let work = |candidate: &Candidate| {
-            let unused = self.parts.len().saturating_sub(candidate.used.len());
-            (!self.is_sorted(&candidate.access), unused)
-        };
-        for candidate in candidates {
-            match (candidate.size(size)?, &candidate.access) {
-                (Some(rows), _) => known.push((rows, candidate)),
-                (None, AccessPath::Key(_)) => {
-                    let is_best = large
-                        .as_ref()
-                        .is_none_or(|best| work(&candidate) < work(best));
-                    large = if is_best { Some(candidate) } else { large };
-                }
-                (None, _) => {}
-            }
-        }
-        known.sort_by_key(|(rows, candidate)| (*rows, work(candidate)));
-        let mut known = known.into_iter();
-        let Some((rows, best)) = known.next() else {
-            return Ok((None, large));
-        };
-        // One that guarantees nothing else leaves out few of the rows, or none.
-        let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
-        let second = known
-            .find(|(_, other)| adds(other))
-            .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
-        if let Some((_, second)) = second
-            && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
-        {
-            let mut used = best.used;
-            used.extend_from_slice(&second.used);
-            used.sort_unstable();
-            used.dedup();
-            let both = Candidate {
-                access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
-                used,
-                rows_max: None,
-            };
-            return Ok((Some(both), large));
-        }
-        Ok((Some(best), large))
-    }
-
     /// The keys of the order that are not the same for all objects, with their positions.
     pub(super) fn order(&self) -> impl Iterator<Item = (usize, &'a Order)> {
         let order = self.query.order.iter().enumerate().zip(self.fixed());
@@ -380,7 +307,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether an access gives rows in the query's order.
-    fn is_sorted(&self, access: &AccessPath) -> bool {
+    pub(super) fn is_sorted(&self, access: &AccessPath) -> bool {
         let mut order = self.order().map(|(_, order)| order);
         match access {
             AccessPath::Nothing => true,
@@ -423,32 +350,6 @@ impl KeyAccess {
                 };
                 (0..first.prefix.len()).take_while(|at| shared(*at)).count()
             }
-        }
-    }
-}
-
-impl Candidate {
-    /// How many rows it has; `None` if they are too many to count.
-    fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
-        if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {
-            return Ok(Some(rows));
-        }
-        match &self.access {
-            AccessPath::Key(access) => size(access),
-            AccessPath::Union(parts) => {
-                let mut sum = 0;
-                for part in parts {
-                    let Some(rows) = size(part)? else {
-                        return Ok(None);
-                    };
-                    sum += rows;
-                    if sum > UNION_MAX {
-                        return Ok(None);
-                    }
-                }
-                Ok(Some(sum))
-            }
-            _ => Ok(None),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! row of the ranges it names, and, where there is a choice, up to [`PROBE_MAX`] entries of each
 //! range it chooses from, and a few times as many of each union.
 
+mod candidate;
 mod choose;
 mod implied;
 mod intervals;
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::storage::{IndexState, Key, KeyScan, Source};
-pub use choose::PROBE_MAX;
+pub use candidate::PROBE_MAX;
 use choose::Planner;
 
 /// How to reach the rows of a query, and what is left to check on each.

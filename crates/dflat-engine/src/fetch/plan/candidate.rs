@@ -1,0 +1,108 @@
+//! The ways to the rows among which there is a choice, and how many rows each has.
+
+use super::choose::Planner;
+use super::intervals::Positions;
+use super::{AccessPath, KeyAccess};
+use crate::error::Result;
+
+/// The most entries of a range that are counted to choose a plan.
+pub const PROBE_MAX: usize = 16_384;
+
+/// The most rows of a union, whose row ids are held in memory; a row counts once for each of its
+/// parts that has it.
+const UNION_MAX: usize = 4 * PROBE_MAX;
+
+/// Rows so few that nothing is gained by looking for fewer.
+pub(super) const FEW: usize = 64;
+
+/// What counts the rows of ranges.
+pub(super) type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
+
+/// A way to the rows.
+pub(super) struct Candidate {
+    pub(super) access: AccessPath,
+    /// Positions of the conjuncts that it guarantees, in order.
+    pub(super) used: Positions,
+    /// The most rows it can have, as far as the schema tells.
+    pub(super) rows_max: Option<usize>,
+}
+
+impl Planner<'_> {
+    /// The candidate with the fewest rows, or what two of them have in common; and a range among
+    /// those that have too many to count. Of equals, the one that saves most.
+    pub(super) fn smallest(
+        &self,
+        candidates: Vec<Candidate>,
+        size: &mut Size<'_>,
+    ) -> Result<(Option<Candidate>, Option<Candidate>)> {
+        let mut known: Vec<(usize, Candidate)> = Vec::new();
+        let mut large: Option<Candidate> = None;
+        let work = |candidate: &Candidate| {
+            let unused = self.parts.len().saturating_sub(candidate.used.len());
+            (!self.is_sorted(&candidate.access), unused)
+        };
+        for candidate in candidates {
+            match (candidate.size(size)?, &candidate.access) {
+                (Some(rows), _) => known.push((rows, candidate)),
+                (None, AccessPath::Key(_)) => {
+                    let is_best = large
+                        .as_ref()
+                        .is_none_or(|best| work(&candidate) < work(best));
+                    large = if is_best { Some(candidate) } else { large };
+                }
+                (None, _) => {}
+            }
+        }
+        known.sort_by_key(|(rows, candidate)| (*rows, work(candidate)));
+        let mut known = known.into_iter();
+        let Some((rows, best)) = known.next() else {
+            return Ok((None, large));
+        };
+        // One that guarantees nothing else leaves out few of the rows, or none.
+        let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
+        let second = known
+            .find(|(_, other)| adds(other))
+            .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
+        if let Some((_, second)) = second
+            && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
+        {
+            let mut used = best.used;
+            used.extend_from_slice(&second.used);
+            used.sort_unstable();
+            used.dedup();
+            let both = Candidate {
+                access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
+                used,
+                rows_max: None,
+            };
+            return Ok((Some(both), large));
+        }
+        Ok((Some(best), large))
+    }
+}
+
+impl Candidate {
+    /// How many rows it has; `None` if they are too many to count.
+    fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
+        if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {
+            return Ok(Some(rows));
+        }
+        match &self.access {
+            AccessPath::Key(access) => size(access),
+            AccessPath::Union(parts) => {
+                let mut sum = 0;
+                for part in parts {
+                    let Some(rows) = size(part)? else {
+                        return Ok(None);
+                    };
+                    sum += rows;
+                    if sum > UNION_MAX {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(sum))
+            }
+            _ => Ok(None),
+        }
+    }
+}
