@@ -225,3 +225,56 @@ pub(crate) fn quoted_if_needed(name: &str) -> String {
         quoted(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use dflat_model::{FieldKind, IndexCondition, Scalar, Step, Value};
+
+    use super::*;
+
+    fn field(steps: &[Step]) -> Field {
+        Field {
+            name: Cow::Borrowed("field"),
+            steps: Cow::Owned(steps.to_vec()),
+            kind: FieldKind::Scalar(Scalar::I64),
+            default: Value::Int(0),
+        }
+    }
+
+    fn table(name: &'static str, fields: &[&[Step]]) -> TableDescriptor {
+        let fields: Vec<Field> = fields.iter().map(|steps| field(steps)).collect();
+        let index = IndexDescriptor {
+            fields: fields.into(),
+            unique: false,
+            condition: Some(IndexCondition::IsNull(field(&[Step::Field(8)]))),
+        };
+        TableDescriptor {
+            name: Cow::Borrowed(name),
+            indexes: vec![index].into(),
+            ..(*crate::sample::table()).clone()
+        }
+    }
+
+    /// A type `f4` in a namespace `post` has tables whose names begin like those of a type `post`.
+    #[test]
+    fn indexes_of_a_type_are_told_from_those_of_another_with_a_longer_name() {
+        let own = table(
+            "post",
+            &[&[Step::Field(4), Step::Field(6)], &[Step::Field(10)]],
+        );
+        let other = table("post__f4", &[&[Step::Field(6)], &[Step::Field(10)]]);
+        let without = TableDescriptor {
+            indexes: Cow::Borrowed(&[]),
+            ..own.clone()
+        };
+        for (of, is_own) in [(&own, true), (&other, false)] {
+            let [sql, _] = create_index(of, 0, false).unwrap();
+            let stored = sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TABLE");
+            let name = PlainIndexNames::new(of, &of.indexes[0]).table;
+            assert_eq!(is_other_index(&without, &name, &stored), is_own, "{name}");
+            assert!(!is_other_index(of, &name, &stored), "{name}");
+        }
+    }
+}
