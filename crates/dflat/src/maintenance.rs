@@ -56,7 +56,9 @@ impl Workspace {
     /// and reads go on. The copy is a database like any other.
     ///
     /// The file gets its name when it is whole and on the device; nothing is ever overwritten.
-    /// Until then the write-ahead log can't be cut back, as while a snapshot is held.
+    /// Until then the write-ahead log can't be cut back, as while a snapshot is held, and the file
+    /// is called like the copy with `-part-` and a number behind: one that a killed program has
+    /// left is deleted by the next backup of the same name.
     ///
     /// # Examples
     /// ```
