@@ -16,7 +16,7 @@ Usage: cargo xtask <task> [--help]
 
 Tasks:
   ci             everything that must hold before a change goes in
-  long           what continuous integration runs for a moment, for two hours
+  long           what continuous integration runs for a moment, for hours
   memcheck       tests of what calls C, under valgrind
   tidy           floors, files, markdown, public items, unsafe code, dependencies
   licences       the licences of all dependencies

@@ -10,8 +10,12 @@ use std::time::Duration;
 use dflat::{Object, Result, Table, TransactionContext, Workspace};
 use tempfile::TempDir;
 
-/// How long anything may take before a test counts as hung.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything may take before a test counts as hung: 30 s, or as many as
+/// `DFLAT_PATIENCE_SECONDS` says, where programs are slower than usual.
+fn patience() -> Duration {
+    let seconds = std::env::var("DFLAT_PATIENCE_SECONDS").ok();
+    Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(30))
+}
 
 /// A new, empty workspace, with the directory it lives in.
 pub struct Fixture {
@@ -128,7 +132,7 @@ pub fn bounded(test: impl FnOnce() + Send + 'static) {
         test();
         let _ = done.send(());
     });
-    match ended.recv_timeout(PATIENCE) {
+    match ended.recv_timeout(patience()) {
         Err(RecvTimeoutError::Timeout) => panic!("the test hangs"),
         Ok(()) | Err(RecvTimeoutError::Disconnected) => rethrow(running.unwrap().join()),
     }
@@ -143,7 +147,7 @@ fn rethrow(outcome: std::result::Result<(), Box<dyn Any + Send>>) {
 /// The next message of a channel, waited for with an end.
 pub fn next<M>(channel: &Receiver<M>) -> M {
     channel
-        .recv_timeout(PATIENCE / 3)
+        .recv_timeout(patience() / 3)
         .expect("a message was expected and none came")
 }
 
@@ -152,7 +156,7 @@ pub fn until(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
         assert!(
-            start.elapsed() < PATIENCE / 3,
+            start.elapsed() < patience() / 3,
             "what was expected never held"
         );
         thread::yield_now();

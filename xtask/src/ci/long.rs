@@ -24,7 +24,7 @@ const STEPS: [(&str, &str, Option<Variable>); 6] = [
     (
         "fuzzers",
         "cargo test -p dflat-testkit --test it -- fuzz_smoke",
-        Some(("DFLAT_FUZZ_SECONDS", "900")),
+        Some(("DFLAT_FUZZ_SECONDS", "1800")),
     ),
     (
         "random work",
@@ -99,7 +99,8 @@ pub fn memcheck(root: &Path) -> Result<()> {
     }
     let steps = CHECKED.map(|(name, line)| Step {
         name,
-        work: Work::Program(checked(line)),
+        // Everything is some thirty times slower.
+        work: Work::Program(checked(line).with("DFLAT_PATIENCE_SECONDS", "1200")),
     });
     ci::run(root, &steps, AfterFailure::Stop, std::time::Duration::MAX)
 }
