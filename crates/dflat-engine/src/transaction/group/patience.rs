@@ -30,10 +30,7 @@ impl Patience {
     /// long; and when to look at it again.
     fn bounds(self, waiting: usize, age: Duration) -> (Duration, Duration) {
         let tick = self.tick();
-        if waiting >= CROWD && age >= self.0 {
-            // However quick it is, more comes than it can take: what waits is to be made one.
-            (Duration::ZERO, CROWDED)
-        } else if waiting >= CROWD {
+        if waiting >= CROWD {
             (CROWDED, CROWDED)
         } else if age >= self.0 {
             (tick, tick)
@@ -48,6 +45,8 @@ pub(super) struct Watch<C> {
     patience: Patience,
     /// A call, and when it was seen first.
     seen: Option<(C, Instant)>,
+    /// When a call was given up last, however quick it was.
+    gave_up: Option<Instant>,
 }
 
 impl<C: Copy + PartialEq> Watch<C> {
@@ -55,6 +54,7 @@ impl<C: Copy + PartialEq> Watch<C> {
         Self {
             patience,
             seen: None,
+            gave_up: None,
         }
     }
 
@@ -68,6 +68,13 @@ impl<C: Copy + PartialEq> Watch<C> {
     ) -> Option<Duration> {
         let seen = self.seen.filter(|(seen, _)| *seen == call);
         let (_, since) = *self.seen.insert(seen.unwrap_or((call, now)));
+        if waiting >= CROWD && age >= self.patience.0 {
+            // However quick the calls are, more comes than they can take. Who is called now may be
+            // one of those who take the time; if not, another is found soon.
+            let recent = self.gave_up.filter(|at| now.duration_since(*at) < CROWDED);
+            self.gave_up = recent.or(Some(now));
+            return recent.map(|_| CROWDED);
+        }
         let (longest, tick) = self.patience.bounds(waiting, age);
         (now.duration_since(since) < longest).then_some(tick)
     }
@@ -98,8 +105,10 @@ mod tests {
         let mut watch = Watch::new(Patience(SECOND));
         let begun = Instant::now();
         // Each call is another, and has only just begun.
-        assert!((0..100).all(|call| watch.look(call, begun, (CROWD, SECOND / 2)).is_some()));
-        assert!((0..100).all(|call| watch.look(call, begun, (CROWD, SECOND)).is_none()));
+        let mut look = |call, age| watch.look(call, begun + call * CROWDED / 2, (CROWD, age));
+        assert!((0..100).all(|call| look(call, SECOND / 2).is_some()));
+        let given_up = (100..200).filter(|call| look(*call, SECOND).is_none());
+        assert_eq!(given_up.count(), 50, "one at a time");
     }
 
     #[test]
