@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use dflat_bench::Result;
 use dflat_bench::measure::{Report, Settings};
+use dflat_bench::scaling::{SCENARIOS, Scaling};
 use dflat_bench::scenario::{self, Scenario};
 
 /// Measures Dflat beside a floor of raw SQLite.
@@ -19,7 +20,7 @@ struct Arguments {
     /// Runs this scenario; may be given more than once. All by default.
     #[arg(long, value_name = "NAME")]
     scenario: Vec<String>,
-    /// How many objects a table has [default: 10000].
+    /// How many objects a table has [default: 10000], or the largest with `--scaling`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
     objects: Option<u32>,
     /// How many times ours and the floor are measured [default: 15].
@@ -28,10 +29,16 @@ struct Arguments {
     /// Shows in a few seconds that everything works: 500 objects, 3 runs.
     #[arg(long)]
     quick: bool,
+    /// Shows what an object costs in tables of 1,000 objects to a million, or to `--objects`.
+    #[arg(long)]
+    scaling: bool,
     /// Where database files are made; the system's place for temporary files by default.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
+
+/// The objects of the largest table that `--scaling` makes.
+const OBJECTS_MAX: u32 = 1_000_000;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -40,11 +47,18 @@ fn main() -> Result<()> {
     } else {
         (10_000, 15)
     };
+    let objects = match arguments.scaling && !arguments.quick {
+        true => OBJECTS_MAX,
+        false => objects,
+    };
     let settings = Settings {
         objects: usize::try_from(arguments.objects.unwrap_or(objects))?,
         runs: usize::try_from(arguments.runs.unwrap_or(runs))?,
         directory: arguments.dir.unwrap_or_else(std::env::temp_dir),
     };
+    if arguments.scaling {
+        return scale(&arguments.scenario, &settings);
+    }
     let scenarios = chosen(&arguments.scenario)?;
     let mut json = arguments.json.map(File::create).transpose()?;
     println!("{}", Report::heads());
@@ -54,6 +68,22 @@ fn main() -> Result<()> {
         if let Some(file) = &mut json {
             writeln!(file, "{}", serde_json::to_string(&report)?)?;
         }
+    }
+    Ok(())
+}
+
+/// What an object costs in small and in large tables; of all that touch each object once, or of
+/// those named.
+fn scale(names: &[String], settings: &Settings) -> Result<()> {
+    println!("{}", Scaling::heads());
+    let of_each = || SCENARIOS.map(str::to_owned).to_vec();
+    let names = if names.is_empty() {
+        of_each()
+    } else {
+        names.to_vec()
+    };
+    for scenario in chosen(&names)? {
+        println!("{}", Scaling::measure(&scenario, settings)?.lines());
     }
     Ok(())
 }

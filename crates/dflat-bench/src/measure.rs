@@ -36,6 +36,8 @@ pub struct Report {
     pub ratio: f64,
     /// The best of ours.
     pub ours_min_ns: u64,
+    /// The best of the floor.
+    pub floor_min_ns: u64,
     /// What 99 of 100 runs of ours do not exceed.
     pub ours_p99_ns: u64,
     /// What 99 of 100 runs of the floor do not exceed.
@@ -172,6 +174,7 @@ impl Settings {
             floor_ns,
             ratio: ours_ns as f64 / floor_ns.max(1) as f64,
             ours_min_ns: rank(&ours, 0),
+            floor_min_ns: rank(&floor, 0),
             ours_p99_ns: rank(&ours, 99),
             floor_p99_ns: rank(&floor, 99),
             peak_bytes,

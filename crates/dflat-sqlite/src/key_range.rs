@@ -32,8 +32,23 @@ pub(crate) struct KeyShape {
     pub(crate) ties: bool,
     /// Whether there is a row id that all rows have a larger one than.
     pub(crate) after: bool,
-    /// Whether payloads are wanted.
-    pub(crate) payload: bool,
+    /// What is wanted beside row ids.
+    pub(crate) content: Content,
+}
+
+/// What a scan gives beside row ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Payload,
+    /// The value in the index.
+    Value,
+    Nothing,
+}
+
+impl Content {
+    pub(crate) const fn payload(wanted: bool) -> Self {
+        if wanted { Self::Payload } else { Self::Nothing }
+    }
 }
 
 /// A lower bound in SQL.
@@ -79,7 +94,7 @@ pub(crate) type Segments<'a> = [Option<Segment<'a>>; 2];
 pub(crate) fn segments<'a>(
     table: &TableDescriptor,
     scan: &KeyScan<'a>,
-    payload: bool,
+    content: Content,
 ) -> Result<Segments<'a>> {
     let fields = key_fields(table, scan.key)?;
     let Some((fixed, open)) = fields.split_at_checked(scan.prefix.len()) else {
@@ -109,7 +124,7 @@ pub(crate) fn segments<'a>(
         direction: scan.direction,
         ties: true,
         after: scan.after.is_some(),
-        payload,
+        content,
     };
     // The UNIQUE constraint of the main table admits a key without NULL once.
     let unique = scan.key == Key::Primary && !null_in_prefix;

@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table};
 use crate::control::Control;
 use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
-use crate::key_range::{Segment, segments};
+use crate::key_range::{Content, Segment, segments};
 use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 
@@ -55,8 +55,12 @@ impl Session {
             Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
                 session.scan_row_ids(table, row_ids, visit)
             }),
-            Source::Key(scan) => {
-                let segments = segments(table, scan, payload)?;
+            Source::Key(scan) | Source::Entries(scan) => {
+                let content = match plan.source {
+                    Source::Entries(_) => Content::Value,
+                    _ => Content::payload(payload),
+                };
+                let segments = segments(table, scan, content)?;
                 self.in_transaction(table, segments[1].is_some(), |session| {
                     session.scan_segments(table, scan, segments.into_iter().flatten(), visit)
                 })
@@ -131,6 +135,8 @@ impl Session {
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
+        let is_value =
+            matches!(operation, Operation::ScanKey(shape) if shape.content == Content::Value);
         let end = Cell::new(End::Complete);
         let visited = Cell::new(false);
         let mut attempt = |session: &mut Self| {
@@ -139,10 +145,19 @@ impl Session {
                 .connection
                 .query(statement, params.clone(), |columns| {
                     visited.set(true);
-                    let flow = visit(Row {
-                        row_id: RowId(columns.integer(0)),
+                    let row_id = RowId(columns.integer(0));
+                    let flow = visit(match is_value {
                         // A payload that is NULL or no blob is as unreadable as an empty one.
-                        payload: columns.blob(1)?.unwrap_or_default(),
+                        false => Row {
+                            row_id,
+                            payload: columns.blob(1)?.unwrap_or_default(),
+                            value: None,
+                        },
+                        true => Row {
+                            row_id,
+                            payload: &[],
+                            value: Some(columns.value(1)?),
+                        },
                     });
                     if flow.is_break() {
                         end.set(End::Broken);

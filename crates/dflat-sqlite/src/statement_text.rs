@@ -5,7 +5,7 @@ use std::iter;
 use dflat_model::Direction;
 
 use crate::ddl::{IndexNames, Names};
-use crate::key_range::{KeyShape, Lower, Upper};
+use crate::key_range::{Content, KeyShape, Lower, Upper};
 
 /// A statement on a table: what a cached statement is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             "rowid",
             format!(
                 "SELECT rowid, {} FROM {}",
-                wanted("p", shape.payload),
+                wanted("p", shape.content == Content::Payload),
                 names.main
             ),
         ),
@@ -166,13 +166,13 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
             // which its index is ordered: the main table's would make SQLite sort.
             let table = &index.table;
-            let from = if shape.payload {
-                let main = &names.main;
-                format!(
+            let (main, column) = (&names.main, &index.column);
+            let from = match shape.content {
+                Content::Payload => format!(
                     "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
-                )
-            } else {
-                format!("SELECT i.rowid, NULL FROM {table} AS i")
+                ),
+                Content::Value => format!("SELECT i.rowid, i.{column} FROM {table} AS i"),
+                Content::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
             };
             let columns = index.columns.iter().map(|column| format!("i.{column}"));
             (columns.collect(), "i.rowid", from)

@@ -1,5 +1,6 @@
 //! Two files with the same objects, one of ours and one of the floor.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use dflat::{ChangeRequest, Durability, TransactionHandle, Workspace};
@@ -9,6 +10,9 @@ use crate::floor::Floor;
 use crate::measure::Settings;
 use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Doc};
 use crate::{Result, check};
+
+/// Objects that are inserted in a transaction: all that one changes is held in memory.
+const BATCH: usize = 100_000;
 
 /// The tables of the workload.
 pub(super) const TABLE_NAMES: [&str; 4] = [
@@ -79,7 +83,10 @@ impl Sides {
     /// # Errors
     /// If either fails.
     pub fn fill<T: Doc>(&mut self, count: usize, table: usize) -> Result<()> {
-        insert_all::<T>(&self.workspace, count).wait()?;
+        for from in (0..count).step_by(BATCH) {
+            let to = count.min(from + BATCH);
+            insert::<T>(&self.workspace, from..to, count).wait()?;
+        }
         self.floor
             .insert::<T>(table, (0..count).map(|i| T::data(i, count)))?;
         self.settle_ours()?;
@@ -139,8 +146,17 @@ pub(super) fn initial_sum<T: Doc>(count: usize) -> i64 {
 
 /// Inserts the objects of a table in a transaction of ours.
 pub fn insert_all<T: Doc>(workspace: &Workspace, count: usize) -> TransactionHandle<()> {
+    insert::<T>(workspace, 0..count, count)
+}
+
+/// Inserts some of `count` objects in a transaction of ours.
+fn insert<T: Doc>(
+    workspace: &Workspace,
+    some: Range<usize>,
+    count: usize,
+) -> TransactionHandle<()> {
     workspace.perform_changes([T::TABLE], move |tx| {
-        for i in 0..count {
+        for i in some {
             tx.submit(ChangeRequest::<T>::creation(T::data(i, count)))?;
         }
         Ok(())

@@ -14,7 +14,7 @@ mod total;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Cursor, Predicate, Query, RowId, Table, Value};
+use dflat_model::{CommitSeq, Cursor, Expression, Predicate, Query, RowId, Table, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, ObjectBatch, Origin, field_value};
@@ -24,7 +24,7 @@ use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 use collect::Collector;
 pub use control::{Cancellation, Control};
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
-pub use select::{aggregate, count, select};
+pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
 
 /// The objects of a query, in order, and the latest commit that is certain to be reflected in them.
@@ -81,6 +81,21 @@ pub fn view_for(table: &Table, query: &Query) -> View {
     }
 }
 
+/// The view that [`aggregate`] needs.
+#[must_use]
+pub fn view_to_aggregate(table: &Table, query: &Query, expression: &Expression) -> View {
+    let field = expression.as_field();
+    let is_indexed = field.is_some_and(|field| {
+        let mut indexes = table.indexes.iter();
+        indexes.any(|index| index.field.steps == field.steps)
+    });
+    if is_indexed {
+        View::Pinned
+    } else {
+        view_for(table, query)
+    }
+}
+
 /// Checks and plans a query.
 fn planned(
     snapshot: &mut dyn Snapshot,
@@ -133,9 +148,15 @@ pub fn fetch(
     if query.limit == Some(0) {
         return collector.finish();
     }
-    scan::scan(snapshot, table, (query, &plan), control, true, &mut |row| {
-        collector.push(row)
-    })?;
+    let reads = scan::Reads::Payloads;
+    scan::scan(
+        snapshot,
+        table,
+        (query, &plan),
+        control,
+        reads,
+        &mut |row| collector.push(row),
+    )?;
     collector.finish()
 }
 

@@ -15,21 +15,32 @@ use crate::storage::{Row, ScanPlan, Snapshot, Source};
 /// What to do with a row that qualifies.
 pub(super) type Visit<'v> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, Malformed> + 'v;
 
-/// Calls `visit` with each row that qualifies, until it breaks. Without `payload` the rows have
-/// none, which is only right for a plan that leaves nothing to check.
+/// What is read of the rows of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Their payloads.
+    Payloads,
+    /// Their values in the index whose ranges the plan has, or their payloads.
+    Values,
+    /// Nothing.
+    RowIds,
+}
+
+/// Calls `visit` with each row that qualifies, until it breaks. Unless payloads are read, the plan
+/// must leave nothing to check.
 pub(super) fn scan(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     (query, plan): (&Query, &Plan),
     control: &Control,
-    payload: bool,
+    reads: Reads,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     let mut run = Run {
         snapshot,
         table,
         watch: Watch::new(control, table),
-        payload,
+        reads,
     };
     run.watch.check()?;
     let condition = plan.residual.as_ref().map(Condition::new);
@@ -40,7 +51,7 @@ pub(super) fn scan(
         qualified(query, condition.as_ref(), row, visit)
     })?;
     if !is_enough && !plan.apart.is_empty() {
-        run.payload = true;
+        run.reads = Reads::Payloads;
         let condition = query.predicate.as_ref().map(Condition::new);
         run.source(Source::RowIds(&plan.apart), &mut |row: Row<'_>| {
             qualified(query, condition.as_ref(), row, visit)
@@ -110,7 +121,7 @@ struct Run<'r> {
     snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
     watch: Watch<'r>,
-    payload: bool,
+    reads: Reads,
 }
 
 impl Run<'_> {
@@ -122,6 +133,10 @@ impl Run<'_> {
             AccessPath::Rows(Some(row_id)) => self.source(Source::RowsAfter(*row_id), visit),
             AccessPath::Key(access) => {
                 for source in access.sources() {
+                    let source = match source {
+                        Source::Key(scan) if self.reads == Reads::Values => Source::Entries(scan),
+                        source => source,
+                    };
                     if self.source(source, &mut *visit)? {
                         return Ok(true);
                     }
@@ -166,12 +181,12 @@ impl Run<'_> {
             snapshot,
             table,
             watch,
-            payload,
+            reads,
         } = self;
         let plan = ScanPlan {
             table,
             source,
-            payload: *payload,
+            payload: *reads == Reads::Payloads,
         };
         let mut outcome = Ok(false);
         snapshot.scan(&plan, &mut |row| {
@@ -196,7 +211,7 @@ impl Run<'_> {
     /// The row ids of ranges.
     fn row_ids(&mut self, access: &KeyAccess) -> Result<Vec<RowId>> {
         let mut row_ids = Vec::new();
-        let payload = std::mem::replace(&mut self.payload, false);
+        let reads = std::mem::replace(&mut self.reads, Reads::RowIds);
         for source in access.sources() {
             let mut visit = |row: Row<'_>| {
                 row_ids.push(row.row_id);
@@ -204,7 +219,7 @@ impl Run<'_> {
             };
             self.source(source, &mut visit)?;
         }
-        self.payload = payload;
+        self.reads = reads;
         Ok(row_ids)
     }
 }

@@ -4,14 +4,16 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use dflat_model::{Expression, Order, Query, RowId, Table, Value, ValueRef};
+use dflat_model::{
+    ColumnType, Direction, Expression, Field, Nulls, Order, Query, RowId, Table, Value, ValueRef,
+};
 
-use super::scan::scan;
-use super::{Control, Plan, planned};
+use super::scan::{Reads, Visit, scan};
+use super::{AccessPath, Control, Plan, planned};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::{compare_keys, compute};
-use crate::storage::{Row, Snapshot};
+use crate::storage::{Key, Row, Snapshot};
 
 /// Counts the objects of a query. An order does not matter, a window does.
 ///
@@ -29,8 +31,7 @@ pub fn count(
         return Ok(0);
     }
     let mut found = 0;
-    let needs = |plan: &Plan| plan.residual.is_some();
-    visit_unordered(snapshot, table, query, control, needs, &mut |_| {
+    visit_unordered(snapshot, table, query, None, control, &mut |_| {
         found += 1;
         Ok(if found == enough {
             ControlFlow::Break(())
@@ -54,43 +55,117 @@ pub fn aggregate(
     fold: &mut dyn FnMut(ValueRef<'_>),
 ) -> Result<()> {
     if query.is_whole() {
-        return visit_unordered(snapshot, table, query, control, |_| true, &mut |row| {
-            fold(compute(expression, row.payload)?);
+        let of = Some(expression);
+        return visit_unordered(snapshot, table, query, of, control, &mut |row| {
+            fold(value_of(&row, expression)?);
             Ok(ControlFlow::Continue(()))
         });
     }
-    let of_row = &mut |row: Row<'_>| Ok(compute(expression, row.payload)?.to_value());
-    let values = select(snapshot, table, query, control, of_row)?;
+    let of_row = &mut |row: Row<'_>| Ok(value_of(&row, expression)?.to_value());
+    let expressions = std::slice::from_ref(expression);
+    let values = select(snapshot, table, query, expressions, control, of_row)?;
     values.iter().for_each(|value| fold(value.as_ref()));
     Ok(())
 }
 
-/// Visits the rows that qualify, whatever the order and the window; without their payloads, if
-/// neither the plan nor the query needs them.
+/// Visits the rows that qualify, whatever the order and the window, for the value of an expression
+/// or for nothing.
 fn visit_unordered(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     query: &Query,
+    expression: Option<&Expression>,
     control: &Control,
-    needs_payload: impl FnOnce(&Plan) -> bool,
-    visit: &mut super::scan::Visit<'_>,
+    visit: &mut Visit<'_>,
 ) -> Result<()> {
-    let order = match query.after {
-        Some(_) => query.order.clone(),
-        None => Vec::new(),
-    };
-    let query = Query {
+    let mut query = Query {
         predicate: query.predicate.clone(),
-        order,
+        order: match query.after {
+            Some(_) => query.order.clone(),
+            None => Vec::new(),
+        },
         after: query.after.clone(),
         ..Query::default()
     };
-    let plan = planned(snapshot, table, &query, control)?;
-    let payload = query.after.is_some() || needs_payload(&plan);
-    scan(snapshot, table, (&query, &plan), control, payload, visit)
+    if let (None, None, Some(expression)) = (&query.predicate, &query.after, expression) {
+        // All of an index that has the values is smaller than all rows.
+        query.order = vec![Order {
+            key: expression.clone(),
+            direction: Direction::Ascending,
+            nulls: Nulls::Smallest,
+        }];
+        query.limit = Some(usize::MAX);
+    }
+    let mut plan = planned(snapshot, table, &query, control)?;
+    let covered = Covered::Unordered(expression);
+    let reads = reads(table, &query, &plan, covered);
+    if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
+        plan.access = AccessPath::primary();
+    }
+    scan(snapshot, table, (&query, &plan), control, reads, visit)
 }
 
-/// Reads something off each row of a query's result, in its order. `read` must not call user code.
+/// What has to be known of each row.
+#[derive(Clone, Copy)]
+enum Covered<'e> {
+    /// The value of an expression, if there is one, which does not depend on the sign of a zero.
+    Unordered(Option<&'e Expression>),
+    /// The values of expressions, exactly as they are stored, and the place in the order.
+    Selected(&'e [Expression]),
+}
+
+/// What has to be read of the rows of a plan.
+fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Reads {
+    if plan.residual.is_some() || query.after.is_some() {
+        return Reads::Payloads;
+    }
+    let indexed = match &plan.access {
+        AccessPath::Key(access) => match access.key {
+            Key::Index(position) => table.indexes.get(position).map(|index| &index.field),
+            Key::Primary => None,
+        },
+        _ => None,
+    };
+    // An index has NULL for an empty union, and no sign of a zero.
+    let is_exact = |field: &Field| field.column_type() != ColumnType::Real;
+    let has = |expression: &Expression, exactly: bool| {
+        let field = indexed.filter(|field| !field.is_tag() && (!exactly || is_exact(field)));
+        field.is_some_and(|field| {
+            let asked = expression.as_field();
+            asked.is_some_and(|asked| asked.steps == field.steps && asked.kind == field.kind)
+        })
+    };
+    match covered {
+        Covered::Unordered(None) => Reads::RowIds,
+        Covered::Unordered(Some(expression)) if has(expression, false) => Reads::Values,
+        Covered::Unordered(Some(_)) => Reads::Payloads,
+        Covered::Selected(expressions) => {
+            let order = query.order.iter().map(|order| &order.key);
+            let order = order.filter(|_| !plan.sorted);
+            if expressions.is_empty() && order.clone().next().is_none() {
+                Reads::RowIds
+            } else if expressions.iter().chain(order).all(|e| has(e, true)) {
+                Reads::Values
+            } else {
+                Reads::Payloads
+            }
+        }
+    }
+}
+
+/// The value of an expression that was asked for, for a row that came for it.
+///
+/// # Errors
+/// If the payload is damaged.
+pub fn value_of<'r>(row: &Row<'r>, expression: &'r Expression) -> Result<ValueRef<'r>, Malformed> {
+    match row.value {
+        Some(value) => Ok(value),
+        None => compute(expression, row.payload),
+    }
+}
+
+/// Reads the values of expressions off each row of a query's result, in its order, by
+/// [`value_of`]. `read` must not call user code.
 ///
 /// # Errors
 /// As [`count`].
@@ -102,6 +177,7 @@ pub fn select<T>(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     query: &Query,
+    expressions: &[Expression],
     control: &Control,
     read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
 ) -> Result<Vec<T>> {
@@ -109,28 +185,50 @@ pub fn select<T>(
         return Ok(Vec::new());
     }
     let plan = planned(snapshot, table, query, control)?;
-    let limit = query.limit.unwrap_or(usize::MAX);
-    let mut items = Vec::new();
+    let reads = reads(table, query, &plan, Covered::Selected(expressions));
+    let run = |visit: &mut Visit<'_>| scan(snapshot, table, (query, &plan), control, reads, visit);
     if plan.sorted {
-        let mut skipped = 0;
-        scan(snapshot, table, (query, &plan), control, true, &mut |row| {
-            if skipped < query.offset {
-                skipped += 1;
-                return Ok(ControlFlow::Continue(()));
-            }
-            items.push(read(row)?);
-            Ok(if items.len() == limit {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            })
-        })?;
-        return Ok(items);
+        select_sorted(query, run, read)
+    } else {
+        select_unsorted(query, run, read)
     }
-    let enough = query.offset.saturating_add(limit);
+}
+
+/// Takes rows as they come.
+fn select_sorted<T>(
+    query: &Query,
+    run: impl FnOnce(&mut Visit<'_>) -> Result<()>,
+    read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
+) -> Result<Vec<T>> {
+    let limit = query.limit.unwrap_or(usize::MAX);
+    let (mut items, mut skipped) = (Vec::new(), 0);
+    run(&mut |row| {
+        if skipped < query.offset {
+            skipped += 1;
+            return Ok(ControlFlow::Continue(()));
+        }
+        items.push(read(row)?);
+        Ok(if items.len() == limit {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    })?;
+    Ok(items)
+}
+
+/// Takes rows and puts them in order.
+fn select_unsorted<T>(
+    query: &Query,
+    run: impl FnOnce(&mut Visit<'_>) -> Result<()>,
+    read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
+) -> Result<Vec<T>> {
+    let enough = query
+        .offset
+        .saturating_add(query.limit.unwrap_or(usize::MAX));
     let mut best: BinaryHeap<Ranked<'_, T>> = BinaryHeap::new();
-    scan(snapshot, table, (query, &plan), control, true, &mut |row| {
-        let keys = query.order.iter().map(|key| compute(&key.key, row.payload));
+    run(&mut |row| {
+        let keys = query.order.iter().map(|order| value_of(&row, &order.key));
         let keys: Result<Vec<ValueRef<'_>>, _> = keys.collect();
         let (keys, order) = (keys?, query.order.as_slice());
         if best.len() == enough {

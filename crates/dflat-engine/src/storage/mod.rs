@@ -307,6 +307,8 @@ pub enum Source<'a> {
     RowIds(&'a [RowId]),
     /// Rows by the primary key or an index that is ready.
     Key(KeyScan<'a>),
+    /// The same rows by an index, for the value that each has in it: [`Row::value`].
+    Entries(KeyScan<'a>),
 }
 
 /// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
@@ -347,6 +349,9 @@ pub struct Row<'a> {
     pub row_id: RowId,
     /// The object's bytes, unverified; none if they are not wanted.
     pub payload: &'a [u8],
+    /// Its value in the index of [`Source::Entries`]. A backend that has the payload at hand may
+    /// give that instead.
+    pub value: Option<ValueRef<'a>>,
 }
 
 /// What a write stores.

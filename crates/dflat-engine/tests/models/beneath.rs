@@ -79,7 +79,11 @@ impl Engine {
         let row = self.0.rows.lock().unwrap().get(&texts(key)).cloned();
         if let Some(payload) = &row {
             let row_id = RowId(1);
-            visit(Row { row_id, payload });
+            visit(Row {
+                row_id,
+                payload,
+                value: None,
+            });
         }
         Ok(())
     }

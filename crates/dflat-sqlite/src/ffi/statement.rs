@@ -211,6 +211,52 @@ impl<'r> Columns<'r> {
         unsafe { sqlite::sqlite3_column_int64(self.statement.as_ptr(), column) }
     }
 
+    /// The value of a column of a key or an index: a blob is a large unsigned number.
+    pub(crate) fn value(self, column: c_int) -> Result<ValueRef<'r>, Fault> {
+        // SAFETY: The statement stands on a row; a column that it lacks is NULL. The value may be
+        // asked for what it is because the connection is used by the caller alone. Text is UTF-8 in
+        // the file, or is converted before its length is asked for; nothing converts it again.
+        let (class, text, length) = unsafe {
+            let value = sqlite::sqlite3_column_value(self.statement.as_ptr(), column);
+            match sqlite::sqlite3_value_type(value) {
+                sqlite::SQLITE_INTEGER => {
+                    return Ok(ValueRef::Int(sqlite::sqlite3_value_int64(value)));
+                }
+                sqlite::SQLITE_FLOAT => {
+                    return Ok(ValueRef::from_f64(sqlite::sqlite3_value_double(value)));
+                }
+                sqlite::SQLITE_TEXT => {
+                    let text = sqlite::sqlite3_value_text(value);
+                    (
+                        sqlite::SQLITE_TEXT,
+                        text,
+                        sqlite::sqlite3_value_bytes(value),
+                    )
+                }
+                class => (class, ptr::null(), 0),
+            }
+        };
+        match class {
+            sqlite::SQLITE_TEXT => {
+                let length = usize::try_from(length).unwrap_or(0);
+                if text.is_null() || length == 0 {
+                    return self.empty_blob().map(|_| ValueRef::Text(""));
+                }
+                // SAFETY: As for a blob.
+                let bytes = unsafe { slice::from_raw_parts(text, length) };
+                let text = std::str::from_utf8(bytes);
+                text.map(ValueRef::Text)
+                    .map_err(|_| Fault::misuse("an index has no text"))
+            }
+            sqlite::SQLITE_BLOB => {
+                let bytes = self.blob(column)?.unwrap_or_default().try_into();
+                let number = bytes.map(u64::from_be_bytes).map(ValueRef::from_u64);
+                number.map_err(|_| Fault::misuse("an index has no number"))
+            }
+            _ => Ok(ValueRef::Null),
+        }
+    }
+
     /// The bytes of a column, where SQLite has them; `None` if it holds no blob.
     #[inline]
     pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, Fault> {

@@ -11,6 +11,7 @@ use dflat_engine::storage::{
 };
 use dflat_model::{
     Comparison, Cursor, Direction, Expression, Nulls, Order, Predicate, Query, RowId, Table, Value,
+    ValueRef,
 };
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::Fixture;
@@ -266,6 +267,44 @@ fn counts_and_extremes_read_no_objects() {
         ..filtered(&Item::RANK.is_not_null())
     };
     assert_eq!(costs.fetch(&largest), cost(1, 1, 0));
+}
+
+#[test]
+fn an_index_has_the_values_of_its_field() {
+    let costs = Costs::new();
+    let rank: Expression = by(&Item::RANK.eq(0), Direction::Ascending).key;
+    let size: Expression = by(&Item::SIZE.eq(0), Direction::Ascending).key;
+    let sum = |query: &Query, of: &Expression| {
+        let (mut snapshot, mut sum) = (costs.counting(), 0);
+        let control = Control::default();
+        let add = &mut |value: ValueRef<'_>| match value {
+            ValueRef::Int(number) => sum += number,
+            other => panic!("{other} is no rank"),
+        };
+        fetch::aggregate(&mut snapshot, &Item::TABLE, query, of, &control, add).unwrap();
+        (sum, snapshot.rows, snapshot.entries)
+    };
+    let low = filtered(&Item::RANK.lt(10));
+    assert_eq!(sum(&Query::default(), &rank), (99_000, 0, 2000));
+    assert_eq!(sum(&low, &rank), (900, 0, 200));
+    // These have no index, or another one.
+    assert_eq!(sum(&Query::default(), &size), (99_000, 2000, 0));
+    assert_eq!(sum(&low, &size), (900, 200, 0));
+    let select = |query: &Query, of: &Expression| {
+        let mut snapshot = costs.counting();
+        let (control, of) = (Control::default(), std::slice::from_ref(of));
+        let read = &mut |row: Row<'_>| Ok(fetch::value_of(&row, &of[0])?.to_value());
+        let found = fetch::select(&mut snapshot, &Item::TABLE, query, of, &control, read);
+        (found.unwrap().len(), snapshot.rows, snapshot.entries)
+    };
+    assert_eq!(select(&low, &rank), (200, 0, 200));
+    assert_eq!(select(&low, &size), (200, 200, 0));
+    let largest = Query {
+        order: vec![by(&Item::RANK.eq(0), Direction::Descending)],
+        limit: Some(30),
+        ..Query::default()
+    };
+    assert_eq!(select(&largest, &rank), (30, 0, 30));
 }
 
 #[test]

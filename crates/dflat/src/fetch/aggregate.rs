@@ -66,6 +66,10 @@ impl<T: Object> Fetch<'_, T> {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sum does not fit; else as
     /// [`all`](Self::all).
+    ///
+    /// # Cost
+    /// As [`count`](Self::count), of the field's index alone if it has one and the query has no
+    /// condition, or one on this field that the index serves.
     pub fn sum<N: Number>(self, field: Field<T, N>) -> Result<Option<Sum<N>>> {
         let total = self.total(field)?;
         let sum = total.sum(N::DOMAIN).ok_or_else(too_large::<T>)?;
@@ -127,17 +131,17 @@ impl<T: Object> Fetch<'_, T> {
         let expression = self.keep(field);
         self.check()?;
         let (table, query): (_, &Query) = (T::TABLE, &self.query);
-        self.source
-            .read::<T, _>(fetch::view_for(&table, query), |snapshot, _| {
-                fetch::aggregate(
-                    snapshot,
-                    &table,
-                    query,
-                    &expression,
-                    &self.control,
-                    &mut fold,
-                )
-            })
+        let view = fetch::view_to_aggregate(&table, query, &expression);
+        self.source.read::<T, _>(view, |snapshot, _| {
+            fetch::aggregate(
+                snapshot,
+                &table,
+                query,
+                &expression,
+                &self.control,
+                &mut fold,
+            )
+        })
     }
 
     /// A field as plain data, once it is known not to be too deep.

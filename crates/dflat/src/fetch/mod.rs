@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::engine::{Engine, EngineSnapshot};
 use dflat_engine::fetch::{self, Cancellation, Control, PREDICATE_DEPTH_MAX};
 use dflat_engine::object::Malformed;
+use dflat_engine::storage::Row;
 use dflat_engine::transaction::Transaction;
 use dflat_model::{Query, RowId};
 
@@ -219,7 +220,10 @@ impl<'w, T: Object> Fetch<'w, T> {
         FetchIter::new(self.source, self.query, self.control)
     }
 
-    /// Runs the query and reads these fields off its objects, and nothing else of them.
+    /// Runs the query and reads these fields off its objects, and nothing else of them; not even
+    /// the objects, if it is a single field, and an index on this serves condition and order. An
+    /// index on floats does so for numbers about them only, because it does not keep the sign of a
+    /// zero.
     ///
     /// A value is `None` where the object has none. Objects are not verified as a whole: damage
     /// elsewhere in them goes unnoticed.
@@ -255,9 +259,8 @@ impl<'w, T: Object> Fetch<'w, T> {
         let (table, query) = (T::TABLE, &self.query);
         let view = fetch::view_for(&table, query);
         self.source.read::<T, _>(view, |snapshot, _| {
-            fetch::select(snapshot, &table, query, &self.control, &mut |row| {
-                S::read(&expressions, row.payload).map_err(|_| Malformed)
-            })
+            let read = &mut |row: Row<'_>| S::read(&expressions, &row).map_err(|_| Malformed);
+            fetch::select(snapshot, &table, query, &expressions, &self.control, read)
         })
     }
 
@@ -267,9 +270,8 @@ impl<'w, T: Object> Fetch<'w, T> {
         let (table, query) = (T::TABLE, &self.query);
         let view = fetch::view_for(&table, query);
         self.source.read::<T, _>(view, |snapshot, _| {
-            fetch::select(snapshot, &table, query, &self.control, &mut |row| {
-                Ok(row.row_id)
-            })
+            let read = &mut |row: Row<'_>| Ok(row.row_id);
+            fetch::select(snapshot, &table, query, &[], &self.control, read)
         })
     }
 

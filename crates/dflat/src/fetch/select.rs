@@ -1,7 +1,8 @@
 //! Fields read off the objects of a query without the rest of them.
 
+use dflat_engine::fetch::value_of;
 use dflat_engine::object::Malformed;
-use dflat_engine::query::compute;
+use dflat_engine::storage::Row;
 use dflat_model::Expression;
 
 use crate::{Field, FieldType};
@@ -22,9 +23,9 @@ pub trait Selection<R> {
     #[doc(hidden)]
     fn expressions(self) -> Vec<(Expression, usize)>;
 
-    /// Reads their values off a payload.
+    /// Reads their values off a row.
     #[doc(hidden)]
-    fn read(expressions: &[Expression], payload: &[u8]) -> Result<Self::Output, Unreadable>;
+    fn read(expressions: &[Expression], row: &Row<'_>) -> Result<Self::Output, Unreadable>;
 }
 
 /// A payload is damaged.
@@ -41,10 +42,10 @@ impl From<Malformed> for Unreadable {
 fn read_at<T: FieldType + ?Sized>(
     expressions: &[Expression],
     position: usize,
-    payload: &[u8],
+    row: &Row<'_>,
 ) -> Result<Option<T::Owned>, Unreadable> {
     let expression = expressions.get(position).ok_or(Unreadable)?;
-    Ok(T::from_value(compute(expression, payload)?))
+    Ok(T::from_value(value_of(row, expression)?))
 }
 
 impl<R, T: FieldType + ?Sized> Selection<R> for Field<R, T> {
@@ -54,8 +55,8 @@ impl<R, T: FieldType + ?Sized> Selection<R> for Field<R, T> {
         vec![self.into_data()]
     }
 
-    fn read(expressions: &[Expression], payload: &[u8]) -> Result<Self::Output, Unreadable> {
-        read_at::<T>(expressions, 0, payload)
+    fn read(expressions: &[Expression], row: &Row<'_>) -> Result<Self::Output, Unreadable> {
+        read_at::<T>(expressions, 0, row)
     }
 }
 
@@ -71,9 +72,9 @@ macro_rules! tuples {
 
             fn read(
                 expressions: &[Expression],
-                payload: &[u8],
+                row: &Row<'_>,
             ) -> Result<Self::Output, Unreadable> {
-                Ok(($(read_at::<$type>(expressions, $position, payload)?,)*))
+                Ok(($(read_at::<$type>(expressions, $position, row)?,)*))
             }
         }
     )*};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dflat_engine::engine::{Engine, Known, Subject};
 use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
 use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate};
+use dflat_engine::storage::Row;
 use dflat_model::{Expression, Query, Table};
 
 use super::Update;
@@ -137,7 +138,14 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
         let read = move |fetched: Fetched| {
             let objects = fetched.objects.iter();
             // Objects are verified, so that every value can be read.
-            let rows = objects.filter_map(|object| S::read(&expressions, object.payload()).ok());
+            let rows = objects.filter_map(|object| {
+                let row = Row {
+                    row_id: object.row_id(),
+                    payload: object.payload(),
+                    value: None,
+                };
+                S::read(&expressions, &row).ok()
+            });
             rows.collect::<Arc<[S::Output]>>()
         };
         let interest = Interest::Values(self.expressions);

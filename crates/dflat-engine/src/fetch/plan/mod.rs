@@ -14,7 +14,7 @@ use std::ops::Bound;
 
 use dflat_model::{Direction, Expression, Field, Predicate, Query, RowId, Table, Value};
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::error::Result;
 use crate::storage::{IndexState, Key, KeyScan, Source};
@@ -114,6 +114,16 @@ impl Plan {
             AccessPath::Key(access) => access.ranges.len(),
             AccessPath::Union(parts) | AccessPath::Intersection(parts) => parts.len() + 1,
         }
+    }
+}
+
+impl AccessPath {
+    /// All rows by their primary key, which takes less to read than the rows.
+    pub(super) fn primary() -> Self {
+        Self::Key(KeyAccess::new(
+            Key::Primary,
+            smallvec![KeyRange::of(Values::new())],
+        ))
     }
 }
 

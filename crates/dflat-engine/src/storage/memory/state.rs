@@ -92,10 +92,12 @@ impl State {
         let Some(table) = self.tables.get(plan.table.name.as_ref()) else {
             return;
         };
+        let wanted = plan.payload || matches!(plan.source, Source::Entries(_));
         let mut lend = |row_id: RowId, stored: &StoredRow| {
             visit(Row {
                 row_id,
-                payload: if plan.payload { &stored.payload } else { &[] },
+                payload: if wanted { &stored.payload } else { &[] },
+                value: None,
             })
         };
         let _ = match &plan.source {
@@ -113,7 +115,7 @@ impl State {
                     .get(id)
                     .map_or(ControlFlow::Continue(()), |stored| lend(*id, stored))
             }),
-            Source::Key(scan) => table
+            Source::Key(scan) | Source::Entries(scan) => table
                 .range(plan.table, scan)
                 .into_iter()
                 .try_for_each(|id| {

@@ -11,10 +11,12 @@ mod tree;
 
 use dflat_engine::fetch::{cursor_of, key_of};
 use dflat_engine::object::{Object, equal};
-use dflat_model::{Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value};
+use dflat_model::{
+    Expression, Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value,
+};
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 
-use self::ask::{answer, query, truth};
+use self::ask::{answer, query, term, truth};
 use self::declared::serve;
 use self::side::{Change, File, Side};
 use self::tree::{Node, Types, value};
@@ -196,12 +198,14 @@ impl Run {
                 let index = *self.random.pick(&declared);
                 serve(&mut query, index, &mut self.random);
             }
+            let field = self.chosen(&query);
             let expected = answer(Types(&self.table.types), &self.objects, &query);
             let place = self.random.below(expected.len().max(1));
             for side in &self.sides {
                 let found = side.fetch(&query);
                 self.check(&found, &expected, &query, state);
                 assert_eq!(side.count(&query), expected.len(), "{state}: {query}");
+                self.check_values(side, &query, &field, &expected);
                 let Some(object) = found.get(place) else {
                     continue;
                 };
@@ -214,6 +218,36 @@ impl Run {
                 self.check(&side.fetch(&behind), &expected[place + 1..], &behind, state);
             }
         }
+    }
+
+    /// A field to read: one that the query names, or any.
+    fn chosen(&mut self, query: &Query) -> Expression {
+        match query.order.first() {
+            Some(order) if self.random.one_in(2) => order.key.clone(),
+            _ => self.random.pick(&self.paths).clone().into(),
+        }
+    }
+
+    fn check_values(&self, side: &Side, query: &Query, field: &Expression, expected: &[&Node]) {
+        let types = Types(&self.table.types);
+        let wanted = expected
+            .iter()
+            .map(|object| value(&term(types, object, field)));
+        let wanted: Vec<Value> = wanted.collect();
+        // By its text, which tells zeros by their sign.
+        let text = |values: &[Value]| format!("{values:?}");
+        assert_eq!(
+            text(&side.select(query, field)),
+            text(&wanted),
+            "{field} of {query}"
+        );
+        let whole = |mut values: Vec<Value>| {
+            values.sort_by(|a, b| a.as_ref().order(b.as_ref()));
+            let values = values.iter().map(value_text);
+            values.collect::<Vec<String>>()
+        };
+        let found = side.aggregate(query, field);
+        assert_eq!(whole(found), whole(wanted), "{field} of {query}");
     }
 
     fn check(&self, found: &[Object], expected: &[&Node], query: &Query, state: &str) {
@@ -235,6 +269,11 @@ impl Run {
             );
         }
     }
+}
+
+/// A value as text, zero without its sign.
+fn value_text(of: &Value) -> String {
+    format!("{:?}", value(&zero(tree::cell(of))))
 }
 
 /// Zeros are equal, whatever their sign.

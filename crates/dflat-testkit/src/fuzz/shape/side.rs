@@ -6,10 +6,10 @@ use std::rc::Rc;
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Object;
-use dflat_engine::storage::MemoryBackend;
+use dflat_engine::storage::{MemoryBackend, Row};
 use dflat_engine::transaction::{self, Transaction};
 use dflat_engine::{ErrorKind, Result};
-use dflat_model::{Query, RowId, Table, Value};
+use dflat_model::{Expression, Query, RowId, Table, Value, ValueRef};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use rusqlite::{Connection, params_from_iter, types};
 use tempfile::TempDir;
@@ -95,6 +95,32 @@ impl Side {
             fetch::count(snapshot, table, query, &control)
         });
         counted.unwrap()
+    }
+
+    /// The values of a field, in the query's order.
+    pub(super) fn select(&self, query: &Query, field: &Expression) -> Vec<Value> {
+        let (table, control) = (&self.table, Control::default());
+        let view = fetch::view_for(table, query);
+        let expressions = std::slice::from_ref(field);
+        let selected = self.engine.read(table, view, |snapshot, _| {
+            let read = &mut |row: Row<'_>| Ok(fetch::value_of(&row, field)?.to_value());
+            fetch::select(snapshot, table, query, expressions, &control, read)
+        });
+        selected.unwrap()
+    }
+
+    /// The values of a field, in no order.
+    pub(super) fn aggregate(&self, query: &Query, field: &Expression) -> Vec<Value> {
+        let (table, control) = (&self.table, Control::default());
+        let view = fetch::view_to_aggregate(table, query, field);
+        let mut values = Vec::new();
+        let aggregated = self.engine.read(table, view, |snapshot, _| {
+            values.clear();
+            let fold = &mut |value: ValueRef<'_>| values.push(value.to_value());
+            fetch::aggregate(snapshot, table, query, field, &control, fold)
+        });
+        aggregated.unwrap();
+        values
     }
 
     pub(super) fn settle(&self) {

@@ -1,0 +1,102 @@
+//! What an object costs in small and in large tables.
+
+use crate::Result;
+use crate::measure::{Report, Settings};
+use crate::scenario::Scenario;
+
+/// The scenarios that touch each object of a table once: two scans, and look-ups by key.
+pub const SCENARIOS: [&str; 4] = ["fetch_scan", "fetch_all", "fetch_key", "fetch_key_snapshot"];
+
+/// The sizes of tables.
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+
+/// The most objects that a scenario is measured with: larger tables are measured less often.
+const OBJECTS_MAX: usize = 5_000_000;
+
+/// What an object of a scenario costs in tables of growing size.
+#[derive(Clone, Debug)]
+pub struct Scaling {
+    /// The scenario's name.
+    pub scenario: &'static str,
+    /// Sizes of tables, with the nanoseconds that an object of ours and of the floor takes at best.
+    pub costs: Vec<(usize, [f64; 2])>,
+}
+
+impl Scaling {
+    /// Measures a scenario in tables of up to `settings.objects` objects.
+    ///
+    /// # Errors
+    /// As [`Scenario::run`].
+    pub fn measure(scenario: &Scenario, settings: &Settings) -> Result<Self> {
+        let mut costs = Vec::new();
+        for objects in SIZES.into_iter().filter(|size| *size <= settings.objects) {
+            let settings = Settings {
+                objects,
+                ..settings.with_runs_max((OBJECTS_MAX / objects).max(3))
+            };
+            costs.push((objects, cost(&scenario.run(&settings)?)));
+        }
+        Ok(Self {
+            scenario: scenario.name,
+            costs,
+        })
+    }
+
+    /// The largest cost of an object in the smallest, of ours and of the floor.
+    #[must_use]
+    pub fn flatness(&self) -> [f64; 2] {
+        [0, 1].map(|side| {
+            let costs = || self.costs.iter().map(|(_, sides)| sides[side]);
+            let smallest = costs().fold(f64::INFINITY, f64::min);
+            costs().fold(0.0, f64::max) / smallest
+        })
+    }
+
+    /// The heads of [`Self::lines`].
+    #[must_use]
+    pub fn heads() -> String {
+        format!(
+            "{:<24}{:>9}{:>16}{:>16}",
+            "scenario", "objects", "ours ns/object", "floor ns/object"
+        )
+    }
+
+    /// The costs as lines of a table, the last of which says how flat they are.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        let line = |size: &str, [ours, floor]: [f64; 2], decimals| {
+            let name = self.scenario;
+            format!("{name:<24}{size:>9}{ours:>16.decimals$}{floor:>16.decimals$}")
+        };
+        let costs = self.costs.iter();
+        let mut lines: Vec<String> = costs
+            .map(|(objects, sides)| line(&objects.to_string(), *sides, 1))
+            .collect();
+        lines.push(line("flatness", self.flatness(), 2));
+        lines.join("\n")
+    }
+}
+
+fn cost(report: &Report) -> [f64; 2] {
+    let objects = report.objects.max(1) as f64;
+    [report.ours_min_ns, report.floor_min_ns].map(|ns| ns as f64 / objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flatness_is_the_largest_cost_in_the_smallest() {
+        let scaling = Scaling {
+            scenario: "fetch_all",
+            costs: vec![(1000, [200.0, 50.0]), (10_000, [100.0, 60.0])],
+        };
+        assert_eq!(scaling.flatness(), [2.0, 1.2]);
+        let lines = scaling.lines();
+        assert!(
+            lines.ends_with("flatness            2.00            1.20"),
+            "{lines}"
+        );
+    }
+}
