@@ -280,7 +280,11 @@ impl Floor {
         Ok(arena)
     }
 
-    fn scan(&mut self, table: usize, mut visit: impl FnMut(i64, &[u8])) -> Result<()> {
+    /// Steps through a table.
+    ///
+    /// # Errors
+    /// As SQLite.
+    pub fn scan(&mut self, table: usize, mut visit: impl FnMut(i64, &[u8])) -> Result<()> {
         let statement = self.statements(table)?.scan;
         loop {
             // SAFETY: The statement is live and the connection used by this value alone.

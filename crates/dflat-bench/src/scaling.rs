@@ -4,8 +4,14 @@ use crate::Result;
 use crate::measure::{Report, Settings};
 use crate::scenario::Scenario;
 
-/// The scenarios that touch each object of a table once: two scans, and look-ups by key.
-pub const SCENARIOS: [&str; 4] = ["fetch_scan", "fetch_all", "fetch_key", "fetch_key_snapshot"];
+/// The scenarios that touch each object of a table once: scans, and look-ups by key.
+pub const SCENARIOS: [&str; 5] = [
+    "scan_condition",
+    "fetch_scan",
+    "fetch_all",
+    "fetch_key",
+    "fetch_key_snapshot",
+];
 
 /// The sizes of tables.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];

@@ -44,6 +44,29 @@ pub(super) fn scan(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
+/// A condition on a field without an index, which no object meets; the floor steps through the rows
+/// and looks at nothing. The difference is what evaluating takes.
+pub(super) fn condition(name: &'static str, settings: &Settings) -> Result<Report> {
+    let Sides {
+        workspace, floor, ..
+    } = &mut Sides::filled(settings, Durability::Normal)?;
+    settings.compare(
+        name,
+        |probe| {
+            let query = || workspace.fetch().filter(BenchDoc::PRIORITY.gt(i32::MAX));
+            let (found, time) = probe.time(|| Ok(query().count()?))?;
+            check("objects found", &found, &0)?;
+            Ok(time)
+        },
+        |probe| {
+            let mut rows = 0;
+            let (_, time) = probe.time(|| floor.scan(0, |_, _| rows += 1))?;
+            check("rows", &rows, &settings.objects)?;
+            Ok(time)
+        },
+    )
+}
+
 /// All objects; the floor copies them into one buffer.
 pub(super) fn all(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {

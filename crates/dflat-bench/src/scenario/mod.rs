@@ -26,10 +26,11 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 38] = [
+pub const ALL: [Scenario; 39] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
+    Scenario::new("scan_condition", fetch::condition),
     Scenario::new("update_1tx", update::one_transaction),
     Scenario::new("update_individual", update::individual),
     Scenario::new("update_individual_full", update::individual_full),

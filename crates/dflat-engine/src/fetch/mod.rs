@@ -87,7 +87,7 @@ pub fn view_to_aggregate(table: &Table, query: &Query, expression: &Expression) 
     let field = expression.as_field();
     let is_indexed = field.is_some_and(|field| {
         let mut indexes = table.indexes.iter();
-        indexes.any(|index| index.field.steps == field.steps)
+        indexes.any(|index| index.fields.iter().any(|part| part.steps == field.steps))
     });
     if is_indexed {
         View::Pinned

@@ -121,7 +121,10 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
     }
     let indexed = match &plan.access {
         AccessPath::Key(access) => match access.key {
-            Key::Index(position) => table.indexes.get(position).map(|index| &index.field),
+            Key::Index(position) => match table.indexes.get(position).map(|i| &*i.fields) {
+                Some([field]) => Some(field),
+                _ => None,
+            },
             Key::Primary => None,
         },
         _ => None,

@@ -11,9 +11,7 @@ mod tree;
 
 use dflat_engine::fetch::{cursor_of, key_of};
 use dflat_engine::object::{Object, equal};
-use dflat_model::{
-    Expression, Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value,
-};
+use dflat_model::{Expression, Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value};
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 
 use self::ask::{answer, query, term, truth};
