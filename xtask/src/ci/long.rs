@@ -33,7 +33,7 @@ const STEPS: [(&str, &str, Option<Variable>); 6] = [
     ),
     (
         "orders of threads",
-        "cargo test -p dflat-engine --test models",
+        "cargo test -p dflat-engine --test models --test grouping",
         Some(("DFLAT_MODEL_RUNS", "100000")),
     ),
     (

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::{self, Receiver};
 
-use dflat::{SubscribedObject, Subscription, UpdatedObject, Workspace};
-use dflat_testkit::fixture::{Fixture, bounded, drained, next};
+use dflat::{ChangeRequest, SubscribedObject, Subscription, UpdatedObject, Workspace};
+use dflat_testkit::fixture::{Fixture, bounded, drained, next, until};
 use dflat_testkit::schema::{Item, ItemData, Twin, TwinChangeRequest, TwinData};
 use rusqlite::{Connection, params};
 
@@ -119,6 +119,30 @@ fn what_another_program_wrote_is_told_with_the_next_transaction() {
         .unwrap();
         w.delete(&rows[3]);
         assert_eq!(shown(), [0, 9]);
+    });
+}
+
+/// A process need not have written before to notice at its first write what others have.
+#[test]
+fn what_another_program_wrote_is_told_with_the_first_transaction() {
+    bounded(|| {
+        let written = Fixture::sqlite();
+        written.create::<Twin>((0..3).map(twin));
+        let path = written.path().unwrap();
+        // Another engine, as in another process, which reads this one's file.
+        let copy = path.with_file_name("copy.db");
+        written.backup(&copy).unwrap();
+        let w = Workspace::open(&copy).unwrap();
+        let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
+        until(|| list.latest().is_some_and(|list| list.unwrap().len() == 3));
+        let sql = Connection::open(&copy).unwrap();
+        sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
+        w.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ChangeRequest::<Item>::creation(ItemData::default()))
+        })
+        .wait()
+        .unwrap();
+        assert_eq!(list.latest().unwrap().unwrap().len(), 2);
     });
 }
 

@@ -56,10 +56,8 @@ impl Shared {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
             open.schemas.forget();
-            // Before the first commit, what came before it is nobody's own: that says nothing.
-            if seq > CommitSeq::default() {
-                self.deliveries.renew(seq);
-            }
+            // Before the first commit nobody knows whose the one before it was.
+            self.deliveries.renew(seq);
         }
     }
 

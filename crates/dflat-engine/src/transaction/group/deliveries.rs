@@ -79,7 +79,8 @@ impl Deliveries {
     pub(super) fn renew(&self, seq: CommitSeq) {
         let item = (Instant::now(), Item::Foreign);
         let mut queue = self.lock();
-        queue.overtaken = CommitSeq(seq.0 + 1);
+        // Order: who notices later may have looked earlier.
+        queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
         queue.waiting.push_back(item);
         queue.pushed += 1;
     }
