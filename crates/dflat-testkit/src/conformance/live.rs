@@ -152,9 +152,10 @@ pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
         let update = values.next().now_or_never()?;
         Some(update.unwrap().unwrap()[0].unwrap().to_bits())
     };
-    assert_eq!(bits(), None, "it subscribes when it is polled");
+    // It subscribes when it is polled, and may have a value by then.
+    let first = bits();
     w.settle::<Twin>();
-    assert_eq!(bits(), Some(0.0_f64.to_bits()));
+    assert_eq!(first.or_else(&mut bits), Some(0.0_f64.to_bits()));
     let object = w.change(&object, |data| data.f64_b = 1.0);
     let object = w.change(&object, |data| data.f64_b = -0.0);
     assert_eq!(bits(), Some((-0.0_f64).to_bits()));
