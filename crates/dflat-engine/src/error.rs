@@ -33,8 +33,9 @@ pub enum ErrorKind {
     /// it again and decide anew.
     OutOfDate,
     /// The update would lose what newer code has written, because this code's schema does not know
-    /// it. Nothing was changed, and the transaction stays usable; the object can be read and
-    /// deleted. Update the program.
+    /// it: the object can be read and deleted. Or a newer version of Dflat has written to the table
+    /// in a way that this one does not know: objects can be read, and none be written. Nothing was
+    /// changed, and the transaction stays usable. Update the program.
     NewerSchema,
     /// The transaction was aborted, by `abort` or by an earlier error that its message names.
     Aborted,

@@ -27,6 +27,10 @@ struct Known {
 impl NewestSchemas {
     /// What newer code knows of a table, if any has written to it. Looks that up once, and stores
     /// this schema if it is newer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NewerSchema`] if what it knows is in a form that this build does not read: its
+    /// indexes would not be maintained.
     pub(super) fn learn(
         &mut self,
         writer: &mut dyn WriteTransaction,
@@ -36,7 +40,8 @@ impl NewestSchemas {
             return Ok(known.newest.clone());
         }
         let bytes = writer.stored_schema(table)?;
-        let newest = match bytes.as_deref().map(TableDescriptor::from_bytes) {
+        let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
+        let newest = match stored {
             Some(Ok(newest)) if table.covers(&newest) => {
                 if !newest.covers(table) {
                     self.store(writer, table)?;
@@ -44,8 +49,11 @@ impl NewestSchemas {
                 None
             }
             Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest)),
-            // Code that is newer still has other ways to say it.
-            Some(Err(DecodeError::Version(version))) if version > DESCRIPTOR_VERSION => None,
+            Some(Err(DecodeError::Version(version))) if version > DESCRIPTOR_VERSION => {
+                let message = "a newer version of Dflat has written to it, whose indexes this one \
+                               does not know; update the program";
+                return Err(Error::new(ErrorKind::NewerSchema, message));
+            }
             Some(Err(_)) | None => {
                 self.store(writer, table)?;
                 None

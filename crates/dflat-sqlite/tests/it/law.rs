@@ -336,6 +336,34 @@ fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
     }
 }
 
+/// Code from before there were all these kinds of indexes has its own triggers in the file when it
+/// has written.
+#[test]
+fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = three_posts(&path);
+    let indexes = || snapshot(&backend, View::Latest).indexes(&post()).unwrap();
+    assert_ne!(indexes().states[0], IndexState::Missing);
+    let mut raw = Raw::open(&path);
+    let mains = "FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'post'";
+    let triggers = raw.rows(&["name", "sql"], mains);
+    assert_eq!(triggers.len(), 5, "{triggers:?}");
+    for trigger in triggers {
+        let trigger = trigger.replace("''", "'");
+        let (name, sql) = trigger.split_once("'|'").unwrap();
+        let (name, sql) = (name.trim_matches('\''), sql.trim_end_matches('\''));
+        assert!(sql.contains(" /* dflat 2 */"), "{sql}");
+        raw.execute(&format!("DROP TRIGGER {name}"));
+        raw.execute(&sql.replace(" /* dflat 2 */", ""));
+    }
+    assert_eq!(indexes().states, [IndexState::Missing; 2]);
+    let mut tx = begin(&backend);
+    tx.create(&post()).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(indexes().states, [IndexState::Incomplete(RowId(0)); 2]);
+}
+
 /// More than can be looked at one by one: the indexes are made anew.
 #[test]
 fn indexes_that_others_have_overrun_are_not_believed() {

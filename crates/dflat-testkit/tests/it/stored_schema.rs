@@ -48,14 +48,32 @@ fn without_a_stored_schema_older_code_loses_nothing() {
 }
 
 #[test]
-fn with_a_stored_schema_of_a_later_format_older_code_loses_nothing_and_leaves_it() {
+fn a_stored_schema_of_a_later_format_is_left_and_nothing_written_that_it_may_speak_of() {
     bounded(|| {
         let later = [255u8, 1, 2, 3];
         let w = file(|sql| {
             let update = "UPDATE dflat__schema SET descriptor = ?";
             sql.execute(update, params![[255u8, 1, 2, 3]]).unwrap();
         });
-        refuses_to_lose(&w);
+        let note = w.get::<v1::Note>("a").unwrap().unwrap();
+        w.perform([v1::Note::TABLE], move |tx| {
+            let mut requests = vec![ChangeRequest::creation(v1::NoteData {
+                id: "b".into(),
+                ..v1::NoteData::default()
+            })];
+            requests.extend(ChangeRequest::change(tx, &note)?);
+            requests.extend(ChangeRequest::deletion(tx, &note)?);
+            assert_eq!(requests.len(), 3);
+            for request in requests {
+                let error = tx.submit(request).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NewerSchema);
+                assert!(error.to_string().contains("update the program"), "{error}");
+            }
+            Ok(())
+        });
+        let kept = w.get::<v2::Note>("a").unwrap().unwrap();
+        assert_eq!((kept.rank(), kept.tags().len()), (0, 1));
+        assert!(w.get::<v2::Note>("b").unwrap().is_none());
         let sql = Connection::open(w.path().unwrap()).unwrap();
         let query = "SELECT descriptor FROM dflat__schema";
         let left: Vec<u8> = sql.query_row(query, [], |row| row.get(0)).unwrap();
