@@ -58,22 +58,45 @@ impl IndexDescriptor {
     }
 
     /// The key that names the index in storage, the same for indexes that hold the same: `f8`,
-    /// `f8_and_f10`, `f8_where_0c2b4f0dd1f90a3e`. Names of fields do not count.
+    /// `f8_and_f10_by_0c2b4f0dd1f90a3e`. Names of fields do not count. Where it is not plain, all
+    /// counts that decides of what an object has in it: types and defaults of fields, too.
     #[must_use]
     pub fn storage_key(&self) -> String {
         let keys: Vec<String> = self.fields.iter().map(Field::storage_key).collect();
         let mut key = keys.join("_and_");
-        if let Some(condition) = &self.condition {
-            key.push_str(&format!("_where_{:016x}", fnv(&condition.stored_text())));
+        if !self.is_plain() {
+            key.push_str(&format!(
+                "{KEY_HASH}{:016x}",
+                fnv(&self.nameless().encoded())
+            ));
         }
         key
+    }
+
+    /// The same index whatever its fields are called, and whether it is unique or not.
+    fn nameless(&self) -> Self {
+        Self {
+            fields: self.fields.iter().map(nameless).collect(),
+            unique: false,
+            condition: self.condition.as_ref().map(IndexCondition::nameless),
+        }
+    }
+}
+
+/// What stands before the hash in keys that have one.
+pub const KEY_HASH: &str = "_by_";
+
+fn nameless(field: &Field) -> Field {
+    Field {
+        name: Cow::Borrowed(""),
+        ..field.clone()
     }
 }
 
 /// The 64-bit FNV-1a hash.
-fn fnv(text: &str) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+fn fnv(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 impl IndexCondition {
@@ -106,24 +129,22 @@ impl IndexCondition {
         }
     }
 
-    /// What decides of which bytes it is true, without names.
-    fn stored_text(&self) -> String {
-        // A default stands for what is absent.
-        let field = |field: &Field| format!("{}={}", field.storage_key(), field.default);
-        let all = |parts: &[Self]| {
-            let parts: Vec<String> = parts.iter().map(Self::stored_text).collect();
-            parts.join(",")
-        };
+    fn nameless(&self) -> Self {
+        let all = |parts: &[Self]| parts.iter().map(Self::nameless).collect();
         match self {
             Self::Compare {
-                field: of,
+                field,
                 operator,
                 value,
-            } => format!("({} {operator} {value})", field(of)),
-            Self::IsNull(of) => format!("null({})", field(of)),
-            Self::IsNotNull(of) => format!("any({})", field(of)),
-            Self::And(parts) => format!("and({})", all(parts)),
-            Self::Or(parts) => format!("or({})", all(parts)),
+            } => Self::Compare {
+                field: nameless(field),
+                operator: *operator,
+                value: value.clone(),
+            },
+            Self::IsNull(field) => Self::IsNull(nameless(field)),
+            Self::IsNotNull(field) => Self::IsNotNull(nameless(field)),
+            Self::And(parts) => Self::And(all(parts)),
+            Self::Or(parts) => Self::Or(all(parts)),
         }
     }
 }
@@ -220,10 +241,17 @@ mod tests {
             "due where done == false and (list is null or due is not null)"
         );
         let key = index.storage_key();
-        assert!(key.starts_with("f10_where_"), "{key}");
+        // Stands in files.
+        assert_eq!(key, "f10_by_c7caaa2292166187");
         let mut renamed = index.clone();
         renamed.fields.to_mut()[0].name = Cow::Borrowed("until");
         assert_eq!(renamed.storage_key(), key);
+        let mut unique = index.clone();
+        unique.unique = true;
+        assert_eq!(unique.storage_key(), key);
+        let mut changed = index.clone();
+        changed.fields.to_mut()[0].default = Value::Int(5);
+        assert_ne!(changed.storage_key(), key);
         let mut other = index;
         if let Some(IndexCondition::And(parts)) = &mut other.condition
             && let IndexCondition::Compare { value, .. } = &mut parts.to_mut()[0]

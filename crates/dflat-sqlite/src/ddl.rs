@@ -4,7 +4,7 @@
 //! be, so that a type named `Order` can be stored, and are not in a definition where they need not
 //! be, so that the text kept in the file is the same.
 
-use dflat_model::{Field, IndexDescriptor, TableDescriptor};
+use dflat_model::{Field, IndexDescriptor, KEY_HASH, TableDescriptor};
 
 use crate::ffi;
 use crate::triggers::literal;
@@ -167,7 +167,7 @@ pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> 
     {
         return false;
     }
-    let fields = key.split_once("_where_").map_or(key, |(fields, _)| fields);
+    let fields = key.split_once(KEY_HASH).map_or(key, |(fields, _)| fields);
     let start = format!(
         "CREATE TABLE {} (rowid INTEGER PRIMARY KEY, ",
         quoted_if_needed(name)

@@ -28,6 +28,15 @@ pub(super) fn decode(input: &mut Input<'_>) -> Decoded<Vec<IndexDescriptor>> {
         .collect())
 }
 
+impl IndexDescriptor {
+    /// Its form in descriptors of the second version.
+    pub(crate) fn encoded(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.encode(&mut out);
+        out
+    }
+}
+
 /// An index as the first version has it.
 struct Plain(Field, bool);
 

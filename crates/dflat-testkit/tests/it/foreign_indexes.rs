@@ -37,11 +37,11 @@ const FOREIGN: &[&str] = &[
     "REPLACE INTO book__f6 SELECT A, f6 FROM book__f6 WHERE rowid = B",
     "UPDATE OR REPLACE book__f6 SET f6 = 'isbn N' WHERE rowid = A",
     "DELETE FROM book__f6 WHERE rowid = A",
-    "UPDATE dflat__book__f10_and_f8 SET f8 = N WHERE rowid = A",
-    "REPLACE INTO dflat__book__f10_and_f8 VALUES (A, N, N)",
-    "DELETE FROM dflat__book__f10_and_f8 WHERE rowid > A",
-    "DROP TABLE dflat__book__f10_and_f8",
-    "DROP INDEX dflat__book__f10_and_f8__index",
+    "UPDATE dflat__COMPOSITE SET f8 = N WHERE rowid = A",
+    "REPLACE INTO dflat__COMPOSITE VALUES (A, N, N)",
+    "DELETE FROM dflat__COMPOSITE WHERE rowid > A",
+    "DROP TABLE dflat__COMPOSITE",
+    "DROP INDEX dflat__COMPOSITE__index",
     "UPDATE dflat__PARTIAL SET f6 = 'isbn N' WHERE rowid = A",
     "REPLACE INTO dflat__PARTIAL VALUES (A, 'isbn N', N)",
     "DELETE FROM dflat__PARTIAL WHERE rowid = A",
@@ -94,9 +94,13 @@ fn with_numbers(statement: &str, (a, b, n): (usize, usize, usize)) -> String {
         text.push(letter);
     }
     let table = Book::TABLE;
-    let partial = table.indexes.iter().find(|index| index.condition.is_some());
-    let partial = format!("book__{}", partial.unwrap().storage_key());
-    let text = text.replace("PARTIAL", &partial);
+    let named = |partial: bool| {
+        let mut indexes = table.indexes.iter().filter(|index| !index.is_plain());
+        let index = indexes.find(|index| index.condition.is_some() == partial);
+        format!("book__{}", index.unwrap().storage_key())
+    };
+    let text = text.replace("PARTIAL", &named(true));
+    let text = text.replace("COMPOSITE", &named(false));
     text.replace("book", "library__book")
 }
 
