@@ -31,11 +31,8 @@ impl Lowering<'_> {
             ConditionText::Or(parts) => self.all(parts, !negated, negated, sink),
             ConditionText::Holds(path) => self.holds(path, negated, sink),
             ConditionText::IsNull(path) => {
-                let field = self.paths.find(path, sink)?.field;
-                Some(match negated {
-                    true => IndexCondition::IsNotNull(field),
-                    false => IndexCondition::IsNull(field),
-                })
+                let target = self.paths.find(path, sink)?;
+                Some(self.is_null(target, negated))
             }
             ConditionText::Compare(path, operator, literal) => {
                 let target = self.paths.find(path, sink)?;
@@ -108,6 +105,32 @@ impl Lowering<'_> {
                 .help(format!("compare it, such as `{} is not null`", path.text)),
         );
         None
+    }
+
+    fn is_null(self, target: Target, negated: bool) -> IndexCondition {
+        if self.is_union(target.element) {
+            // The type code is 0 where the union is empty, and missing where there is none.
+            let empty = Value::Int(0);
+            if negated {
+                return compare(&target, Comparison::NotEqual, empty);
+            }
+            let is_empty = compare(&target, Comparison::Equal, empty);
+            let parts = vec![is_empty, IndexCondition::IsNull(target.field)];
+            return IndexCondition::Or(parts.into());
+        }
+        match negated {
+            true => IndexCondition::IsNotNull(target.field),
+            false => IndexCondition::IsNull(target.field),
+        }
+    }
+
+    fn is_union(self, element: Element) -> bool {
+        match element {
+            Element::Definition(id) => {
+                matches!(self.paths.definition(id), DefinitionKind::Union(_))
+            }
+            _ => false,
+        }
     }
 
     fn has_order(self, element: Element) -> bool {
