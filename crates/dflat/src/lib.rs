@@ -71,6 +71,7 @@ mod observe;
 mod payload;
 mod perform;
 mod query;
+#[cfg(feature = "sqlite")]
 mod salvage;
 mod snapshot;
 mod source;
@@ -151,6 +152,7 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,
 };
+#[cfg(feature = "sqlite")]
 pub use salvage::SalvageReport;
 pub use snapshot::Snapshot;
 pub use stats::Stats;
