@@ -6,6 +6,9 @@ use std::fmt;
 use crate::predicate::write_joined;
 use crate::{Comparison, Expression, Field, FieldKind, Predicate, Scalar, Value};
 
+/// The most fields of an index.
+pub const INDEX_FIELDS_MAX: usize = 16;
+
 /// A secondary index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDescriptor {

@@ -26,7 +26,7 @@ pub use encoding::{BYTES_MAX, DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION,
 pub use expression::{Arithmetic, Domain, Expression};
 pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};
-pub use index::{IndexCondition, IndexDescriptor, KEY_HASH};
+pub use index::{INDEX_FIELDS_MAX, IndexCondition, IndexDescriptor, KEY_HASH};
 pub use predicate::{Comparison, Predicate, TextTest};
 pub use query::{Cursor, Direction, Nulls, Order, Query};
 pub use scalar::Scalar;

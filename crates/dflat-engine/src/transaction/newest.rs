@@ -1,7 +1,7 @@
 //! What the newest code that has written to a table knows, and how updates by older code keep what
 //! they do not know.
 
-use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Table, TableDescriptor};
+use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Field, Table, TableDescriptor};
 
 use super::submit::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -42,6 +42,11 @@ impl NewestSchemas {
         let bytes = writer.stored_schema(table)?;
         let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
         let newest = match stored {
+            // Not the newest code's: it would send writes to another table.
+            Some(Ok(stored)) if !is_stored_alike(&stored, table) => {
+                self.store(writer, table)?;
+                None
+            }
             Some(Ok(newest)) if table.covers(&newest) => {
                 if !newest.covers(table) {
                     self.store(writer, table)?;
@@ -132,4 +137,18 @@ impl NewestSchemas {
         );
         Err(Error::new(ErrorKind::NewerSchema, message))
     }
+}
+
+/// Whether objects of both stand in one table, under the same keys. Names of fields do not count.
+fn is_stored_alike(one: &TableDescriptor, other: &TableDescriptor) -> bool {
+    let same = |(one, other): (&Field, &Field)| {
+        one.steps == other.steps && one.kind == other.kind && one.default == other.default
+    };
+    one.name == other.name
+        && one.primary_key.len() == other.primary_key.len()
+        && one
+            .primary_key
+            .iter()
+            .zip(other.primary_key.iter())
+            .all(same)
 }

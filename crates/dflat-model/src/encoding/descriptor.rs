@@ -288,8 +288,12 @@ mod tests {
             IndexCondition::IsNull(number.clone()),
             IndexCondition::IsNotNull(number.clone()),
         ];
+        let text = Field {
+            steps: Cow::Borrowed(&[Step::Field(4)]),
+            ..key(FieldKind::Text, Value::Null)
+        };
         sample.indexes.to_mut().push(IndexDescriptor {
-            fields: Cow::Owned(vec![number, key(FieldKind::Text, Value::Null)]),
+            fields: Cow::Owned(vec![number, text]),
             unique: false,
             condition: Some(IndexCondition::And(Cow::Owned(vec![
                 compared,
@@ -330,6 +334,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn indexes_that_no_table_could_have_are_refused() {
+        let field = |voffset| Field {
+            steps: Cow::Owned(vec![Step::Field(voffset)]),
+            ..key(FieldKind::Text, Value::Null)
+        };
+        let of = |voffsets: &[u16]| {
+            let mut sample = sample();
+            sample.indexes = Cow::Owned(vec![IndexDescriptor {
+                fields: voffsets.iter().copied().map(field).collect(),
+                unique: false,
+                condition: None,
+            }]);
+            TableDescriptor::from_bytes(&sample.to_bytes()).is_ok()
+        };
+        let offsets: Vec<u16> = (4..).step_by(2).take(17).collect();
+        assert!(of(&offsets[..16]) && of(&[4, 6]));
+        assert!(!of(&offsets) && !of(&[4, 6, 4]) && !of(&[]));
     }
 
     #[test]

@@ -59,15 +59,11 @@ impl Encode for IndexDescriptor {
     }
 
     fn decode(input: &mut Input<'_>) -> Decoded<Self> {
-        let index = Self {
+        Ok(Self {
             fields: Encode::decode(input)?,
             unique: Encode::decode(input)?,
             condition: Encode::decode(input)?,
-        };
-        match index.fields.is_empty() {
-            true => Err(DecodeError::Malformed),
-            false => Ok(index),
-        }
+        })
     }
 }
 

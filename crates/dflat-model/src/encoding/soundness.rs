@@ -1,7 +1,8 @@
 //! Whether a descriptor that came from a file is one that codecs can follow.
 
 use crate::{
-    Element, ROOT_TYPE, Shape, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
+    Element, INDEX_FIELDS_MAX, IndexDescriptor, ROOT_TYPE, Shape, StructLayout, TableDescriptor,
+    TableLayout, TypeDescriptor, TypeId,
 };
 
 /// The vtable offset of a table's first field.
@@ -20,6 +21,7 @@ pub(super) fn is_sound(table: &TableDescriptor) -> bool {
     let types = Types(&table.types);
     types.is(ROOT_TYPE, |ty| matches!(ty, TypeDescriptor::Table(_)))
         && !table.primary_key.is_empty()
+        && table.indexes.iter().all(is_sound_index)
         && table.types.iter().all(|ty| match ty {
             TypeDescriptor::Table(table) => types.is_sound_table(table),
             TypeDescriptor::Struct(found) => types.is_sound_struct(found),
@@ -33,6 +35,16 @@ pub(super) fn is_sound(table: &TableDescriptor) -> bool {
             TypeDescriptor::Enum(found) => !found.base.is_float(),
         })
         && types.have_an_end()
+}
+
+/// Whether each of its fields can be a column of one table.
+fn is_sound_index(index: &IndexDescriptor) -> bool {
+    let fields = &index.fields;
+    (1..=INDEX_FIELDS_MAX).contains(&fields.len())
+        && fields.iter().enumerate().all(|(position, field)| {
+            let mut before = fields[..position].iter();
+            before.all(|other| other.storage_key() != field.storage_key())
+        })
 }
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Indexes that tables declare over several fields, or of some objects: what their text means.
 
-use dflat_model::{Field, IndexCondition, IndexDescriptor};
+use dflat_model::{Field, INDEX_FIELDS_MAX, IndexCondition, IndexDescriptor};
 
 use super::condition::Lowering;
 use super::path::Paths;
@@ -9,9 +9,6 @@ use crate::ast::{Attribute, DeclarationKind, FieldDecl, Value, ValueKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::{Draft, attribute};
 use crate::schema::{DefinitionId, DefinitionKind, Span, TableIndex};
-
-/// The most fields of an index.
-const FIELDS_MAX: usize = 16;
 
 /// The attributes that declare indexes, and whether these are unique.
 const ATTRIBUTES: [(&str, bool); 2] = [("indexed", false), ("unique", true)];
@@ -98,8 +95,8 @@ fn index(
     sink: &mut Sink,
 ) -> Option<TableIndex> {
     let paths = Paths { draft, root: id };
-    if let Some(beyond) = text.paths.get(FIELDS_MAX) {
-        let message = format!("an index has at most {FIELDS_MAX} fields");
+    if let Some(beyond) = text.paths.get(INDEX_FIELDS_MAX) {
+        let message = format!("an index has at most {INDEX_FIELDS_MAX} fields");
         sink.push(Diagnostic::error(code::INDEX_SYNTAX, message).at(&beyond.span, ""));
         return None;
     }

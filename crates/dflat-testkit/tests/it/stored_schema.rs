@@ -1,6 +1,7 @@
 //! Files that do not say what their newest code knows, or say nonsense.
 
 use dflat::{ChangeRequest, ErrorKind};
+use dflat_model::{Step, TableDescriptor};
 use dflat_testkit::fixture::{Fixture, bounded};
 use dflat_testkit::note::v1::diary as v1;
 use dflat_testkit::note::v2::diary as v2;
@@ -100,6 +101,33 @@ fn a_stored_schema_that_is_nonsense_is_replaced_and_harms_nobody() {
             w.change(&note, |data| data.rank = 5);
             let kept = w.get::<v2::Note>("b").unwrap().unwrap();
             assert_eq!((kept.rank(), kept.tags().len()), (5, 1), "{damage}");
+        }
+    });
+}
+
+#[test]
+fn a_stored_schema_of_another_table_sends_no_write_there() {
+    bounded(|| {
+        type Change = fn(&mut TableDescriptor);
+        let changes: [Change; 2] = [
+            |other| other.name = "diary__other".into(),
+            |other| other.primary_key.to_mut()[0].steps = vec![Step::Field(60)].into(),
+        ];
+        for change in changes {
+            let w = file(|_| {});
+            let mut other = (*v2::Note::TABLE).clone();
+            change(&mut other);
+            let sql = Connection::open(w.path().unwrap()).unwrap();
+            let update = "UPDATE dflat__schema SET descriptor = ?";
+            sql.execute(update, params![other.to_bytes()]).unwrap();
+            w.create::<v1::Note>([v1::NoteData {
+                id: "b".into(),
+                ..v1::NoteData::default()
+            }]);
+            assert!(w.get::<v1::Note>("b").unwrap().is_some());
+            let query = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'diary__other%'";
+            let made: i64 = sql.query_row(query, [], |row| row.get(0)).unwrap();
+            assert_eq!(made, 0);
         }
     });
 }
