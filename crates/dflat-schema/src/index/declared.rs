@@ -1,6 +1,9 @@
 //! Indexes that tables declare over several fields, or of some objects: what their text means.
 
-use dflat_model::{Field, INDEX_FIELDS_MAX, IndexCondition, IndexDescriptor};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use dflat_model::{Field, IndexCondition, IndexDescriptor};
 
 use super::condition::Lowering;
 use super::path::Paths;
@@ -95,11 +98,6 @@ fn index(
     sink: &mut Sink,
 ) -> Option<TableIndex> {
     let paths = Paths { draft, root: id };
-    if let Some(beyond) = text.paths.get(INDEX_FIELDS_MAX) {
-        let message = format!("an index has at most {INDEX_FIELDS_MAX} fields");
-        sink.push(Diagnostic::error(code::INDEX_SYNTAX, message).at(&beyond.span, ""));
-        return None;
-    }
     let mut fields: Vec<Field> = Vec::new();
     for path in &text.paths {
         let found = paths.find(path, sink)?;
@@ -128,21 +126,22 @@ fn index(
 
 /// Reports indexes that hold the same.
 fn report_twice(declared: &[TableIndex], sink: &mut Sink) {
-    for (position, index) in declared.iter().enumerate() {
-        let key = index.descriptor.storage_key();
-        let mut before = declared[..position].iter();
-        let first: Option<&Span> = before
-            .find(|first| first.descriptor.storage_key() == key)
-            .map(|first| &first.span);
-        if let Some(first) = first {
-            let message = format!("the index on {} is there twice", index.descriptor);
-            sink.push(
-                Diagnostic::error(code::INDEX_TWICE, message)
-                    .at(&index.span, "again here")
-                    .and(first, "first here")
-                    .help("remove one of the two; a `unique` one serves queries, too"),
-            );
-        }
+    let mut seen: HashMap<String, &Span> = HashMap::new();
+    for index in declared {
+        let first = match seen.entry(index.descriptor.storage_key()) {
+            Entry::Vacant(entry) => {
+                entry.insert(&index.span);
+                continue;
+            }
+            Entry::Occupied(entry) => *entry.get(),
+        };
+        let message = format!("the index on {} is there twice", index.descriptor);
+        sink.push(
+            Diagnostic::error(code::INDEX_TWICE, message)
+                .at(&index.span, "again here")
+                .and(first, "first here")
+                .help("remove one of the two; a `unique` one serves queries, too"),
+        );
         if sink.is_full() {
             return;
         }

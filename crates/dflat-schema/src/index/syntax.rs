@@ -9,8 +9,9 @@
 //! comparison = operator literal | "is" [ "not" ] "null" | "in" "[" literal { "," literal } "]"
 //! ```
 
-use dflat_model::Comparison;
+use dflat_model::{Comparison, INDEX_FIELDS_MAX};
 
+use super::INDEXES_MAX;
 use super::text::{Token, TokenKind, tokens};
 use crate::ast::{Name, Value};
 use crate::diagnostic::{Diagnostic, code};
@@ -62,7 +63,13 @@ pub(super) fn indexes(value: &Value, text: &str) -> Parsed<Vec<IndexText>> {
     let mut parser = Parser::new(value, text);
     let mut indexes = Vec::new();
     loop {
+        let start = parser.token().span.clone();
         indexes.push(parser.index()?);
+        if indexes.len() > INDEXES_MAX {
+            let message = format!("a table has at most {INDEXES_MAX} indexes");
+            let diagnostic = Diagnostic::error(code::INDEX_SYNTAX, message).at(&start, "");
+            return Err(Box::new(diagnostic));
+        }
         let is_end = !parser.eat(";") || parser.peek() == &TokenKind::End;
         if is_end {
             break;
@@ -162,7 +169,13 @@ impl Parser {
     fn index(&mut self) -> Parsed<IndexText> {
         let mut paths = vec![self.path()?];
         while self.eat(",") {
-            paths.push(self.path()?);
+            let path = self.path()?;
+            if paths.len() == INDEX_FIELDS_MAX {
+                let message = format!("an index has at most {INDEX_FIELDS_MAX} fields");
+                let diagnostic = Diagnostic::error(code::INDEX_SYNTAX, message).at(&path.span, "");
+                return Err(Box::new(diagnostic));
+            }
+            paths.push(path);
         }
         let condition = match self.eat_word("where") {
             true => Some(self.condition()?),

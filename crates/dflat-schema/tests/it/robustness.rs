@@ -234,6 +234,22 @@ fn floods_of_mistakes_are_cut_off() {
 }
 
 #[test]
+fn indexes_without_end_are_refused_at_their_limits() {
+    for (what, text, limit) in [
+        ("fields of an index", "a,".repeat(400_000), "16 fields"),
+        ("indexes", "a where a == 1;".repeat(60_000), "500 indexes"),
+    ] {
+        let text = format!("table T (indexed: \"{text}a\") {{ a: int (primary); }}");
+        let compilation = survives(what, &text);
+        let messages: Vec<_> = compilation.diagnostics.iter().map(|d| &d.message).collect();
+        let [message] = messages[..] else {
+            panic!("{what}: {} diagnostics", messages.len());
+        };
+        assert!(message.ends_with(limit), "{message}");
+    }
+}
+
+#[test]
 fn large_files_are_refused() {
     let compilation = exercise(&" ".repeat((1 << 20) + 1));
     assert_eq!(compilation.diagnostics[0].code.name, "E0012");
