@@ -1,6 +1,5 @@
 //! A copy of the file while others write to it.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -10,8 +9,9 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::backend::SqliteBackend;
 use crate::control::Control;
-use crate::ffi::{Access, Connection, Fault, create_private, sync_directory};
+use crate::ffi::{Access, Connection, Fault, sync_directory};
 use crate::open;
+use crate::part::{self, Name};
 use crate::readers::PlaceId;
 use crate::session::Session;
 
@@ -51,10 +51,10 @@ impl SqliteBackend {
             let message = format!("{}: there is a {}", what(), by.display());
             Error::new(ErrorKind::InvalidArgument, message)
         };
-        self.remove_stale_parts(&to);
         if let Some(by) = in_the_way(&to) {
             return Err(taken(&by));
         }
+        self.remove_stale_parts(&to);
         let mut part = self.create_part(&to)?;
         let (place, session) = self.take_reader()?;
         let mut source = Source {
@@ -98,46 +98,42 @@ impl SqliteBackend {
     /// A file for the copy, which nobody takes for one that was left.
     fn create_part(&self, to: &Path) -> Result<Part> {
         let what = || format!("cannot back up to {}", to.display());
-        let mut number = 0;
         loop {
-            let path = part_path(to, number);
-            number += 1;
-            match create_private(&path, None) {
-                // Another is being made.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => created.map_err(|error| open::create_error(error, what()))?,
-            };
-            let name = Name(path);
-            let opened = open::open(&name.0, Access::ReadWrite, self.options());
-            let mut connection = opened.map_err(|fault| fault.error(what()))?;
-            match lock(&mut connection) {
-                // Somebody looked at it before it was locked, and may have deleted it.
-                Err(fault) if fault.is_busy() => continue,
-                Ok(()) if !name.0.exists() => continue,
-                locked => locked.map_err(|fault| fault.error(what()))?,
+            let name = Name::create(to).map_err(|error| open::create_error(error, what()))?;
+            let part = self.lock_part(name).map_err(|fault| fault.error(what()))?;
+            if let Some(part) = part {
+                return Ok(part);
             }
-            return Ok(Part { connection, name });
+        }
+    }
+
+    /// Makes a file that was created a part; `None` if somebody took it for one that was left.
+    fn lock_part(&self, name: Name) -> Result<Option<Part>, Fault> {
+        let opened = open::open(name.path(), Access::ReadWrite, self.options());
+        let locked = opened.and_then(|mut connection| {
+            lock(&mut connection)?;
+            Ok(connection)
+        });
+        match locked {
+            // Nobody else makes a file of its name: it is this one.
+            Ok(connection) if name.path().exists() => Ok(Some(Part { connection, name })),
+            Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
+            _ => Ok(None),
         }
     }
 
     /// Deletes what backups to the same place have left whose program was killed; what fails is
     /// left to the next one.
     fn remove_stale_parts(&self, to: &Path) {
-        let (Some(directory), Some(name)) = (to.parent(), to.file_name()) else {
-            return;
-        };
-        let is_part = |other: &OsStr| {
-            let rest = other
-                .as_encoded_bytes()
-                .strip_prefix(name.as_encoded_bytes());
-            let number = rest.and_then(|rest| rest.strip_prefix(PART.as_bytes()));
-            number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
-        };
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if !is_part(&entry.file_name()) || !entry.file_type().is_ok_and(|t| t.is_file()) {
+        let entries = to
+            .parent()
+            .and_then(|directory| fs::read_dir(directory).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_part = part::place_of(&path).is_some_and(|place| place == to);
+            if !is_part || !entry.file_type().is_ok_and(|t| t.is_file()) {
                 continue;
             }
-            let path = entry.path();
             let opened = open::open(&path, Access::ReadWrite, self.options());
             // Order: deleted while it is locked, so that nobody else begins to use it.
             if let Ok(mut connection) = opened
@@ -211,13 +207,6 @@ impl Drop for Source<'_> {
     }
 }
 
-/// What stands between the name of a copy and the number of a file that becomes one.
-const PART: &str = "-part-";
-
-fn part_path(to: &Path, number: u32) -> PathBuf {
-    open::beside(to, &format!("{PART}{number}"))
-}
-
 /// A file that is not whole yet; deleted when dropped.
 struct Part {
     // Order: closed before its name is deleted, without which some systems don't.
@@ -228,7 +217,7 @@ struct Part {
 impl Part {
     /// Gives it its name, if nothing else has that.
     fn publish(self, to: &Path) -> io::Result<()> {
-        let path = &self.name.0;
+        let path = self.name.path();
         // Order: while it is locked, because nobody deletes it then.
         match fs::hard_link(path, to) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
@@ -247,12 +236,28 @@ impl Part {
     }
 }
 
-/// The name of a file, which is deleted when this is dropped.
-struct Name(PathBuf);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::SqliteOptions;
 
-impl Drop for Name {
-    fn drop(&mut self) {
-        // The file may have another name, and this one no more.
-        let _ = fs::remove_file(&self.0);
+    /// One backup has created its part, and has not locked it, when another to the same place takes
+    /// it for one that was left.
+    #[test]
+    fn a_part_that_was_deleted_is_not_mistaken_for_that_of_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let to = fs::canonicalize(directory.path()).unwrap().join("copy.db");
+        let source = directory.path().join("a.db");
+        let backend = SqliteBackend::open(source, SqliteOptions::default()).unwrap();
+        let first = Name::create(&to).unwrap();
+        backend.remove_stale_parts(&to);
+        assert!(!first.path().exists());
+        let second = backend.create_part(&to).unwrap();
+        assert!(backend.lock_part(first).unwrap().is_none());
+        assert!(second.name.path().exists(), "it is not the first one's");
+        backend.remove_stale_parts(&to);
+        assert!(second.name.path().exists(), "it is being written");
+        second.publish(&to).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

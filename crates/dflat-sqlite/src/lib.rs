@@ -27,6 +27,7 @@ mod key_range;
 mod maintain;
 mod open;
 mod options;
+mod part;
 mod pool;
 mod read;
 mod read_only;

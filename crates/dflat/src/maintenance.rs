@@ -57,8 +57,8 @@ impl Workspace {
     ///
     /// The file gets its name when it is whole and on the device; nothing is ever overwritten.
     /// Until then the write-ahead log can't be cut back, as while a snapshot is held, and the file
-    /// is called like the copy with `-part-` and a number behind: one that a killed program has
-    /// left is deleted by the next backup of the same name.
+    /// is called like the copy with `-dflat-part-` and a random number behind: one that a killed
+    /// program has left is deleted by the next backup of the same name.
     ///
     /// # Examples
     /// ```

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::call::FileKind;
 use super::monitor::Monitor;
+use crate::part;
 
 /// A database that is watched, or was.
 struct Watched {
@@ -48,7 +49,8 @@ pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
     monitor
 }
 
-/// The monitor of the database to which a named file belongs, and the file's kind.
+/// The monitor of the database to which a named file belongs, and the file's kind. What becomes a
+/// copy is the copy already.
 pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     const SUFFIXES: [(&str, FileKind); 3] = [
         ("-wal", FileKind::Log),
@@ -58,7 +60,8 @@ pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     let watched = guard.as_ref()?;
     let find = |path: &Path| watched.get(path)?.monitor.upgrade();
-    if let Some(monitor) = find(file) {
+    let place = part::place_of(file);
+    if let Some(monitor) = find(place.as_deref().unwrap_or(file)) {
         return Some((monitor, FileKind::Main));
     }
     let name = file.to_str()?;

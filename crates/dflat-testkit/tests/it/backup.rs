@@ -171,14 +171,15 @@ fn a_copy_is_whole_or_not_there() {
             .open()
             .unwrap();
         put(&workspace, 0..20);
-        let plan = FaultPlan::attach(at("copy.db-part-0")).unwrap();
+        let plan = FaultPlan::attach(at("copy.db")).unwrap();
         plan.skip_syncs();
         fault.into_iter().for_each(|fault| plan.add(fault));
         let outcome = workspace.backup(at("copy.db"));
         let report = plan.report();
         plan.clear();
         assert_eq!(at("copy.db").exists(), outcome.is_ok());
-        assert!(!at("copy.db-part-0").exists());
+        let left = names(directory.path());
+        assert!(!left.iter().any(|name| name.contains("-part-")), "{left:?}");
         if outcome.is_ok() {
             let copied = Workspace::open(at("copy.db")).unwrap();
             assert_eq!(count(&copied), 20);
@@ -216,39 +217,61 @@ fn a_copy_is_whole_or_not_there() {
 fn parts_that_were_left_are_deleted() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
+    let parts = || {
+        let mut left = names(directory.path());
+        left.retain(|name| name.contains("-part-"));
+        left
+    };
     let workspace = Workspace::open(at("a.db")).unwrap();
     put(&workspace, 0..2000);
     workspace.backup(at("other.db")).unwrap();
     // One that was whole, one that had begun, one that is no database.
-    fs::rename(at("other.db"), at("copy.db-part-0")).unwrap();
-    fs::write(at("copy.db-part-1"), []).unwrap();
-    fs::write(at("copy.db-part-17"), [7; 9000]).unwrap();
-    let others = ["copy.db-part-", "copy.db-part-1x", "xcopy.db-part-1"];
+    let stale = [0, 1, 17].map(|number: u64| format!("copy.db-dflat-part-{number:016x}"));
+    fs::rename(at("other.db"), at(&stale[0])).unwrap();
+    fs::write(at(&stale[1]), []).unwrap();
+    fs::write(at(&stale[2]), [7; 9000]).unwrap();
+    let others = [
+        "copy.db-dflat-part-",
+        "copy.db-dflat-part-0000000000000001x",
+        "copy.db-dflat-part-1",
+        "copy.db-part-1",
+        "xcopy.db-dflat-part-0000000000000001",
+    ];
     for other in others {
         fs::write(at(other), [7; 9]).unwrap();
     }
-    fs::create_dir(at("copy.db-part-2")).unwrap();
+    let folder = "copy.db-dflat-part-0000000000000002";
+    fs::create_dir(at(folder)).unwrap();
+    // Nothing is done where there can be no copy.
+    fs::write(at("copy.db"), []).unwrap();
+    let before = parts();
+    let refused = workspace.backup(at("copy.db")).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(parts(), before);
+    fs::remove_file(at("copy.db")).unwrap();
 
-    let mut stayed = None;
+    let mut expected = others.map(str::to_owned).to_vec();
+    expected.push(folder.to_owned());
+    expected.sort_unstable();
+    let mut while_written = None;
     let first = workspace.backup_with(at("copy.db"), |progress| {
-        if stayed.is_none() && progress.done > 0 {
+        if while_written.is_none() && progress.done > 0 {
             // Another backup to the same place, from its beginning to its end.
             let path = at("copy.db");
             let second = workspace.clone();
             let second = thread::spawn(move || second.backup(path));
             second.join().unwrap().unwrap();
-            stayed = Some(at("copy.db-part-0").exists());
+            while_written = Some(parts().len());
         }
         ControlFlow::Continue(())
     });
-    assert_eq!(stayed, Some(true), "it was being written");
+    assert_eq!(
+        while_written,
+        Some(expected.len() + 1),
+        "it was being written"
+    );
     assert_eq!(first.unwrap_err().kind(), ErrorKind::InvalidArgument);
-    let mut left = names(directory.path());
-    left.retain(|name| name.contains("-part-"));
-    let mut expected = others.to_vec();
-    expected.push("copy.db-part-2");
-    expected.sort_unstable();
-    assert_eq!(left, expected);
+    assert_eq!(parts(), expected);
     let copied = Workspace::open(at("copy.db")).unwrap();
     assert_eq!(count(&copied), 2000);
     copied.shutdown().unwrap();
