@@ -25,7 +25,7 @@ const ALONE_MAX: usize = 1000;
 /// The rows of a transaction that saves them.
 const ROWS_MAX: usize = 1000;
 
-/// It is told how far it has come after so many rows.
+/// It is told how far it has come where this many row ids end.
 const TELL_EVERY: i64 = 256;
 
 /// What was saved of a damaged file.
@@ -116,6 +116,8 @@ struct Salvage<'s> {
     tell: Tell<'s>,
     /// About the largest row id.
     last: RowId,
+    /// Where it was told, in [`TELL_EVERY`] row ids.
+    told: Option<i64>,
     /// The rows that were read.
     met: HashSet<RowId>,
     /// Those that may have been there, and were not.
@@ -137,6 +139,7 @@ impl<'s> Salvage<'s> {
             table,
             tell,
             last: RowId(0),
+            told: None,
             met: HashSet::new(),
             unreadable: HashSet::new(),
             rows: Vec::new(),
@@ -158,9 +161,11 @@ impl<'s> Salvage<'s> {
         self.write(report)
     }
 
-    /// Tells that a row id was reached, of some at least.
+    /// Tells that a row id was reached, if it is far from the last one that was told.
     fn reach(&mut self, row_id: RowId) -> Result<()> {
-        if row_id.0 % TELL_EVERY != 0 {
+        let part = Some(row_id.0 / TELL_EVERY);
+        // Not every row id is there.
+        if std::mem::replace(&mut self.told, part) == part {
             return Ok(());
         }
         let told = (self.tell)(Progress {
