@@ -79,6 +79,31 @@ fn a_repair_tells_how_far_it_is_and_can_be_given_up() {
 }
 
 #[test]
+fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    damaged(&path);
+    let workspace = Workspace::open(&path).unwrap();
+    let total = u64::try_from(ITEMS).unwrap();
+    let mut told_before = 0;
+    let cancelled = workspace.repair_with([Item::TABLE], |_| {
+        // The one that can't be read was moved aside.
+        if items(&workspace) < total {
+            return ControlFlow::Break(());
+        }
+        told_before += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert!(told_before > 1, "{told_before}");
+    workspace.indexes_ready().wait().unwrap();
+    let report = workspace.check([Item::TABLE]).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+    assert_eq!(items(&workspace), total - 1);
+    workspace.shutdown().unwrap();
+}
+
+#[test]
 fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
