@@ -42,7 +42,8 @@ pub struct SalvageReport {
 impl Workspace {
     /// Saves what can be read of these types, and of the dictionary, from a damaged file into a new
     /// one, which must not exist. Objects keep their row ids; indexes are built anew. The damaged
-    /// file is not changed, and may not be open.
+    /// file may not be open. It is not changed, and nothing is written beside it, unless a rollback
+    /// journal is there: what that holds is taken back first.
     ///
     /// # Errors
     /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
@@ -80,7 +81,7 @@ impl Workspace {
             let message = format!("cannot salvage into {to}: there is a {by}");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let source = SqliteBackend::open(from, SqliteOptions::default())?;
+        let source = SqliteBackend::open(from.as_ref(), source_options(from.as_ref()))?;
         let target = SqliteBackend::open(to, SqliteOptions::default())?;
         let mut report = SalvageReport::default();
         let tables = with_dictionary(types);
@@ -102,6 +103,17 @@ impl Workspace {
             }
         }
         saved.map(|()| report)
+    }
+}
+
+/// Nothing is written to the source, nor beside it, unless a rollback journal says that a
+/// transaction was not finished, which only who writes can take back.
+fn source_options(from: &Path) -> SqliteOptions {
+    let mut journal = from.as_os_str().to_owned();
+    journal.push("-journal");
+    SqliteOptions {
+        read_only: !fs::metadata(journal).is_ok_and(|journal| journal.len() > 0),
+        ..SqliteOptions::default()
     }
 }
 

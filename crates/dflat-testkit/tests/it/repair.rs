@@ -1,5 +1,6 @@
 //! Repairing and saving tell how far they are, and can be given up. What they do is fuzzed.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -171,4 +172,41 @@ fn saving_tells_how_far_it_is_whichever_rows_there_are() {
         ControlFlow::Continue(())
     });
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+/// Also if a program that was killed has left a log.
+#[test]
+fn saving_leaves_the_source_and_its_directory_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let before = home.path().join("before.db");
+    damaged(&before);
+    let writer = Connection::open(&before).unwrap();
+    writer
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+        .unwrap();
+    writer
+        .execute_batch("DELETE FROM item WHERE rowid = 1")
+        .unwrap();
+    for has_log in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        std::fs::copy(&before, &path).unwrap();
+        if has_log {
+            let log = home.path().join("before.db-wal");
+            std::fs::copy(log, directory.path().join("a.db-wal")).unwrap();
+        }
+        let found = || -> BTreeMap<_, _> {
+            let entries = std::fs::read_dir(directory.path()).unwrap();
+            let paths = entries.map(|entry| entry.unwrap().path());
+            paths
+                .map(|p| (p.clone(), std::fs::read(p).unwrap()))
+                .collect()
+        };
+        let source = found();
+        let to = home.path().join(format!("saved{has_log}.db"));
+        let report = Workspace::salvage(&path, &to, [Item::TABLE]).unwrap();
+        let expected = u64::try_from(ITEMS).unwrap() - 1 - u64::from(has_log);
+        assert_eq!(report.saved, expected);
+        assert!(found() == source, "{:?}", found().keys());
+    }
 }
