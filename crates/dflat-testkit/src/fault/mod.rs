@@ -62,5 +62,5 @@ pub use device::Device;
 pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
 pub use dflat_sqlite::{Durability, FileKind, Operation};
 pub use ledger::{Ledger, check, is_maintained, run_maintenance, run_workload};
-pub use passes::{Outcome, count, each, each_checkpointing, each_lasting, each_sampled};
+pub use passes::{Outcome, Site, count, each, each_checkpointing, each_lasting, each_sampled};
 pub use power::{Image, cut_power, cut_power_briefly};
