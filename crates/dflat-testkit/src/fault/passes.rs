@@ -99,7 +99,7 @@ pub fn each_lasting(
     pass.run(&(Arc::new(workload) as Workload));
 }
 
-/// As [`each_sampled`], with a log that is bounded to [`LOG_BYTES_MAX`]. Checkpoints are made by
+/// As [`each_sampled`], with a log that is bounded to 64 KiB. Checkpoints are made by
 /// a thread, so that calls are not the same each time, and some faults are met by none. The calls
 /// that met one, by the kind of file and the operation.
 ///
