@@ -42,8 +42,8 @@ const FOREIGN: &[&str] = &[
     "DELETE FROM dflat__COMPOSITE WHERE rowid > A",
     "DROP TABLE dflat__COMPOSITE",
     "DROP INDEX dflat__COMPOSITE__index",
-    "UPDATE dflat__PARTIAL SET f6 = 'isbn N' WHERE rowid = A",
-    "REPLACE INTO dflat__PARTIAL VALUES (A, 'isbn N', N)",
+    "UPDATE dflat__PARTIAL SET f8 = N WHERE rowid = A",
+    "REPLACE INTO dflat__PARTIAL VALUES (A, N, 'isbn N')",
     "DELETE FROM dflat__PARTIAL WHERE rowid = A",
     "DELETE FROM dflat__PARTIAL",
     "DROP TABLE dflat__PARTIAL",
@@ -135,6 +135,10 @@ fn check(w: &Workspace) {
     same(
         |n| Book::WEIGHT.eq(n) & Book::PAGES.gt(2),
         |book, n| book.weight() == n && book.pages() > 2,
+    );
+    same(
+        |n| Book::PAGES.eq(n) & Book::WEIGHT.gt(3),
+        |book, n| book.pages() == n && book.weight() > 3,
     );
     same(
         |n| Book::ISBN.eq(format!("isbn {n}")) & Book::PAGES.gt(3) & Book::WEIGHT.ge(n - 3),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use dflat::{ChangeRequest, Workspace};
+use dflat::{ChangeRequest, Fetch, Workspace};
 use dflat_testkit::random::Random;
 use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
 use rusqlite::Connection;
@@ -59,6 +59,7 @@ fn the_program_that_builds() {
             let data = v2::BookData {
                 id,
                 pages,
+                weight: 9,
                 ..v2::BookData::default()
             };
             tx.submit(ChangeRequest::<v2::Book>::upsert(data)).map(drop)
@@ -98,6 +99,12 @@ fn reach(path: &Path) -> i64 {
     sql.query_row(reach, [], |row| row.get(0)).unwrap()
 }
 
+/// What the index of some objects serves.
+fn heavy(workspace: &Workspace, pages: i32) -> Fetch<'_, v2::Book> {
+    let fetch = workspace.fetch::<v2::Book>();
+    fetch.filter(v2::Book::PAGES.eq(pages) & v2::Book::WEIGHT.gt(3))
+}
+
 /// All that was acknowledged is there, answers by index are right, and indexes sound.
 fn compare(path: &Path, books: i32, acknowledged: i32) {
     let workspace = Workspace::open(path).unwrap();
@@ -122,6 +129,10 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
             .filter(v2::Book::PAGES.eq(wanted));
         let expected = model.iter().filter(|pages| **pages == wanted).count();
         assert_eq!(by_index.count().unwrap(), expected, "of {wanted} pages");
+        // Only what was written later is heavy.
+        let expected = if wanted < 1000 { 0 } else { expected };
+        let found = heavy(&workspace, wanted).count().unwrap();
+        assert_eq!(found, expected, "heavy, of {wanted} pages");
     }
     let report = workspace.check([v2::Book::TABLE]).unwrap();
     assert!(report.is_sound(), "{:?}", report.problems);
@@ -189,4 +200,6 @@ fn building_survives_kills_and_comes_to_its_end() {
     let fetch = workspace.fetch::<v2::Book>().filter(v2::Book::PAGES.eq(1));
     let plan = fetch.explain().unwrap().to_string();
     assert!(plan.contains("index on pages"), "{plan}");
+    let plan = heavy(&workspace, 1).explain().unwrap().to_string();
+    assert!(plan.contains("where weight > 3"), "{plan}");
 }
