@@ -44,17 +44,23 @@ impl Intervals {
         });
     }
 
+    /// Takes out an interval of what it belongs to, or another with the same low end: all of them
+    /// are taken out together.
     pub(super) fn remove(&mut self, interval: &Interval, slot: u32) {
         self.tidy();
         let (ordered, loose) = self.items.split_at_mut(self.ordered);
-        let at = ordered.partition_point(|item| item.order((interval, slot)).is_lt());
+        // Of those that are the same in order, the first are gone.
+        let at = ordered.partition_point(|item| match item.order((interval, slot)) {
+            Ordering::Less => true,
+            Ordering::Equal => item.gone,
+            Ordering::Greater => false,
+        });
         let ordered = ordered.get_mut(at).into_iter();
         // From the end: what was added last is often taken out first.
-        let found = ordered.chain(loose.iter_mut().rev());
-        if let Some(item) = found
-            .filter(|item| !item.gone)
-            .find(|item| item.slot == slot)
-        {
+        let mut found = ordered.chain(loose.iter_mut().rev());
+        let found = found.find(|item| item.order((interval, slot)).is_eq() && !item.gone);
+        debug_assert!(found.is_some(), "what was put in is found");
+        if let Some(item) = found {
             item.gone = true;
             self.gone += 1;
         }
@@ -162,6 +168,80 @@ fn ends_before(a: &Interval, b: &Interval) -> bool {
         (Some(x), Some(y)) => {
             let order = x.as_ref().order(y.as_ref());
             order.is_lt() || (order.is_eq() && !a.to_high && b.to_high)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dflat_model::Value;
+
+    use super::*;
+
+    fn above(low: i64) -> Interval {
+        Interval {
+            low: Value::Int(low),
+            from_low: false,
+            high: None,
+            to_high: false,
+        }
+    }
+
+    /// Above a value, up to another.
+    fn between(low: i64, high: i64) -> Interval {
+        Interval {
+            high: Some(Value::Int(high)),
+            to_high: true,
+            ..above(low)
+        }
+    }
+
+    #[test]
+    fn intervals_are_found_by_the_values_in_them_whatever_was_added_and_taken_out() {
+        let mut intervals = Intervals::default();
+        let of = |n: i64| between(n % 37, n % 37 + n % 11);
+        for n in 0..500 {
+            intervals.insert(of(n), n as u32);
+            if n % 3 == 0 {
+                intervals.remove(&of(n / 2), (n / 2) as u32);
+            }
+            intervals.tidy();
+        }
+        let gone: Vec<i64> = (0..500).filter(|n| n % 3 == 0).map(|n| n / 2).collect();
+        for value in -1..60 {
+            let mut found = Vec::new();
+            intervals.stab(ValueRef::Int(value), &mut |slot| {
+                found.push(i64::from(slot))
+            });
+            found.sort_unstable();
+            let left = (0..500).filter(|n| !gone.contains(n));
+            let expected = left.filter(|n| of(*n).contains(ValueRef::Int(value)));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{value}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_one_query_are_all_taken_out_with_it() {
+        // Two with one low end, and one with another.
+        let of = |n: i64| [between(0, n % 37), between(0, n % 11), above(n % 53)];
+        for count in [1, 2, 3, 200] {
+            let mut intervals = Intervals::default();
+            for n in 0..count {
+                for interval in of(n) {
+                    intervals.insert(interval, n as u32);
+                }
+            }
+            for n in (0..count).map(|n| (n * 7) % count) {
+                for interval in of(n) {
+                    intervals.remove(&interval, n as u32);
+                }
+                for value in [-1, 5, 30, 60] {
+                    intervals.stab(ValueRef::Int(value), &mut |slot| {
+                        assert_ne!(i64::from(slot), n, "of {count}");
+                    });
+                }
+            }
+            assert!(intervals.is_empty(), "of {count}");
         }
     }
 }

@@ -404,34 +404,6 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_found_by_the_values_in_them_whatever_was_added_and_taken_out() {
-        let mut intervals = Intervals::default();
-        let of = |n: i64| {
-            let range = compare(Comparison::Greater, n % 37);
-            let range = range.and(compare(Comparison::LessOrEqual, n % 37 + n % 11));
-            anchor(&range).unwrap().atoms.remove(0).interval
-        };
-        for n in 0..500 {
-            intervals.insert(of(n), n as u32);
-            if n % 3 == 0 {
-                intervals.remove(&of(n / 2), (n / 2) as u32);
-            }
-            intervals.tidy();
-        }
-        let gone: Vec<i64> = (0..500).filter(|n| n % 3 == 0).map(|n| n / 2).collect();
-        for value in -1..60 {
-            let mut found = Vec::new();
-            intervals.stab(ValueRef::Int(value), &mut |slot| {
-                found.push(i64::from(slot))
-            });
-            found.sort_unstable();
-            let left = (0..500).filter(|n| !gone.contains(n));
-            let expected = left.filter(|n| of(*n).contains(ValueRef::Int(value)));
-            assert_eq!(found, expected.collect::<Vec<_>>(), "{value}");
-        }
-    }
-
-    #[test]
     fn a_change_asks_only_for_the_queries_of_its_values() {
         let mut matcher = Matcher::default();
         let keyed = |n: i64| {

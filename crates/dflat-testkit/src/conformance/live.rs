@@ -409,3 +409,24 @@ pub fn window_follows_without_being_fetched_as_long_as_rows_beside_it_last(open:
     assert_eq!(next(&told).result(), &query().all().unwrap());
     drop(subscription);
 }
+
+pub fn query_that_comes_after_one_of_many_ranges_is_told_everything(open: Open) {
+    // So few that all are looked through, and so many that they are put in order.
+    for count in [2, 40] {
+        let (w, _) = four(open);
+        let ranges = (0..count).map(|n| w.fetch::<Item>().filter(Item::RANK.gt(100 + n)));
+        let others: Vec<_> = ranges.map(|range| updates(&w, range)).collect();
+        let near = Item::RANK.lt(9) & Item::ID.contains("x");
+        let (ending, told) = updates(&w, w.fetch().filter(Item::RANK.lt(2) | near));
+        assert_eq!(next(&told).len(), 1);
+        w.create::<Item>([item("x", 8)]);
+        assert_eq!(next(&told).len(), 2);
+        drop(ending);
+        let query = || w.fetch::<Item>().filter(Item::ID.ne("a"));
+        let (subscription, told) = updates(&w, query());
+        assert_eq!(next(&told).len(), 4);
+        w.create::<Item>([item("e", 1), item("f", 50)]);
+        assert_eq!(next(&told).result(), &query().all().unwrap(), "{count}");
+        drop((subscription, others));
+    }
+}

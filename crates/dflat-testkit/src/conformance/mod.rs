@@ -49,6 +49,7 @@ laws! { ($)
         callbacks_that_cancel_each_other_both_return
         the_same_query_twice_is_told_the_same
         window_follows_without_being_fetched_as_long_as_rows_beside_it_last
+        query_that_comes_after_one_of_many_ranges_is_told_everything
     }
     sharing {
         objects_that_did_not_change_are_shared_with_the_result_before
