@@ -126,6 +126,8 @@ struct Known {
     elsewhere: u32,
     /// Counts how often counting began anew, as after the crash of another process.
     era: u32,
+    /// The log whose count was seen last, and has begun.
+    log: Option<LogCount>,
     /// What the file was like when a connection was opened that found an empty log.
     file: Option<u64>,
     /// The count in the header when this backend first opened the file to write.
@@ -144,6 +146,20 @@ pub(crate) struct Standing {
     era: u32,
     opened_at: u32,
     follows_own: bool,
+}
+
+impl Known {
+    /// Notes a count that is seen: another log counts anew.
+    fn see(&mut self, count: Count) {
+        if let Count::Log(log) = count
+            && log.salt != 0
+        {
+            let before = self.log.replace(log).map(Count::Log);
+            if before.is_some_and(|before| !count.is_of_log(before)) {
+                self.era = (self.era + 1) & State::ERA_MAX;
+            }
+        }
+    }
 }
 
 impl Commits {
@@ -173,6 +189,7 @@ impl Commits {
     /// Notes the start of a write transaction, during which nobody else commits.
     pub(crate) fn note_begin(&self, count: Count) -> Standing {
         let mut known = self.lock();
+        known.see(count);
         known.writes = true;
         let is_last = |last: Count| last.number() == count.number() && last.is_of_log(count);
         let follows_own = known.last.is_some_and(is_last);
@@ -219,7 +236,11 @@ impl Commits {
     /// Whether somebody else may have committed after the state `since`, and before that with this
     /// count, which was current a moment ago.
     pub(crate) fn is_overtaken(&self, count: Count, since: StateId) -> bool {
-        let known = self.lock();
+        let mut known = self.lock();
+        known.see(count);
+        if State::at(count, known.era).id() == since {
+            return false;
+        }
         let Some(last) = known.last else { return true };
         let latest = if known.writes { last.next() } else { last };
         let standing = Standing {
@@ -254,10 +275,12 @@ impl Commits {
 
     /// Names the state with this count.
     pub(crate) fn state(&self, count: Option<Count>) -> StateId {
-        let era = self.lock().era;
-        count
-            .map_or(State::Unknown, |count| State::at(count, era))
-            .id()
+        let Some(count) = count else {
+            return State::Unknown.id();
+        };
+        let mut known = self.lock();
+        known.see(count);
+        State::at(count, known.era).id()
     }
 }
 
@@ -336,37 +359,34 @@ impl State {
 mod tests {
     use super::*;
 
+    fn of(commits: u32, salt: u32) -> Count {
+        Count::Log(LogCount { commits, salt })
+    }
+
     fn log(commits: u32) -> Count {
-        Count::Log(LogCount { commits, salt: 7 })
+        of(commits, 7)
     }
 
     #[test]
     fn a_log_that_counts_the_same_is_another() {
         let commits = Commits::default();
-        let fresh = Count::Log(LogCount {
-            commits: 0,
-            salt: 0,
-        });
-        let first = commits.note_begin(fresh);
+        let first = commits.note_begin(of(0, 0));
         commits.note_commit(first, Some(log(1)));
         commits.note_end();
-        let of = |commits, salt| Count::Log(LogCount { commits, salt });
         let read = commits.state(Some(log(1)));
         // The log began anew, which a checkpoint does.
         assert!(!commits.is_overtaken(of(1, 9), read));
-        assert!(commits.is_overtaken(of(1, 1 << 20), read));
         let same = commits.note_begin(of(1, 9));
         assert!(same.follows_own() && !same.is_overtaken(read));
+        // Another log took its place.
+        assert!(commits.is_overtaken(of(1, 1 << 20), read));
         let other = commits.note_begin(of(1, 1 << 20));
         assert!(!other.follows_own() && other.is_overtaken(read));
     }
 
     #[test]
     fn another_file_under_an_empty_log_is_noticed() {
-        let empty = Count::Log(LogCount {
-            commits: 0,
-            salt: 0,
-        });
+        let empty = of(0, 0);
         let commits = Commits::default();
         commits.note_empty_log(1);
         commits.note_begin(empty);
@@ -418,6 +438,32 @@ mod tests {
         assert!(commits.is_overtaken(log(7), read));
         let later = commits.state(Some(log(7)));
         assert!(!commits.is_overtaken(log(7), later));
+    }
+
+    #[test]
+    fn who_only_reads_is_overtaken_once_by_each_commit() {
+        let commits = Commits::default();
+        let read = commits.state(Some(log(5)));
+        assert!(!commits.is_overtaken(log(5), read), "nobody has committed");
+        assert!(commits.is_overtaken(log(6), read));
+        let later = commits.state(Some(log(6)));
+        assert!(!commits.is_overtaken(log(6), later));
+        // So is who has written before.
+        let ours = commits.note_begin(log(6));
+        commits.note_commit(ours, None);
+        commits.note_end();
+        assert!(!commits.is_overtaken(log(7), later));
+        assert!(commits.is_overtaken(log(8), later));
+        let last = commits.state(Some(log(8)));
+        assert!(!commits.is_overtaken(log(8), last));
+        let another = of(8, 1 << 20);
+        assert!(commits.is_overtaken(another, last), "it counts the same");
+        let last = commits.state(Some(another));
+        assert!(!commits.is_overtaken(another, last));
+        commits.begin_anew();
+        assert!(commits.is_overtaken(another, last), "it is not known");
+        let last = commits.state(Some(another));
+        assert!(!commits.is_overtaken(another, last));
     }
 
     #[test]

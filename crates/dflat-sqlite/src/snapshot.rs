@@ -137,9 +137,11 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn is_overtaken(&self, since: StateId) -> bool {
-        let commits = self.backend.commits();
-        self.count
-            .is_none_or(|count| commits.is_overtaken(count, since))
+        match self.count {
+            Some(count) => self.backend.commits().is_overtaken(count, since),
+            // There was no file, and there is none.
+            None => self.session.is_some() || since != StateId::default(),
+        }
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dflat_engine::storage::{Backend, CloseOptions, RowWrite, View};
+use dflat_engine::storage::{Backend, CloseOptions, RowWrite, StateId, View};
 use dflat_model::{Table, ValueRef};
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
 
@@ -171,4 +171,29 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
 
 fn beside(path: &Path) -> std::path::PathBuf {
     path.with_extension("db-wal")
+}
+
+#[test]
+fn who_never_writes_is_overtaken_once_by_each_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open(&path);
+    let mut seen = StateId::default();
+    let mut look = || {
+        let mut snapshot = snapshot(&backend, View::Pinned);
+        let before = std::mem::replace(&mut seen, snapshot.pin().unwrap());
+        snapshot.is_overtaken(before)
+    };
+    assert!(!look(), "there is no file");
+    let mut other = Raw::open(&path);
+    other.execute("PRAGMA journal_mode = WAL");
+    other.execute("CREATE TABLE plain (a)");
+    assert_eq!([look(), look(), look()], [true, false, false]);
+    for _ in 0..3 {
+        other.execute("INSERT INTO plain VALUES (1)");
+        assert_eq!([look(), look()], [true, false]);
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert!(!look(), "a checkpoint is no commit");
+    }
+    backend.close(CloseOptions::default()).unwrap();
 }

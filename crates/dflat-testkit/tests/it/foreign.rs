@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 
 use dflat::{ChangeRequest, SubscribedObject, Subscription, UpdatedObject, Workspace};
 use dflat_testkit::fixture::{Fixture, bounded, drained, next, until};
-use dflat_testkit::schema::{Item, ItemData, Twin, TwinChangeRequest, TwinData};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Twin, TwinChangeRequest, TwinData};
 use rusqlite::{Connection, params};
 
 fn twin(id: i32) -> TwinData {
@@ -222,6 +222,56 @@ fn refresh_tells_what_another_program_wrote() {
         look(&w);
         assert!(told.try_recv().is_err(), "nobody has written since");
         drop(subscriptions);
+    });
+}
+
+/// Says whether what is told from now on was read again, past what was told before.
+fn is_read_again(w: &Workspace) -> impl FnMut() -> bool {
+    let mut lists = Vec::new();
+    let mut look = move |w: &Workspace| {
+        w.refresh().unwrap();
+        w.settle().unwrap();
+        let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
+        w.settle().unwrap();
+        // Kept, so that each has a place of its own. Whoever comes later shares what is followed.
+        let place = list.latest().unwrap().unwrap().as_ptr();
+        let before = lists.last().map(|(before, _)| *before);
+        lists.push((place, list));
+        before.is_some_and(|before| before != place)
+    };
+    let w = w.clone();
+    look(&w);
+    move || look(&w)
+}
+
+#[test]
+fn refresh_reads_again_only_what_somebody_else_wrote() {
+    bounded(|| {
+        let w = Fixture::sqlite();
+        w.create::<Twin>((0..4).map(twin));
+        let path = w.path().unwrap();
+        let (w, directory) = w.into_parts();
+        w.shutdown().unwrap();
+        let w = Workspace::open(&path).unwrap();
+        let sql = Connection::open(&path).unwrap();
+        let delete = |id: i32| {
+            sql.execute("DELETE FROM twin WHERE __pk0 = ?", [id])
+                .unwrap()
+        };
+        let mut is_read_again = is_read_again(&w);
+        assert!(!is_read_again(), "nobody has written");
+        delete(0);
+        assert_eq!([(); 3].map(|()| is_read_again()), [true, false, false]);
+        w.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(ItemData::default()))
+        })
+        .wait()
+        .unwrap();
+        is_read_again();
+        assert!(!is_read_again(), "we have written");
+        delete(1);
+        assert_eq!([(); 3].map(|()| is_read_again()), [true, false, false]);
+        drop(directory);
     });
 }
 
