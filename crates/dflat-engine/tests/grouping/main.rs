@@ -14,37 +14,6 @@
     reason = "parts of the engine without the rest of it; a step that fails is a test that fails"
 )]
 
-mod sync {
-    pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic};
-    pub(crate) use shuttle::thread::{self, JoinHandle};
-    use std::time::{Duration, Instant};
-
-    pub(crate) fn spawn(_: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        drop(thread::spawn(run));
-        Ok(())
-    }
-
-    /// Any time may pass at any moment.
-    pub(crate) fn wait_for_while<'g, T>(
-        _: &Condvar,
-        guard: MutexGuard<'g, T>,
-        _: Duration,
-        _: impl FnMut(&mut T) -> bool,
-    ) -> MutexGuard<'g, T> {
-        guard
-    }
-
-    /// What could have passed has.
-    pub(crate) fn have_passed(_: Duration, _: Instant) -> bool {
-        true
-    }
-
-    /// Runs a unit test of a file of the engine, which needs no order of threads but the model's.
-    pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
-        shuttle::check_random(test, 1);
-    }
-}
-
 mod callback {
     /// All threads of a model are one: what a thread does can't be noted by thread.
     pub(crate) fn is_running() -> bool {
@@ -75,6 +44,8 @@ mod transaction;
 
 #[path = "../models/explore.rs"]
 mod explore;
+#[path = "../models/sync.rs"]
+mod sync;
 mod world;
 mod writing;
 

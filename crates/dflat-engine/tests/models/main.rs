@@ -21,32 +21,6 @@ mod change_set {
     pub(crate) use dflat_engine::change_set::ChangeSet;
 }
 
-mod sync {
-    pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
-    pub(crate) use shuttle::thread::{self, JoinHandle};
-    pub(crate) use std::sync::PoisonError;
-
-    pub(crate) fn spawn(_: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        drop(thread::spawn(run));
-        Ok(())
-    }
-
-    /// Any time may pass at any moment.
-    pub(crate) fn wait_for_while<'g, T>(
-        _: &Condvar,
-        guard: MutexGuard<'g, T>,
-        _: std::time::Duration,
-        _: impl FnMut(&mut T) -> bool,
-    ) -> MutexGuard<'g, T> {
-        guard
-    }
-
-    /// Runs a unit test of a file of the engine, which needs no order of threads but the model's.
-    pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
-        shuttle::check_random(test, 1);
-    }
-}
-
 // What the dictionary uses.
 mod callback {
     pub(crate) fn run<R>(_: &str, code: impl FnOnce() -> R) -> dflat_engine::Result<R> {
@@ -106,6 +80,7 @@ mod delivering;
 mod explore;
 mod keeping;
 mod scheduling;
+mod sync;
 
 use explore::explore;
 
