@@ -149,10 +149,12 @@ pub(crate) struct Standing {
 }
 
 impl Known {
-    /// Notes a count that is seen: another log counts anew.
+    /// Notes a count that is seen: a log that somebody else has begun counts anew.
     fn see(&mut self, count: Count) {
+        // While this backend writes, nobody else does: a log that begins then is its own.
         if let Count::Log(log) = count
             && log.salt != 0
+            && !self.writes
         {
             let before = self.log.replace(log).map(Count::Log);
             if before.is_some_and(|before| !count.is_of_log(before)) {
@@ -260,7 +262,13 @@ impl Commits {
         if let (Count::Log(log), Some(Count::Log(LogCount { salt, .. }))) = (&mut last, now) {
             log.salt = salt;
         }
-        self.lock().last = Some(last);
+        let mut known = self.lock();
+        known.last = Some(last);
+        if let Count::Log(log) = last
+            && log.salt != 0
+        {
+            known.log = Some(log);
+        }
     }
 
     /// Forgets what was known when all connections are closed: the log and its count end then.
@@ -378,10 +386,29 @@ mod tests {
         assert!(!commits.is_overtaken(of(1, 9), read));
         let same = commits.note_begin(of(1, 9));
         assert!(same.follows_own() && !same.is_overtaken(read));
+        commits.note_end();
         // Another log took its place.
         assert!(commits.is_overtaken(of(1, 1 << 20), read));
         let other = commits.note_begin(of(1, 1 << 20));
         assert!(!other.follows_own() && other.is_overtaken(read));
+    }
+
+    /// A connection that has begun no log yet begins one of a salt of its own choice where a
+    /// checkpoint has left an empty one.
+    #[test]
+    fn a_log_that_an_own_commit_begins_is_no_other() {
+        let commits = Commits::default();
+        let first = commits.note_begin(log(5));
+        commits.note_commit(first, Some(log(6)));
+        commits.note_end();
+        let read = commits.state(Some(log(6)));
+        let second = commits.note_begin(log(6));
+        // A reader sees it before it is noted.
+        commits.state(Some(of(7, 1 << 20)));
+        commits.note_commit(second, Some(of(7, 1 << 20)));
+        commits.note_end();
+        let third = commits.note_begin(of(7, 1 << 20));
+        assert!(third.follows_own() && !third.is_overtaken(read));
     }
 
     #[test]
