@@ -13,6 +13,8 @@ fn main() {
         "../../schemas/evolution/shelf_v2.fbs",
         "../../schemas/evolution/shelf_v3.fbs",
         "../../schemas/evolution/shelf_v4.fbs",
+        "../../schemas/evolution/shelf_v5.fbs",
+        "../../schemas/evolution/shelf_v6.fbs",
     ] {
         dflat_build::compile([schema]);
     }

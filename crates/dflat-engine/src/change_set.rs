@@ -14,6 +14,14 @@ pub struct ChangeSet {
     pub tables: Vec<TableChanges>,
 }
 
+impl ChangeSet {
+    /// How many rows it changes.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.tables.iter().map(|table| table.rows.len()).sum()
+    }
+}
+
 /// The changes to one table.
 #[derive(Clone, Debug)]
 pub struct TableChanges {

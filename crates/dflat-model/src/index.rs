@@ -62,18 +62,24 @@ impl IndexDescriptor {
 
     /// The key that names the index in storage, the same for indexes that hold the same: `f8`,
     /// `f8_and_f10_by_0c2b4f0dd1f90a3e`. Names of fields do not count. Where it is not plain, all
-    /// counts that decides of what an object has in it: types and defaults of fields, too.
+    /// counts that decides of what an object has in it; the key of a plain one is the original's,
+    /// and [`definition`](Self::definition) tells the rest.
     #[must_use]
     pub fn storage_key(&self) -> String {
         let keys: Vec<String> = self.fields.iter().map(Field::storage_key).collect();
         let mut key = keys.join("_and_");
         if !self.is_plain() {
-            key.push_str(&format!(
-                "{KEY_HASH}{:016x}",
-                fnv(&self.nameless().encoded())
-            ));
+            key.push_str(&format!("{KEY_HASH}{:016x}", self.definition()));
         }
         key
+    }
+
+    /// A number that differs, in all likelihood, where an object may have something else in the
+    /// index: by its fields, their types and defaults, and its condition. Names of fields do not
+    /// count, nor whether it is unique.
+    #[must_use]
+    pub fn definition(&self) -> u64 {
+        fnv(&self.nameless().encoded())
     }
 
     /// The same index whatever its fields are called, and whether it is unique or not.

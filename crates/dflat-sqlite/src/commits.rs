@@ -28,13 +28,14 @@ pub(crate) struct Header {
 impl Header {
     /// Reads the header, past all locks and logs; that of an empty file is all zero.
     pub(crate) fn read(connection: &Connection) -> Option<Self> {
-        // The version with which the file is to be written says that there is a log.
-        const WRITE_VERSION: usize = 18;
+        // The version by which the file is to be read says that there is a log: SQLite goes by
+        // that, even if the version by which it is to be written is another.
+        const READ_VERSION: usize = 19;
         const LOG_VERSION: u8 = 2;
         let head = connection.read_head::<28>().ok()?;
         Some(head.map_or_else(Self::default, |head| Self {
             count: head.last_chunk().copied().map_or(0, u32::from_be_bytes),
-            has_log: head[WRITE_VERSION] == LOG_VERSION,
+            has_log: head[READ_VERSION] == LOG_VERSION,
         }))
     }
 }
@@ -364,161 +365,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(commits: u32, salt: u32) -> Count {
-        Count::Log(LogCount { commits, salt })
-    }
-
-    fn log(commits: u32) -> Count {
-        of(commits, 7)
-    }
-
-    #[test]
-    fn a_log_that_counts_the_same_is_another() {
-        let commits = Commits::default();
-        let first = commits.note_begin(of(0, 0));
-        commits.note_commit(first, Some(log(1)));
-        commits.note_end();
-        let read = commits.state(Some(log(1)));
-        // The log began anew, which a checkpoint does.
-        assert!(!commits.is_overtaken(of(1, 9), read));
-        let same = commits.note_begin(of(1, 9));
-        assert!(same.follows_own() && !same.is_overtaken(read));
-        commits.note_end();
-        // Another log took its place.
-        assert!(commits.is_overtaken(of(1, 1 << 20), read));
-        let other = commits.note_begin(of(1, 1 << 20));
-        assert!(!other.follows_own() && other.is_overtaken(read));
-    }
-
-    /// A connection that has begun no log yet begins one of a salt of its own choice where a
-    /// checkpoint has left an empty one.
-    #[test]
-    fn a_log_that_an_own_commit_begins_is_no_other() {
-        let commits = Commits::default();
-        let first = commits.note_begin(log(5));
-        commits.note_commit(first, Some(log(6)));
-        commits.note_end();
-        let read = commits.state(Some(log(6)));
-        let second = commits.note_begin(log(6));
-        // A reader sees it before it is noted.
-        commits.state(Some(of(7, 1 << 20)));
-        commits.note_commit(second, Some(of(7, 1 << 20)));
-        commits.note_end();
-        let third = commits.note_begin(of(7, 1 << 20));
-        assert!(third.follows_own() && !third.is_overtaken(read));
-    }
-
-    #[test]
-    fn another_file_under_an_empty_log_is_noticed() {
-        let empty = of(0, 0);
-        let commits = Commits::default();
-        commits.note_empty_log(1);
-        commits.note_begin(empty);
-        let read = commits.state(Some(empty));
-        commits.note_empty_log(1);
-        let same = commits.note_begin(empty);
-        assert!(same.follows_own() && !same.is_overtaken(read));
-        commits.note_empty_log(2);
-        let other = commits.note_begin(empty);
-        assert!(!other.follows_own() && other.is_overtaken(read));
-    }
-
-    #[test]
-    fn only_commits_of_others_overtake() {
-        let commits = Commits::default();
-        let first = commits.note_begin(log(5));
-        let read = commits.state(Some(log(5)));
-        commits.note_commit(first, None);
-        let second = commits.note_begin(log(6));
-        assert!(!second.is_overtaken(read), "the commit was ours");
-        // This one wrote nothing; then another commits.
-        let third = commits.note_begin(log(7));
-        assert!(third.is_overtaken(read));
-        assert!(third.is_overtaken(second.state()));
-        assert!(!third.is_overtaken(commits.state(Some(log(7)))));
-        commits.note_commit(third, None);
-        let fourth = commits.note_begin(log(8));
-        assert!(fourth.is_overtaken(read), "it stays overtaken");
-        assert!(!fourth.is_overtaken(third.state()));
-    }
-
-    #[test]
-    fn a_reader_is_overtaken_by_what_is_not_ours() {
-        let commits = Commits::default();
-        let ours = commits.note_begin(log(5));
-        let read = ours.state();
-        // It may be committed and not noted yet.
-        assert!(!commits.is_overtaken(log(6), read));
-        commits.note_commit(ours, None);
-        commits.note_end();
-        assert!(!commits.is_overtaken(log(5), read));
-        assert!(!commits.is_overtaken(log(6), read));
-        assert!(
-            commits.is_overtaken(log(7), read),
-            "nobody here made the seventh"
-        );
-        commits.note_begin(log(7));
-        commits.note_end();
-        assert!(commits.is_overtaken(log(7), read));
-        let later = commits.state(Some(log(7)));
-        assert!(!commits.is_overtaken(log(7), later));
-    }
-
-    #[test]
-    fn who_only_reads_is_overtaken_once_by_each_commit() {
-        let commits = Commits::default();
-        let read = commits.state(Some(log(5)));
-        assert!(!commits.is_overtaken(log(5), read), "nobody has committed");
-        assert!(commits.is_overtaken(log(6), read));
-        let later = commits.state(Some(log(6)));
-        assert!(!commits.is_overtaken(log(6), later));
-        // So is who has written before.
-        let ours = commits.note_begin(log(6));
-        commits.note_commit(ours, None);
-        commits.note_end();
-        assert!(!commits.is_overtaken(log(7), later));
-        assert!(commits.is_overtaken(log(8), later));
-        let last = commits.state(Some(log(8)));
-        assert!(!commits.is_overtaken(log(8), last));
-        let another = of(8, 1 << 20);
-        assert!(commits.is_overtaken(another, last), "it counts the same");
-        let last = commits.state(Some(another));
-        assert!(!commits.is_overtaken(another, last));
-        commits.begin_anew();
-        assert!(commits.is_overtaken(another, last), "it is not known");
-        let last = commits.state(Some(another));
-        assert!(!commits.is_overtaken(another, last));
-    }
-
-    #[test]
-    fn counts_may_wrap_and_begin_anew() {
-        let commits = Commits::default();
-        let last = commits.note_begin(log(u32::MAX));
-        commits.note_commit(last, None);
-        let wrapped = commits.note_begin(log(0));
-        assert!(!wrapped.is_overtaken(last.state()));
-        assert!(commits.note_begin(log(1)).is_overtaken(last.state()));
-        let high = commits.note_begin(log(1000));
-        let anew = commits.note_begin(log(3));
-        assert!(anew.is_overtaken(high.state()));
-        assert!(!anew.is_overtaken(commits.state(Some(log(3)))));
-    }
-
-    #[test]
-    fn states_before_the_log_are_known_by_the_header() {
-        let commits = Commits::default();
-        let (nothing, read) = (StateId::default(), commits.state(Some(Count::File(9))));
-        commits.note_open(count_at_open(9, 10));
-        let ours = commits.note_begin(log(0));
-        assert!(!ours.is_overtaken(read), "the log was ours");
-        assert!(ours.is_overtaken(nothing));
-        assert!(ours.is_overtaken(commits.state(Some(Count::File(8)))));
-        assert!(
-            !ours.is_overtaken(commits.state(None)),
-            "what is not known is let pass"
-        );
-    }
-}
+mod tests;

@@ -33,6 +33,8 @@ pub(crate) enum Control {
     FindTable,
     /// The definition of the index of a name.
     FindIndex,
+    /// The definition of a table, and those of its indexes that have one.
+    FindDefinitions,
     /// How many pages nothing uses.
     FreePages,
     /// How many pages there are.
@@ -81,6 +83,10 @@ impl Control {
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
                  WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
+            }
+            Self::FindDefinitions => {
+                "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \
+                 AND type IN ('table', 'index') AND sql NOT NULL"
             }
             Self::FindIndex => {
                 "SELECT CAST(sql AS BLOB) FROM sqlite_schema \

@@ -105,6 +105,11 @@ pub(crate) fn create_main(table: &TableDescriptor) -> String {
     )
 }
 
+/// The definition of a main table, as the file keeps it.
+pub(crate) fn stored_main(table: &TableDescriptor) -> String {
+    create_main(table).replacen("IF NOT EXISTS ", "", 1)
+}
+
 /// The definitions of an index table and of the index on it, which SQLite keeps `unique` or not.
 pub(crate) fn create_index(
     table: &TableDescriptor,

@@ -40,14 +40,18 @@ pub(crate) struct KeyShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Payload,
-    /// The value in the index.
-    Value,
+    /// The value in the index, of the field at this position.
+    Value(usize),
     Nothing,
 }
 
 impl Content {
     pub(crate) const fn payload(wanted: bool) -> Self {
         if wanted { Self::Payload } else { Self::Nothing }
+    }
+
+    pub(crate) const fn is_value(self) -> bool {
+        matches!(self, Self::Value(_))
     }
 }
 
@@ -90,6 +94,41 @@ impl<'a> Segment<'a> {
 /// The ranges to scan, in order; at most two.
 pub(crate) type Segments<'a> = [Option<Segment<'a>>; 2];
 
+/// The form of a scan for one primary key; `None` if no row can have it.
+pub(crate) fn primary_key(
+    table: &TableDescriptor,
+    key: &[ValueRef<'_>],
+    content: Content,
+) -> Result<Option<KeyShape>> {
+    if key.len() != table.primary_key.len() {
+        let message = format!("the key of {} has another number of parts", table.name);
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    if !fits(&table.primary_key, key.iter().copied()) {
+        return Ok(None);
+    }
+    let null_in_prefix = key.iter().any(|value| is_null(*value));
+    Ok(Some(KeyShape {
+        index: None,
+        prefix_count: key.len(),
+        null_in_prefix,
+        lower: Lower::None,
+        upper: Upper::None,
+        direction: Direction::Ascending,
+        ties: null_in_prefix,
+        after: false,
+        content,
+    }))
+}
+
+/// Whether the columns of these fields can hold such values.
+fn fits<'v>(fields: &[Field], values: impl Iterator<Item = ValueRef<'v>>) -> bool {
+    let columns = fields.iter().map(|field| field.column_type());
+    columns
+        .zip(values)
+        .all(|(column, value)| matches!(fit(column, value), Fit::Exact(_)))
+}
+
 /// The ranges of a scan.
 pub(crate) fn segments<'a>(
     table: &TableDescriptor,
@@ -103,12 +142,7 @@ pub(crate) fn segments<'a>(
             format!("the prefix of a scan of {} is too long", table.name),
         ));
     };
-    let prefix_fits = fixed
-        .iter()
-        .map(|field| field.column_type())
-        .zip(scan.prefix)
-        .all(|(column, value)| matches!(fit(column, value.as_ref()), Fit::Exact(_)));
-    if !prefix_fits {
+    if !fits(fixed, scan.prefix.iter().map(Value::as_ref)) {
         return Ok([None, None]);
     }
     let null_in_prefix = scan.prefix.iter().any(|value| is_null(value.as_ref()));

@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table};
 use crate::control::Control;
 use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
-use crate::key_range::{Content, Segment, segments};
+use crate::key_range::{Content, Segment, primary_key, segments};
 use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
 
@@ -55,9 +55,17 @@ impl Session {
             Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
                 session.scan_row_ids(table, row_ids, visit)
             }),
-            Source::Key(scan) | Source::Entries(scan) => {
+            Source::PrimaryKey(key) => {
+                if let Some(shape) = primary_key(table, key, Content::payload(payload))? {
+                    let entry = self.enter(table);
+                    let params = key.iter().copied().map(Param::Value);
+                    self.read(table, entry, Operation::ScanKey(shape), params, visit)?;
+                }
+                Ok(())
+            }
+            Source::Key(scan) | Source::Entries(scan, _) => {
                 let content = match plan.source {
-                    Source::Entries(_) => Content::Value,
+                    Source::Entries(_, field) => Content::Value(field),
                     _ => Content::payload(payload),
                 };
                 let segments = segments(table, scan, content)?;
@@ -135,8 +143,7 @@ impl Session {
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
-        let is_value =
-            matches!(operation, Operation::ScanKey(shape) if shape.content == Content::Value);
+        let is_value = matches!(operation, Operation::ScanKey(shape) if shape.content.is_value());
         let end = Cell::new(End::Complete);
         let visited = Cell::new(false);
         let mut attempt = |session: &mut Self| {

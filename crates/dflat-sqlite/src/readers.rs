@@ -204,6 +204,18 @@ impl Readers {
         true
     }
 
+    /// The most statements that a connection at rest holds, for tests.
+    #[cfg(test)]
+    pub(crate) fn statements_max(&self) -> usize {
+        let most = |place: &Place| {
+            let state = place.lock();
+            let held = state.at_rest.iter();
+            held.map(|session| session.connection.statements_count())
+                .max()
+        };
+        self.places.iter().filter_map(most).max().unwrap_or(0)
+    }
+
     #[cfg(test)]
     pub(crate) fn counts(&self) -> ReaderCounts {
         let mut counts = ReaderCounts::default();

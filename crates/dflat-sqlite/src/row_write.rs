@@ -1,11 +1,13 @@
 //! Writing a row with its index entries, and what is told when that fails.
 
+use std::ops::ControlFlow;
+
 use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::control::Control;
-use crate::ddl::PlainIndexNames;
+use crate::ddl::{PlainIndexNames, stored_main};
 use crate::ffi::{Fault, Param};
 use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
@@ -85,6 +87,64 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Replaces a key and a payload; whether there is such a row.
+    pub(crate) fn put_row(
+        &mut self,
+        entry: Entry,
+        row_id: RowId,
+        (key, payload): (&[ValueRef<'_>], &[u8]),
+    ) -> Result<bool, Fault> {
+        let key = key.iter().copied().map(Param::Value);
+        let params = key.chain([Param::Blob(payload), Param::id(row_id)]);
+        self.run(entry, Operation::UpdateRow, params)?;
+        Ok(self.connection.changes_count() > 0)
+    }
+
+    /// Replaces a payload; whether there is such a row.
+    pub(crate) fn put_payload(
+        &mut self,
+        entry: Entry,
+        row_id: RowId,
+        payload: &[u8],
+    ) -> Result<bool, Fault> {
+        // Most updates change numbers, which changes no length. Where many follow one another, to
+        // write over the payload costs a quarter of what a statement does.
+        if self.holds_payloads_alone(entry)? {
+            let table = &self.tables[entry.0].table.name;
+            let place = (c"p", row_id.0);
+            if self.connection.overwrite(table, place, payload)? {
+                return Ok(true);
+            }
+        }
+        let statement = self.statement(entry, Operation::UpdatePayload)?;
+        let params = [Param::Blob(payload), Param::id(row_id)];
+        self.connection
+            .query(statement, params, |_| Ok(ControlFlow::Continue(())))?;
+        Ok(self.connection.changes_count() > 0)
+    }
+
+    /// Whether the table is as we or the original make it, and has no index of somebody else's: in
+    /// any other, something may follow from a payload that SQLite would not see to.
+    pub(crate) fn holds_payloads_alone(&mut self, entry: Entry) -> Result<bool, Fault> {
+        if let Some(known) = self.tables[entry.0].holds_payloads_alone {
+            return Ok(known);
+        }
+        let table = self.tables[entry.0].table.clone();
+        let ours = stored_main(&table);
+        let statement = self.control_statement(Control::FindDefinitions)?;
+        let (mut is_ours, mut others) = (false, false);
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.query(statement, [name], |row| {
+            let same = row.blob(0)? == Some(ours.as_bytes());
+            is_ours |= same;
+            others |= !same;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let alone = is_ours && !others;
+        self.tables[entry.0].holds_payloads_alone = Some(alone);
+        Ok(alone)
     }
 
     pub(crate) fn put_entries(

@@ -71,6 +71,8 @@ pub(crate) struct TableEntry {
     pub(crate) lenient: Vec<usize>,
     /// Whether no row is known to be noted, if all tables are known to exist.
     pub(crate) unspoilt: bool,
+    /// Whether nothing but its rows holds the payloads, if that was looked up.
+    pub(crate) holds_payloads_alone: Option<bool>,
     /// Which triggers there were when that was looked up last.
     pub(crate) trust: Option<Trust>,
     /// How far its indexes are to be believed, for as long as a read transaction is kept.
@@ -130,6 +132,7 @@ impl Session {
             created: false,
             lenient: Vec::new(),
             unspoilt: false,
+            holds_payloads_alone: None,
             trust: None,
             indexes: None,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
@@ -410,7 +413,7 @@ impl Session {
     pub(crate) fn forget_created(&mut self) {
         for entry in &mut self.tables {
             (entry.created, entry.unspoilt) = (false, false);
-            entry.trust = None;
+            (entry.holds_payloads_alone, entry.trust) = (None, None);
         }
     }
 

@@ -166,12 +166,15 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
             // which its index is ordered: the main table's would make SQLite sort.
             let table = &index.table;
-            let (main, value) = (&names.main, index.columns.first()?);
+            let main = &names.main;
             let from = match shape.content {
                 Content::Payload => format!(
                     "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
                 ),
-                Content::Value => format!("SELECT i.rowid, i.{value} FROM {table} AS i"),
+                Content::Value(field) => {
+                    let value = index.columns.get(field)?;
+                    format!("SELECT i.rowid, i.{value} FROM {table} AS i")
+                }
                 Content::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
             };
             let columns = index.columns.iter().map(|column| format!("i.{column}"));

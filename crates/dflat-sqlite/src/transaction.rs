@@ -206,17 +206,11 @@ impl WriteTransaction for SqliteTransaction {
         check_arguments(table, row)?;
         self.write(|session| {
             session.whole(table, row, |session, entry| {
-                let operation = match row.key {
-                    Some(_) => Operation::UpdateRow,
-                    None => Operation::UpdatePayload,
+                let updated = match row.key {
+                    Some(key) => session.put_row(entry, row_id, (key, row.payload)),
+                    None => session.put_payload(entry, row_id, row.payload),
                 };
-                let key = row.key.unwrap_or_default();
-                let params = key.iter().copied().map(Param::Value);
-                let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
-                session
-                    .run(entry, operation, params)
-                    .map_err(|fault| refused(fault, table, "update", Key::Primary))?;
-                if session.connection.changes_count() == 0 {
+                if !updated.map_err(|fault| refused(fault, table, "update", Key::Primary))? {
                     let message = format!("cannot update {}: there is no row {row_id}", table.name);
                     return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
@@ -324,78 +318,4 @@ fn schema_fault(fault: Fault, table: &Table) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-
-    use dflat_engine::storage::{Source, View};
-    use dflat_model::ValueRef;
-
-    use super::*;
-    use crate::options::SqliteOptions;
-    use crate::sample::table;
-
-    fn count(backend: &Arc<SqliteBackend>, table: &Table) -> usize {
-        let mut count = 0;
-        let plan = ScanPlan {
-            table,
-            source: Source::Rows,
-            payload: true,
-        };
-        let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
-        let mut visit = |_: Row<'_>| {
-            count += 1;
-            ControlFlow::Continue(())
-        };
-        snapshot.scan(&plan, &mut visit).unwrap();
-        count
-    }
-
-    fn insert(tx: &mut dyn WriteTransaction, table: &Table, key: i64) -> Result<RowId, WriteError> {
-        let row = RowWrite {
-            key: Some(&[ValueRef::Int(key)]),
-            payload: &[7; 3000],
-            entries: &[],
-        };
-        tx.insert(table, &row)
-    }
-
-    fn limit_pages(backend: &SqliteBackend, count: i64) {
-        let mut session = backend.take_writer().unwrap();
-        let sql = format!("PRAGMA max_page_count = {count}");
-        session.connection.execute(&sql).unwrap();
-        backend.return_writer(Some(session));
-    }
-
-    /// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the
-    /// disk.
-    #[test]
-    fn a_full_disk_keeps_nothing_of_the_transaction() {
-        let table = table();
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.db");
-        let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
-        let mut tx = Arc::clone(&backend).begin().unwrap();
-        tx.create(&table).unwrap();
-        insert(&mut *tx, &table, 0).unwrap();
-        tx.commit().unwrap();
-
-        limit_pages(&backend, 50);
-        let mut tx = Arc::clone(&backend).begin().unwrap();
-        let failed = (1..1000).find_map(|key| insert(&mut *tx, &table, key).err());
-        let Some(WriteError::Failed(error)) = failed else {
-            panic!("{failed:?}");
-        };
-        assert_eq!(error.kind(), ErrorKind::StorageFull);
-        // A write after that must not be committed on its own.
-        assert!(insert(&mut *tx, &table, 5000).is_err());
-        assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::StorageFull);
-        assert_eq!(count(&backend, &table), 1);
-
-        // The connection that failed was replaced, and the limit with it.
-        let mut tx = Arc::clone(&backend).begin().unwrap();
-        for key in 1..200 {
-            insert(&mut *tx, &table, key).unwrap();
-        }
-        tx.commit().unwrap();
-        assert_eq!(count(&backend, &table), 200);
-    }
-}
+mod tests;

@@ -19,7 +19,7 @@ pub(crate) const NOTES_MAX: usize = 1000;
 /// Stands in each trigger, and changes when code from before would leave an index as it was: that
 /// code has its own triggers in the place of these before it writes, so that no index is believed.
 /// In the second there are indexes over several fields and of some objects.
-const REVISION: &str = "/* dflat 2 */";
+const REVISION: &str = "dflat 2";
 
 /// A trigger, and its definition.
 #[derive(PartialEq, Eq)]
@@ -40,10 +40,11 @@ pub(crate) fn of_main(table: &TableDescriptor) -> Vec<Trigger> {
     let names = Names::new(table);
     let columns = &names.key_columns;
     let same: Vec<String> = columns.iter().map(|c| format!("{c} = NEW.{c}")).collect();
-    on(table, &table.name, Some(&same.join(" AND ")))
+    on(table, &table.name, REVISION, Some(&same.join(" AND ")))
 }
 
-/// The triggers of an index table.
+/// The triggers of an index table. In them stands what it holds: a field's default is part of that,
+/// and not of the table's name where this is the original's.
 pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger> {
     let Some(index) = table.indexes.get(position) else {
         return Vec::new();
@@ -52,7 +53,8 @@ pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger>
     let columns = plain.columns.iter().map(|column| quoted_if_needed(column));
     let same: Vec<String> = columns.map(|c| format!("{c} = NEW.{c}")).collect();
     let same = index.unique.then(|| same.join(" AND "));
-    on(table, &plain.table, same.as_deref())
+    let mark = format!("{REVISION} {:016x}", index.definition());
+    on(table, &plain.table, &mark, same.as_deref())
 }
 
 /// The name of a trigger that the table of an index has if the index is unique. It tells an index
@@ -70,9 +72,9 @@ fn name_of(table: &str, kind: &str) -> String {
     format!("{OURS}{table}__{kind}")
 }
 
-/// The triggers of one table, which note rows under the name of the main table. `same` is the
-/// condition of rows that a REPLACE deletes, which is told to nobody else.
-fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
+/// The triggers of one table, which note rows under the name of the main table. `mark` is a comment
+/// in them, `same` the condition of rows that a REPLACE deletes, which is told to nobody else.
+fn on(table: &TableDescriptor, name: &str, mark: &str, same: Option<&str>) -> Vec<Trigger> {
     let main = literal(&table.name);
     // Not `INSERT OR IGNORE`: the conflict clause of the other's statement would take its place.
     let note = |what: &str| format!("INSERT INTO dflat__foreign {what} ON CONFLICT DO NOTHING;");
@@ -101,7 +103,7 @@ fn on(table: &TableDescriptor, name: &str, same: Option<&str>) -> Vec<Trigger> {
     let trigger = |(kind, when, body): (&str, &str, String)| {
         let trigger = name_of(name, kind);
         let sql = format!(
-            "CREATE TRIGGER {} {when} ON {on} WHEN {room} BEGIN {REVISION} {body} END",
+            "CREATE TRIGGER {} {when} ON {on} WHEN {room} BEGIN /* {mark} */ {body} END",
             quoted_if_needed(&trigger)
         );
         Trigger {

@@ -46,7 +46,7 @@ impl Session {
         self.in_transaction(table, true, |session| {
             if !session.is_there(table, entry).map_err(fail)? {
                 // An index of no rows has an entry for each.
-                found.states = vec![IndexState::Ready; table.indexes.len()];
+                found = Indexes::ready(table);
                 return Ok(());
             }
             let believed = session.believed(table, entry).map_err(fail)?;

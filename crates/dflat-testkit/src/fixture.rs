@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// How long anything may take before a test counts as hung: 30 s, or as many as
 /// `DFLAT_PATIENCE_SECONDS` says, where programs are slower than usual.
-fn patience() -> Duration {
+pub(crate) fn patience() -> Duration {
     let seconds = std::env::var("DFLAT_PATIENCE_SECONDS").ok();
     Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(30))
 }

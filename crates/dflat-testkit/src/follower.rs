@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dflat::{Difference, FetchedResult, Object, RowId, Step, Subscription, Update, Workspace};
+use dflat::{
+    Difference, FetchedResult, Field, Object, RowId, Step, Subscription, Update, Workspace,
+};
 
 use crate::lower;
 use crate::model::{Model, Question, same};
@@ -14,7 +16,7 @@ pub struct Follower {
     /// What is followed.
     pub question: Question,
     told: Arc<Mutex<Told>>,
-    subscriptions: [Subscription; 2],
+    subscriptions: [Subscription; 3],
 }
 
 /// What was told last, and how it came from what was known at first.
@@ -25,7 +27,13 @@ struct Told {
     /// What makes the latest of the first.
     composed: Difference,
     count: Option<usize>,
+    /// What was read off the objects last.
+    projected: Option<String>,
 }
+
+/// What is read off an object for a projection.
+const SEEN: (Field<Sample, str>, Field<Sample, i32>, Field<Sample, u64>) =
+    (Sample::NAME, Sample::SIZE, Sample::WIDE);
 
 impl Follower {
     /// Follows a query from its fetched result or from nothing, by calls where deliveries are made
@@ -54,10 +62,18 @@ impl Follower {
             let before = lock(&noted).count.replace(count.clone().unwrap());
             assert_ne!(before, count.ok(), "a count is told when it changes");
         });
+        let noted = Arc::clone(&told);
+        let projection = workspace.subscribe(fetch().live_select(SEEN), move |update| {
+            let update = update.unwrap();
+            let projected = format!("{:?}", update.result());
+            let before = lock(&noted).projected.replace(projected);
+            let is_told = before.is_none() || !update.difference().is_empty();
+            assert!(is_told, "a projection is told when it changes");
+        });
         Self {
             question,
             told,
-            subscriptions: [results.unwrap(), counts.unwrap()],
+            subscriptions: [results.unwrap(), counts.unwrap(), projection.unwrap()],
         }
     }
 
@@ -86,6 +102,13 @@ impl Follower {
         let mut list = first.to_vec();
         told.composed.apply(&mut list, |at| latest[at].clone());
         agree(&list, latest, "by all differences");
+    }
+
+    /// What was read off the objects is what a fetch would read.
+    pub fn check_projection(&self, workspace: &Workspace) {
+        let fetch = lower::fetch(workspace.fetch::<Sample>(), &self.question);
+        let fresh = format!("{:?}", fetch.select(SEEN).unwrap());
+        assert_eq!(lock(&self.told).projected.as_ref(), Some(&fresh));
     }
 
     /// The row ids of what was told last, in order.

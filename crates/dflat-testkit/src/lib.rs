@@ -39,7 +39,7 @@ pub mod note {
     }
 }
 
-/// A type before and after it got indexes, and after these changed, one table for all.
+/// A type before and after it got indexes, and after these and defaults changed, one table for all.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod shelf {
     pub mod v1 {
@@ -53,6 +53,12 @@ pub mod shelf {
     }
     pub mod v4 {
         include!(concat!(env!("OUT_DIR"), "/shelf_v4.rs"));
+    }
+    pub mod v5 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v5.rs"));
+    }
+    pub mod v6 {
+        include!(concat!(env!("OUT_DIR"), "/shelf_v6.rs"));
     }
 }
 

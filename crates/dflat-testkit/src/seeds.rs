@@ -75,4 +75,17 @@ mod tests {
         assert!(keep(path.to_str().unwrap(), "4").starts_with("kept"));
         assert_eq!(kept(path.to_str().unwrap()).len(), 3);
     }
+    #[test]
+    fn a_seed_that_panics_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("seeds.txt");
+        fs::write(&path, "# Comment.\n").unwrap();
+        let file = path.to_str().unwrap();
+        for seed in 6..9 {
+            let one = |seed| assert_ne!(seed, 7, "a failure that is asked for");
+            let outcome = std::panic::catch_unwind(|| run(file, seed, one));
+            assert_eq!(outcome.is_err(), seed == 7);
+        }
+        assert_eq!(kept(file), ["7"]);
+    }
 }

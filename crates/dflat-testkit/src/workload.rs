@@ -1,8 +1,12 @@
 //! Random operations on a workspace and on the model, which must agree after each.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dflat::{ChangeRequest, ErrorKind, Object, TransactionContext, UpdatedObject, Workspace};
+use dflat::{
+    ChangeRequest, Error, ErrorKind, Object, TransactionContext, TransactionHandle, UpdatedObject,
+    Workspace,
+};
 
 use crate::fixture::{Fixture, Open, bounded};
 use crate::follower::Follower;
@@ -31,6 +35,9 @@ const LEVELS: [Level; 3] = Level::ALL;
 /// How many transactions a seed runs.
 const TRANSACTIONS: usize = 25;
 
+/// Seeds from this one on do more in a transaction. Those below do what they did when they failed.
+const WIDE_FROM: u64 = 1_000_000;
+
 /// Where seeds that failed are kept.
 const SEEDS_FILE: &str = "tests/seeds.txt";
 
@@ -49,7 +56,8 @@ pub fn run(open: Open, meddle: Meddle) {
     for seed in seeds::kept(SEEDS_FILE) {
         run_seed(open, meddle, seed.parse().unwrap());
     }
-    for seed in 1.. {
+    // Those that do less find other things.
+    for seed in (0..).flat_map(|n| [WIDE_FROM + n, 1 + n]) {
         run_seed(open, meddle, seed);
         if Instant::now() > end {
             break;
@@ -69,6 +77,8 @@ struct Run {
     meddle: Meddle,
     model: Model,
     random: Random,
+    /// Whether transactions are queued several at a time, with nested groups and writes by query.
+    is_wide: bool,
     live: Vec<Follower>,
 }
 
@@ -79,6 +89,10 @@ enum Step {
     Update(i32, SampleData),
     Upsert(SampleData),
     Delete(i32),
+    /// A nested group, and whether it fails and is undone.
+    Nested(Vec<Self>, bool),
+    UpdateWhere(Condition),
+    DeleteWhere(Condition),
 }
 
 impl Run {
@@ -88,6 +102,7 @@ impl Run {
             meddle,
             model: Model::default(),
             random: Random::new(seed),
+            is_wide: seed >= WIDE_FROM,
             live: Vec::new(),
         }
     }
@@ -101,7 +116,7 @@ impl Run {
                 self.live.swap_remove(place).cancel();
             }
             (self.meddle)(&self.workspace, &mut self.random);
-            self.transaction();
+            self.transactions();
             (self.meddle)(&self.workspace, &mut self.random);
             for _ in 0..4 {
                 let question = question(&mut self.random);
@@ -129,22 +144,46 @@ impl Run {
             live.check(&self.model);
             let query = lower::fetch(self.workspace.fetch(), &live.question);
             let fresh: Vec<_> = query.all().unwrap().iter().map(Object::row_id).collect();
+            live.check_projection(&self.workspace);
             assert_eq!(live.row_ids(), fresh, "{:?}", live.question);
         }
     }
 
-    fn transaction(&mut self) {
-        let random = &mut self.random;
-        let steps: Vec<Step> = (0..1 + random.below(8)).map(|_| step(random)).collect();
+    /// Queues transactions, which may share a commit, and waits for all of them.
+    fn transactions(&mut self) {
+        let count = if self.is_wide {
+            1 + self.random.below(3)
+        } else {
+            1
+        };
+        let model = Arc::new(Mutex::new(self.model.clone()));
+        let handles: Vec<_> = (0..count).map(|_| self.transaction(&model)).collect();
+        for (handle, aborts) in handles {
+            match handle.wait() {
+                Ok(()) => assert!(!aborts),
+                Err(error) => {
+                    assert!(aborts && error.kind() == ErrorKind::Aborted, "{error:?}");
+                }
+            }
+        }
+        self.model = model.lock().unwrap().clone();
+    }
+
+    /// Queues a transaction; whether it aborts.
+    fn transaction(&mut self, committed: &Arc<Mutex<Model>>) -> (TransactionHandle<()>, bool) {
+        let (random, is_wide) = (&mut self.random, self.is_wide);
+        let mut steps: Vec<Step> = (0..1 + random.below(8)).map(|_| step(random)).collect();
+        if is_wide {
+            widen(random, &mut steps);
+        }
         let asked: Vec<Question> = (0..2).map(|_| question(random)).collect();
         let aborts = random.one_in(6);
-        let mut model = self.model.clone();
+        let committed = Arc::clone(committed);
         let inside: Workspace = (*self.workspace).clone();
         let handle = self.workspace.perform_changes([Sample::TABLE], move |tx| {
+            let mut model = committed.lock().unwrap().clone();
             for step in steps {
-                let expected = on_model(&mut model, step.clone());
-                let found = on_workspace(tx, step.clone());
-                assert_eq!(found, expected, "{step:?}");
+                agree_on(tx, &mut model, step);
             }
             for question in asked {
                 let found = lower::fetch(tx.fetch(), &question).all()?;
@@ -154,14 +193,79 @@ impl Run {
             }
             if aborts {
                 tx.abort();
+            } else {
+                *committed.lock().unwrap() = model;
             }
-            Ok(model)
+            Ok(())
         });
-        match handle.wait() {
-            Ok(model) => self.model = model,
-            Err(error) => {
-                assert!(aborts && error.kind() == ErrorKind::Aborted, "{error:?}");
+        (handle, aborts)
+    }
+}
+
+/// Makes a group of some of the steps, which may be undone, and adds writes by query.
+fn widen(random: &mut Random, steps: &mut Vec<Step>) {
+    if random.one_in(4) {
+        let by_query = match random.below(2) {
+            0 => Step::UpdateWhere(condition(random, 2)),
+            _ => Step::DeleteWhere(condition(random, 2)),
+        };
+        steps.insert(random.below(steps.len() + 1), by_query);
+    }
+    if random.one_in(3) {
+        let inner = steps.split_off(random.below(steps.len()));
+        steps.push(Step::Nested(inner, random.one_in(2)));
+        steps.push(step(random));
+    }
+}
+
+/// Does a step in the workspace and the model, which do the same.
+fn agree_on(tx: &TransactionContext, model: &mut Model, step: Step) {
+    let all = |model: &Model, condition: &Condition| -> Vec<SampleData> {
+        let question = Question {
+            condition: Some(condition.clone()),
+            order: Vec::new(),
+            offset: 0,
+            limit: None,
+        };
+        model.ask(&question).into_iter().cloned().collect()
+    };
+    match step {
+        Step::Nested(steps, fails) => {
+            let before = model.clone();
+            let done = tx.nested(|tx| {
+                steps.into_iter().for_each(|step| agree_on(tx, model, step));
+                if fails {
+                    return Err(Error::user(std::fmt::Error));
+                }
+                Ok(())
+            });
+            assert_eq!(done.is_err(), fails);
+            if fails {
+                *model = before;
             }
+        }
+        Step::UpdateWhere(condition) => {
+            let changed = tx.update_where(lower::condition(&condition), |data| {
+                data.size = data.size.wrapping_add(1);
+            });
+            let expected = all(model, &condition);
+            assert_eq!(changed.unwrap(), expected.len(), "{condition:?}");
+            for mut data in expected {
+                data.size = data.size.wrapping_add(1);
+                assert!(model.update(data.id, data).is_ok());
+            }
+        }
+        Step::DeleteWhere(condition) => {
+            let deleted = tx.delete_where(lower::condition(&condition));
+            let expected = all(model, &condition);
+            assert_eq!(deleted.unwrap(), expected.len(), "{condition:?}");
+            for data in expected {
+                assert!(model.delete(data.id).is_ok());
+            }
+        }
+        step => {
+            let expected = on_model(model, step.clone());
+            assert_eq!(on_workspace(tx, step.clone()), expected, "{step:?}");
         }
     }
 }
@@ -172,6 +276,7 @@ fn on_model(model: &mut Model, step: Step) -> Result<Effect, Refusal> {
         Step::Update(id, data) => model.update(id, data),
         Step::Upsert(data) => model.upsert(data),
         Step::Delete(id) => model.delete(id),
+        other => unreachable!("{other:?} is no single change"),
     }
 }
 
@@ -189,6 +294,7 @@ fn on_workspace(tx: &TransactionContext, step: Step) -> Result<Effect, Refusal> 
             let object = tx.get::<Sample>(id).unwrap().ok_or(Refusal::Missing)?;
             ChangeRequest::deletion(tx, &object).unwrap().unwrap()
         }
+        other => unreachable!("{other:?} is no single change"),
     };
     match tx.submit::<Sample>(request) {
         Ok(UpdatedObject::Inserted(_)) => Ok(Effect::Inserted),

@@ -176,8 +176,9 @@ impl WorkspaceBuilder {
 
     /// A [`Snapshot`](crate::Snapshot) that has been held at least so long when something is
     /// committed is told to `tracing` as a warning with its age, "old snapshot", once: while it is
-    /// held, the log can't be cut back. Defaults to 10 s. See
-    /// [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot), too.
+    /// held, the log can't be cut back. Commits of other programs pass unseen, so that another
+    /// snapshot and [`refresh`](crate::Workspace::refresh) are reasons to look, too. Defaults to
+    /// 10 s. See [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot), too.
     pub fn old_snapshot(mut self, threshold: Duration) -> Self {
         self.options.engine.thresholds.old_snapshot = threshold;
         self.chosen.push(("old_snapshot", |a, b| {
@@ -187,7 +188,8 @@ impl WorkspaceBuilder {
     }
 
     /// How long a [`Snapshot`](crate::Snapshot), or an iterator over a result, may be held.
-    /// Defaults to for ever. One that is older ends with the next commit: reading it fails with
+    /// Defaults to for ever. One that is older ends with the next commit, with the next snapshot,
+    /// or with [`refresh`](crate::Workspace::refresh): reading it fails with
     /// [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded).
     pub fn snapshot_age_max(mut self, age: Duration) -> Self {
         self.options.engine.snapshot_age_max = Some(age);

@@ -6,7 +6,8 @@ use std::ops::{Deref, DerefMut};
 use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Change, Found};
 
-use crate::codegen::{Encoder, Handle};
+use crate::codegen::{Encoder, Handle, Message};
+use crate::object::view_of;
 use crate::{Object, Result, TransactionContext};
 
 /// A change to an object of type `T`: its creation, an update, an upsert or its deletion.
@@ -85,7 +86,7 @@ impl<T: Object> ChangeRequest<T> {
     pub fn change(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| {
-            let data = T::from_handle(latest.object().clone()).to_data();
+            let data = T::Data::decode(view_of::<T::Data>(latest.object()));
             Self::new(data, Kind::Update(latest))
         }))
     }
@@ -154,17 +155,17 @@ impl<T: Object> ChangeRequest<T> {
 
     /// Encodes the request and hands it to `submit`.
     pub(crate) fn lower<R>(
-        &self,
+        self,
         writer: &mut Writer,
-        submit: impl FnOnce(&Change<'_>) -> Result<R>,
+        submit: impl FnOnce(Change<'_>) -> Result<R>,
     ) -> Result<R> {
-        if let Kind::Deletion(base) = &self.kind {
-            return submit(&Change::Delete { base });
+        if let Kind::Deletion(base) = self.kind {
+            return submit(Change::Delete { base });
         }
         Encoder::encode_root(writer, &self.data);
         let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
         let payload = writer.finish().map_err(named)?;
-        submit(&match &self.kind {
+        submit(match self.kind {
             Kind::Creation => Change::Create { payload },
             Kind::Upsert => Change::Upsert { payload },
             Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use dflat_engine::fetch::{self, Fetched};
+use dflat_engine::observe::ShapedQuery;
 use dflat_model::{CommitSeq, Query};
 
 use crate::objects::Objects;
@@ -21,14 +22,14 @@ pub struct FetchedResult<T> {
 
 struct Shared<T> {
     objects: Objects<T>,
-    query: Arc<Query>,
+    query: ShapedQuery,
     seq: CommitSeq,
     /// The engine that fetched it.
     engine: u64,
 }
 
 impl<T: Object> FetchedResult<T> {
-    pub(crate) fn new(fetched: Fetched, query: Arc<Query>) -> Self {
+    pub(crate) fn new(fetched: Fetched, query: ShapedQuery) -> Self {
         Self {
             shared: Arc::new(Shared {
                 objects: Objects::new(fetched.objects),
@@ -54,18 +55,18 @@ impl<T: Object> FetchedResult<T> {
 
     fn place(&self, object: &T) -> Option<Cursor> {
         // Objects are verified, so that every key can be read.
-        let cursor = fetch::cursor_of(&T::TABLE, self.query(), object.handle());
+        let cursor = fetch::cursor_of(&T::TABLE, self.frame(), object.handle());
         cursor.ok().map(Cursor::new)
     }
 
-    /// The query that it is the result of.
-    pub(crate) fn query(&self) -> &Query {
-        &self.shared.query
+    /// The query that it is the result of, but for the values in its condition.
+    pub(crate) fn frame(&self) -> &Query {
+        self.shared.query.frame()
     }
 
-    /// The same, to be shared.
-    pub(crate) fn shared_query(&self) -> &Arc<Query> {
-        &self.shared.query
+    /// The query that it is the result of.
+    pub(crate) fn to_query(&self) -> Arc<Query> {
+        self.shared.query.to_shared()
     }
 
     /// The untyped result.

@@ -1,9 +1,9 @@
 //! What generated objects have in common.
 
 use dflat_engine::object::{Origin, TableView};
-use dflat_model::{RowId, Table, Value};
+use dflat_model::{RowId, Table};
 
-use crate::codegen::{Handle, Message, TableReader};
+use crate::codegen::{Handle, KeyParts, Message, TableReader};
 use crate::{Error, ErrorKind, Result};
 
 /// A stored type: implemented by generated code for each root table of a schema.
@@ -19,7 +19,7 @@ pub trait Object: Clone + Send + Sync + 'static {
 
     /// The key as plain data.
     #[doc(hidden)]
-    fn key_values(key: Self::Key<'_>) -> Vec<Value>;
+    fn key_values<'k>(key: Self::Key<'k>) -> KeyParts<'k>;
 
     /// The typed handle on an object of this type.
     #[doc(hidden)]
@@ -33,10 +33,7 @@ pub trait Object: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     #[inline]
     fn view(&self) -> <Self::Data as Message>::Ref<'_> {
-        let payload = self.handle().payload();
-        Self::Data::view(TableReader::new(
-            TableView::root(payload).unwrap_or_default(),
-        ))
+        view_of::<Self::Data>(self.handle())
     }
 
     /// An object of a payload's bytes, whoever wrote them. It is stored nowhere, so its
@@ -77,4 +74,11 @@ pub trait Object: Clone + Send + Sync + 'static {
     fn detach(&self) -> Self {
         Self::from_handle(self.handle().detach())
     }
+}
+
+/// The view on the values that an object holds.
+#[inline]
+pub(crate) fn view_of<M: Message>(handle: &Handle) -> M::Ref<'_> {
+    let root = TableView::root(handle.payload());
+    M::view(TableReader::new(root.unwrap_or_default()))
 }

@@ -5,8 +5,8 @@ use dflat_engine::fetch;
 use dflat_engine::object::Origin;
 use dflat_engine::storage::{Snapshot, View};
 use dflat_engine::transaction::Transaction;
-use dflat_model::Value;
 
+use crate::codegen::KeyParts;
 use crate::{Object, Result};
 
 /// What a query reads.
@@ -43,7 +43,7 @@ impl Source<'_> {
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
         let table = T::TABLE;
-        let keys: Vec<Vec<Value>> = keys.into_iter().map(T::key_values).collect();
+        let keys: Vec<KeyParts<'k>> = keys.into_iter().map(T::key_values).collect();
         self.read::<T, _>(View::Pinned, |snapshot, origin| {
             let found = keys.iter().map(|key| {
                 let found = fetch::get(snapshot, &table, key, origin)?;

@@ -160,8 +160,6 @@ impl TransactionContext {
         let outcome = request.lower(&mut writer, |change| {
             self.inner.transaction.submit(&T::TABLE, change)
         })?;
-        // The request is consumed: it can't be submitted twice.
-        drop(request);
         Ok(match outcome {
             Outcome::Inserted(object) => UpdatedObject::Inserted(T::from_handle(object)),
             Outcome::Updated(object) => UpdatedObject::Updated(T::from_handle(object)),

@@ -166,22 +166,18 @@ impl<'p> Scope<'p> {
     }
 
     fn key_values(self, key: &[Named<'_>], text: &mut Text) {
-        let (dflat, codegen) = (self.dflat(), self.codegen());
+        let codegen = self.codegen();
         let names: Vec<String> = key.iter().map(|(member, _)| member.field.clone()).collect();
-        let types = key.iter().map(|(_, field)| self.key_type(field.value, "&"));
-        let parameter = format!(
-            "{}: {}",
-            tuple(&names, text),
-            tuple(&types.collect::<Vec<_>>(), text)
-        );
-        let result = format!("{codegen}::Vec<{codegen}::Value>");
-        text.function("fn key_values", &[&parameter], &result, |text| {
+        let parameter = format!("{}: Self::Key<'k>", tuple(&names, text));
+        let result = format!("{codegen}::KeyParts<'k>");
+        text.function("fn key_values<'k>", &[&parameter], &result, |text| {
             let parts = key.iter().map(|(member, field)| {
                 let value = atom(&member.field);
-                match field.value {
-                    Value::Text { .. } => call(format!("{codegen}::text"), [value]),
-                    _ => call(format!("{dflat}::FieldType::to_value"), [value.reference()]),
-                }
+                let function = match field.value {
+                    Value::Text { .. } => "text",
+                    _ => "number",
+                };
+                call(format!("{codegen}::{function}"), [value])
             });
             text.value(&call(
                 format!("{codegen}::key"),

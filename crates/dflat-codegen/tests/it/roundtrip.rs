@@ -1,7 +1,7 @@
 //! Values through generated code: owned struct, payload, verified, view, owned struct again.
 
-use dflat::codegen::{Encoder, Message, TableReader};
-use dflat::{FieldType, Object};
+use dflat::Object;
+use dflat::codegen::{Encoder, Message, TableReader, ValueRef};
 use dflat_engine::object::{TableView, Writer, verify};
 
 macro_rules! case {
@@ -227,10 +227,7 @@ fn the_monster_with_what_it_includes() {
     check::<Monster>(&data);
     assert_eq!(Monster::TABLE.name, "mygame__sample__monster_v1_1");
     let key = Monster::key_values(("Orc", Color::Red));
-    assert_eq!(
-        key,
-        [FieldType::to_value("Orc"), FieldType::to_value(&0_i8)]
-    );
+    assert_eq!(key.as_slice(), [ValueRef::Text("Orc"), ValueRef::Int(0)]);
 }
 
 #[test]

@@ -130,14 +130,14 @@ pub(super) fn put(
     match value {
         Some(value) => {
             let payload = item::encode(writer, key, &space.name, value)?;
-            transaction.submit(&item::TABLE, &Change::Upsert { payload })?;
+            transaction.submit(&item::TABLE, Change::Upsert { payload })?;
         }
         None => {
             let found = transaction.get(&item::TABLE, &item::key_of(key, &space.name))?;
             if let Some(object) = found
                 && let Some(base) = transaction.latest(&item::TABLE, &object)?
             {
-                transaction.submit(&item::TABLE, &Change::Delete { base: &base })?;
+                transaction.submit(&item::TABLE, Change::Delete { base })?;
             }
         }
     }
@@ -152,7 +152,7 @@ fn insert(
     value: &item::Value,
 ) -> Result<bool> {
     let payload = item::encode(writer, key, &space.name, value)?;
-    match transaction.submit(&item::TABLE, &Change::Create { payload }) {
+    match transaction.submit(&item::TABLE, Change::Create { payload }) {
         Ok(_) => Ok(true),
         // Nothing was changed, and the transaction goes on.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),

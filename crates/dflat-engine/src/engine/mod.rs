@@ -15,7 +15,7 @@ use crate::callback;
 use crate::change_set::ChangeSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Publication, Registry};
-use crate::storage::{Backend, StateId};
+use crate::storage::Backend;
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
 pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, Ready};
@@ -44,8 +44,6 @@ struct Inner {
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
-    /// The state as of which others' commits were looked for last.
-    seen: Mutex<Option<StateId>>,
     /// The shares that have not ended.
     shares: Mutex<usize>,
 }
@@ -106,6 +104,7 @@ impl Engine {
             reader.engine,
             Arc::clone(&reader.committed),
             Arc::clone(&reader.committing),
+            Arc::clone(&reader.seen),
             Arc::clone(&telemetry),
             (deliver, options.patience),
         );
@@ -119,7 +118,6 @@ impl Engine {
             registry,
             telemetry,
             snapshots,
-            seen: Mutex::default(),
             shares: Mutex::new(1),
         };
         Self {

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
 use crate::observe::Reread;
-use crate::storage::{Backend, Row, Snapshot, View};
+use crate::storage::{Backend, Row, Snapshot, StateId, View};
 use crate::transaction;
 
 /// What reads the committed state.
@@ -22,6 +22,8 @@ pub(super) struct Reader {
     pub(super) committed: Arc<AtomicU64>,
     /// Held while transactions are committed and numbered.
     pub(super) committing: Arc<Mutex<()>>,
+    /// The state up to which subscribers know what others have committed, once there are any.
+    pub(super) seen: Arc<Mutex<Option<StateId>>>,
     /// Tells the engine from others of the process.
     pub(super) engine: u64,
 }
@@ -34,11 +36,23 @@ impl Reader {
             backend,
             committed: Arc::default(),
             committing: Arc::default(),
+            seen: Arc::default(),
         }
     }
 
     pub(super) fn committed(&self) -> CommitSeq {
         CommitSeq(self.committed.load(Ordering::Acquire))
+    }
+
+    /// Notes the state on which the first subscriber stands, before that reads anything.
+    pub(super) fn stand(&self) -> Result<()> {
+        let lock = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().is_none() {
+            // Order: not under the lock, which writers wait for. Who finds another's reads later.
+            let state = self.snapshot(View::Pinned)?.pin()?;
+            lock().get_or_insert(state);
+        }
+        Ok(())
     }
 
     /// The origin of what is read when `seq` is the latest commit.
@@ -97,7 +111,7 @@ impl Reader {
 
     pub(super) fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
         self.read(table, View::Latest, |snapshot, origin| {
-            fetch::get(snapshot, table, key, origin)
+            fetch::get(snapshot, table, &fetch::parts(key), origin)
         })
     }
 }
@@ -212,6 +226,8 @@ impl Engine {
     /// As [`Engine::read`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
         self.refuse_if_closed(format_args!("take a snapshot"))?;
+        // Who only reads has no commit that would.
+        self.inner.snapshots.look(&self.inner.telemetry);
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell::new(reader));
         self.inner.snapshots.hold(&cell);

@@ -65,11 +65,12 @@ impl Share {
         held.subscriptions.push(subscription.to_end());
     }
 
-    /// How long the oldest snapshot that is held has been.
+    /// How long the oldest snapshot that is held and has not ended has been.
     fn oldest_snapshot(&self) -> Option<Duration> {
         let held = self.held();
         let cells = held.snapshots.iter().filter_map(Weak::upgrade);
-        cells.map(|cell| cell.age()).max()
+        let open = cells.filter(|cell| !cell.is_expired());
+        open.map(|cell| cell.age()).max()
     }
 
     /// Ends what was given out, so that closing need not wait for its owners.
@@ -209,7 +210,7 @@ impl Engine {
         }
     }
 
-    /// How long the oldest snapshot that is held through this share has been.
+    /// How long the oldest snapshot that is held through this share, and has not ended, has been.
     #[must_use]
     pub fn oldest_snapshot(&self) -> Option<Duration> {
         self.share.oldest_snapshot()

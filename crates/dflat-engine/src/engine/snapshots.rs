@@ -13,7 +13,8 @@ use crate::storage::Snapshot;
 use crate::telemetry::Telemetry;
 
 /// All snapshots of an engine. Their age matters when something is committed, which they keep from
-/// getting into the file: that is when it is looked at.
+/// getting into the file: that is when it is looked at, and, since others may commit, when another
+/// is taken or somebody asks for their commits.
 #[derive(Default)]
 pub(super) struct Snapshots {
     cells: Mutex<Vec<Weak<SnapshotCell>>>,
@@ -38,7 +39,7 @@ impl Snapshots {
         self.is_any.store(true, Ordering::Release);
     }
 
-    /// Looks, after a commit, for those that have been held for long: each is told once, and ended
+    /// Looks for those that have been held for long: each is told once, and ended
     /// if it may not be held any longer.
     pub(super) fn look(&self, telemetry: &Telemetry) {
         if !self.is_any.load(Ordering::Acquire) {
@@ -99,6 +100,11 @@ impl SnapshotCell {
         self.since.elapsed()
     }
 
+    /// Whether it has ended because it was held for too long.
+    pub(super) fn is_expired(&self) -> bool {
+        self.is_expired.load(Ordering::Relaxed)
+    }
+
     /// Ends the snapshot.
     pub(super) fn release(&self) {
         *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -135,7 +141,7 @@ impl EngineSnapshot {
             cell.expire(&mut reader);
         }
         let Some(pinning) = reader.as_mut() else {
-            return Err(if cell.is_expired.load(Ordering::Relaxed) {
+            return Err(if cell.is_expired() {
                 let message = "cannot read a snapshot: it was held for longer than one may be";
                 Error::new(ErrorKind::DeadlineExceeded, message)
             } else {

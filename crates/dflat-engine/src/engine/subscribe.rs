@@ -79,9 +79,10 @@ impl Engine {
         Ok(subscription)
     }
 
-    /// Looks whether somebody else has committed, past this engine, since this was called last, or
-    /// since before the first call: if so, or if that can't be told, subscribers are told what has
-    /// changed. It does not wait for that, and for no writer.
+    /// Looks whether somebody else has committed, past this engine, since this was called last or
+    /// there was a first subscriber: if so, or if that can't be told, subscribers are told what has
+    /// changed. It does not wait for that, and for no writer. Snapshots that are too old are met as
+    /// by a commit.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading can
@@ -89,13 +90,11 @@ impl Engine {
     pub fn refresh(&self) -> Result<()> {
         let operation = format_args!("look for what others have committed");
         self.while_open(operation, || {
-            let mut seen = self
-                .inner
-                .seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let mut snapshot = self.inner.reader.snapshot(View::Pinned)?;
+            self.inner.snapshots.look(&self.inner.telemetry);
+            let reader = &self.inner.reader;
+            let mut snapshot = reader.snapshot(View::Pinned)?;
             let now = snapshot.pin()?;
+            let mut seen = reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
             if seen
                 .replace(now)
                 .is_none_or(|seen| snapshot.is_overtaken(seen))
@@ -113,16 +112,20 @@ impl Engine {
             return;
         }
         self.inner.groups.flush(table);
-        let first = match self.first(table, subject) {
+        // Order: before anything is read.
+        let renewals = self.inner.groups.renewals();
+        let stood = self.inner.reader.stand();
+        let first = match stood.and_then(|()| self.first(table, subject)) {
             Ok(first) => first,
             Err(error) => return subscriber.fail(error),
         };
         let (registry, reader) = (Arc::clone(&self.inner.registry), self.inner.reader.clone());
         let subscriber = Arc::clone(subscriber);
-        self.inner.groups.register(Box::new(move || {
+        let register = Box::new(move || {
             let publication = registry.register(&subscriber, first, &reader)?;
             Some(publication as Arc<dyn Calls>)
-        }));
+        });
+        self.inner.groups.register(register, renewals);
     }
 
     /// What the subscriber has, and what it is now.

@@ -21,6 +21,8 @@ pub(super) struct Collector<'q> {
     offset: usize,
     limit: Option<usize>,
     sorted: bool,
+    /// Objects that come before all that are collected.
+    before: Vec<Object>,
     batch: ObjectBatch<'q>,
     best: BinaryHeap<Candidate<'q>>,
 }
@@ -33,8 +35,22 @@ impl<'q> Collector<'q> {
             offset: query.offset,
             limit: query.limit,
             sorted,
+            before: Vec::new(),
             batch: ObjectBatch::new(table, origin),
             best: BinaryHeap::new(),
+        }
+    }
+
+    /// Says that there will likely be one object.
+    pub(super) fn expect_one(&mut self) {
+        self.batch.expect_one();
+    }
+
+    /// From now on rows do not come in the order. They are behind those that did.
+    pub(super) fn go_on_unsorted(&mut self) {
+        if std::mem::replace(&mut self.sorted, false) {
+            self.before = self.batch.take();
+            self.limit = self.limit.map(|limit| limit - self.before.len());
         }
     }
 
@@ -98,7 +114,11 @@ impl<'q> Collector<'q> {
             sort(&mut objects, self.order);
             objects.drain(..self.offset.min(objects.len()));
         }
-        Ok(objects)
+        if self.before.is_empty() {
+            return Ok(objects);
+        }
+        self.before.append(&mut objects);
+        Ok(self.before)
     }
 }
 

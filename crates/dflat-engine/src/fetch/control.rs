@@ -31,14 +31,29 @@ impl Cancellation {
     }
 }
 
-/// When a read ends before it is done.
-#[derive(Clone, Debug, Default)]
+/// When a read ends before it is done, or goes another way.
+#[derive(Clone, Debug)]
 pub struct Control {
     /// The time after which it fails.
     pub deadline: Option<Instant>,
     /// What makes it fail.
     pub cancellation: Option<Cancellation>,
+    /// The rows that it reaches by a key before it asks how many there are.
+    pub patience: usize,
 }
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            deadline: None,
+            cancellation: None,
+            patience: PATIENCE,
+        }
+    }
+}
+
+/// So many that to ask takes little beside them.
+const PATIENCE: usize = 512;
 
 /// Rows between two looks at the clock.
 const ROWS_PER_CHECK: u32 = 64;

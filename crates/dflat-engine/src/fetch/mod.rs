@@ -9,12 +9,16 @@ mod control;
 mod plan;
 mod scan;
 mod select;
+mod share;
 mod total;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Cursor, Expression, Predicate, Query, RowId, Table, Value};
+use dflat_model::{
+    CommitSeq, Cursor, Expression, Field, Predicate, Query, RowId, Table, Value, ValueRef,
+};
+use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, ObjectBatch, Origin, field_value};
@@ -23,6 +27,7 @@ use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
+use plan::Lookup;
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
@@ -74,7 +79,9 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
 /// than one, or an index whose state has to be known; else the cheapest.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
-    if plan::may_take_several_scans(table, query) {
+    if let Some(lookup) = Lookup::of(table, query) {
+        lookup.view()
+    } else if plan::may_take_several_scans(table, query) {
         View::Pinned
     } else {
         View::Latest
@@ -87,7 +94,11 @@ pub fn view_to_aggregate(table: &Table, query: &Query, expression: &Expression) 
     let field = expression.as_field();
     let is_indexed = field.is_some_and(|field| {
         let mut indexes = table.indexes.iter();
-        indexes.any(|index| index.fields.iter().any(|part| part.steps == field.steps))
+        let is_it = |part: &Field| part.steps == field.steps;
+        indexes.any(|index| {
+            let condition = index.condition.as_ref();
+            index.fields.iter().any(is_it) || condition.is_some_and(|c| c.mentions(&is_it))
+        })
     });
     if is_indexed {
         View::Pinned
@@ -103,6 +114,11 @@ fn planned(
     query: &Query,
     control: &Control,
 ) -> Result<Plan> {
+    if let Some(lookup) = Lookup::of(table, query)
+        && let Some(plan) = lookup.plan(|| snapshot.indexes(table))?
+    {
+        return Ok(plan);
+    }
     check(table, query)?;
     let indexes = match plan::may_use_index(table, query) {
         true => snapshot.indexes(table)?,
@@ -115,7 +131,8 @@ fn planned(
     Ok(plan)
 }
 
-/// How a query reaches its rows, as of now.
+/// How a query reaches its rows, as of now; and if it is going to have more rows than it reaches by
+/// its key, how many that are: from there on it reads all rows.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
@@ -126,8 +143,10 @@ pub fn explain(
     table: &Table,
     query: &Query,
     control: &Control,
-) -> Result<Plan> {
-    planned(snapshot, table, query, control)
+) -> Result<(Plan, Option<usize>)> {
+    let plan = planned(snapshot, table, query, control)?;
+    let given_up = share::is_given_up_after(snapshot, table, (query, &plan), control)?;
+    Ok((plan, given_up))
 }
 
 /// Fetches the objects of a query.
@@ -148,8 +167,12 @@ pub fn fetch(
     if query.limit == Some(0) {
         return collector.finish();
     }
+    if plan.is_look_up() {
+        // Of one value of a key there are rarely more.
+        collector.expect_one();
+    }
     let reads = scan::Reads::Payloads;
-    scan::scan(
+    let rest = scan::scan(
         snapshot,
         table,
         (query, &plan),
@@ -157,6 +180,14 @@ pub fn fetch(
         reads,
         &mut |row| collector.push(row),
     )?;
+    if let Some(rest) = rest {
+        if !rest.sorted {
+            collector.go_on_unsorted();
+        }
+        rest.scan(snapshot, table, query, control, &mut |row| {
+            collector.push(row)
+        })?;
+    }
     collector.finish()
 }
 
@@ -205,17 +236,23 @@ pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor
 pub fn get(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    key: &[Value],
+    key: &[ValueRef<'_>],
     origin: Origin,
 ) -> Result<Option<Object>> {
-    let source = plan::key_source(key);
-    let payload = true;
     let plan = ScanPlan {
         table,
-        source,
-        payload,
+        source: Source::PrimaryKey(key),
+        payload: true,
     };
     one(snapshot, &plan, origin)
+}
+
+/// The parts of a primary key, in place for the usual few.
+pub type KeyParts<'k> = SmallVec<[ValueRef<'k>; 2]>;
+
+/// The parts of a key.
+pub(crate) fn parts(key: &[Value]) -> KeyParts<'_> {
+    key.iter().map(Value::as_ref).collect()
 }
 
 /// Visits the row with a primary key, if there is one, without making an object of it: its bytes
@@ -229,12 +266,10 @@ pub fn visit(
     key: &[Value],
     visit: &mut dyn FnMut(Row<'_>),
 ) -> Result<()> {
-    let source = plan::key_source(key);
-    let payload = true;
     let plan = ScanPlan {
         table,
-        source,
-        payload,
+        source: Source::PrimaryKey(&parts(key)),
+        payload: true,
     };
     snapshot.scan(&plan, &mut |row| {
         visit(row);

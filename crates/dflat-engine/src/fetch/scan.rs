@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use dflat_model::{Query, RowId, Table};
+use smallvec::SmallVec;
 
 use super::control::Watch;
 use super::plan::{AccessPath, KeyAccess};
+use super::share::rows_max;
 use super::{Control, Plan, corrupt};
 use crate::error::Result;
 use crate::object::Malformed;
@@ -20,14 +22,15 @@ pub(super) type Visit<'v> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, Malfor
 pub(super) enum Reads {
     /// Their payloads.
     Payloads,
-    /// Their values in the index whose ranges the plan has, or their payloads.
-    Values,
+    /// Their values in the index whose ranges the plan has, in the field at this position, or their
+    /// payloads.
+    Values(usize),
     /// Nothing.
     RowIds,
 }
 
 /// Calls `visit` with each row that qualifies, until it breaks. Unless payloads are read, the plan
-/// must leave nothing to check.
+/// must leave nothing to check. What is left, if there are too many to be reached by a key.
 pub(super) fn scan(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -35,29 +38,93 @@ pub(super) fn scan(
     control: &Control,
     reads: Reads,
     visit: &mut Visit<'_>,
-) -> Result<()> {
+) -> Result<Option<Rest>> {
     let mut run = Run {
         snapshot,
         table,
+        control,
         watch: Watch::new(control, table),
         reads,
+        may_give_up: reads == Reads::Payloads && plan.may_be_given_up(query),
+        after: behind(query),
     };
     run.watch.check()?;
     let condition = plan.residual.as_ref().map(Condition::new);
-    let is_enough = run.access(&plan.access, &mut |row: Row<'_>| {
-        if !plan.apart.is_empty() && plan.apart.binary_search(&row.row_id).is_ok() {
+    let end = run.access(&plan.access, &plan.apart, &mut |row: Row<'_>| {
+        if is_among(&plan.apart, row.row_id) {
             return Ok(ControlFlow::Continue(()));
         }
         qualified(query, condition.as_ref(), row, visit)
     })?;
-    if !is_enough && !plan.apart.is_empty() {
+    if let End::GivenUp(seen) = end {
+        let sorted = plan.sorted && plan.by_row_id;
+        return Ok(Some(Rest { seen, sorted }));
+    }
+    if end == End::Done && !plan.apart.is_empty() {
         run.reads = Reads::Payloads;
         let condition = query.predicate.as_ref().map(Condition::new);
         run.source(Source::RowIds(&plan.apart), &mut |row: Row<'_>| {
             qualified(query, condition.as_ref(), row, visit)
         })?;
     }
-    Ok(())
+    Ok(None)
+}
+
+/// The row behind which all rows of a query are, if it has its place in their order.
+fn behind(query: &Query) -> Option<RowId> {
+    let cursor = query.after.as_ref().filter(|_| query.order.is_empty())?;
+    Some(cursor.row_id)
+}
+
+/// Whether a row is one of some, which are in order.
+fn is_among(rows: &[RowId], row_id: RowId) -> bool {
+    !rows.is_empty() && rows.binary_search(&row_id).is_ok()
+}
+
+/// What is left of a plan that was given up: all rows but those that it has reached by a key.
+pub(super) struct Rest {
+    /// The latter, in order.
+    seen: Vec<RowId>,
+    /// Whether what is left comes in the query's order, behind what came before. If not, and if
+    /// that did, it is behind it all the same.
+    pub(super) sorted: bool,
+}
+
+impl Rest {
+    /// Calls `visit` with each row that qualifies, until it breaks.
+    pub(super) fn scan(
+        self,
+        snapshot: &mut dyn Snapshot,
+        table: &Table,
+        query: &Query,
+        control: &Control,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let mut run = Run {
+            snapshot,
+            table,
+            control,
+            watch: Watch::new(control, table),
+            reads: Reads::Payloads,
+            may_give_up: false,
+            after: behind(query),
+        };
+        let condition = query.predicate.as_ref().map(Condition::new);
+        let last = self.seen.last().filter(|_| self.sorted).copied();
+        let source = match last.max(run.after) {
+            Some(row_id) => Source::RowsAfter(row_id),
+            None => Source::Rows,
+        };
+        let mut seen = self.seen.iter().peekable();
+        run.source(source, &mut |row: Row<'_>| {
+            while seen.next_if(|seen| **seen < row.row_id).is_some() {}
+            match seen.peek() {
+                Some(seen) if **seen == row.row_id => Ok(ControlFlow::Continue(())),
+                _ => qualified(query, condition.as_ref(), row, visit),
+            }
+        })?;
+        Ok(())
+    }
 }
 
 /// Visits a row if a condition holds and it is behind the query's place.
@@ -120,55 +187,153 @@ pub(super) fn size(
 struct Run<'r> {
     snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
+    control: &'r Control,
     watch: Watch<'r>,
     reads: Reads,
+    /// Whether it may end before all rows were visited.
+    may_give_up: bool,
+    /// The row behind which all are that are asked for.
+    after: Option<RowId>,
+}
+
+/// How the scans of a plan ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// There are no more rows.
+    Done,
+    /// The visitor has enough.
+    Enough,
+    /// There are too many rows; those that were visited, in order.
+    GivenUp(Vec<RowId>),
+}
+
+impl End {
+    const fn of(is_enough: bool) -> Self {
+        if is_enough { Self::Enough } else { Self::Done }
+    }
 }
 
 impl Run<'_> {
-    /// Scans what a plan gives access to: whether the visitor has enough.
-    fn access(&mut self, access: &AccessPath, visit: &mut Visit<'_>) -> Result<bool> {
-        match access {
-            AccessPath::Nothing => Ok(false),
-            AccessPath::Rows(None) => self.source(Source::Rows, visit),
-            AccessPath::Rows(Some(row_id)) => self.source(Source::RowsAfter(*row_id), visit),
-            AccessPath::Key(access) => {
-                for source in access.sources() {
-                    let source = match source {
-                        Source::Key(scan) if self.reads == Reads::Values => Source::Entries(scan),
-                        source => source,
-                    };
-                    if self.source(source, &mut *visit)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+    /// Scans what a plan gives access to.
+    fn access(
+        &mut self,
+        access: &AccessPath,
+        apart: &[RowId],
+        visit: &mut Visit<'_>,
+    ) -> Result<End> {
+        let row_ids = match access {
+            AccessPath::Nothing => return Ok(End::Done),
+            AccessPath::Rows(None) => return self.source(Source::Rows, visit).map(End::of),
+            AccessPath::Rows(Some(row_id)) => {
+                return self.source(Source::RowsAfter(*row_id), visit).map(End::of);
             }
-            AccessPath::Union(parts) => {
-                let mut row_ids = Vec::new();
-                for part in parts {
-                    row_ids.extend(self.row_ids(part)?);
-                }
-                row_ids.sort_unstable();
-                row_ids.dedup();
-                self.source(Source::RowIds(&row_ids), visit)
+            AccessPath::Key(access) if self.may_give_up => {
+                return self.follow(access, apart, visit);
             }
-            AccessPath::Intersection(parts) => {
-                let mut common: Option<Vec<RowId>> = None;
-                for part in parts {
-                    let mut row_ids = self.row_ids(part)?;
-                    row_ids.sort_unstable();
-                    common = Some(match common {
-                        None => row_ids,
-                        Some(mut common) => {
-                            common.retain(|row_id| row_ids.binary_search(row_id).is_ok());
-                            common
-                        }
-                    });
-                }
-                let row_ids = common.unwrap_or_default();
-                self.source(Source::RowIds(&row_ids), visit)
+            AccessPath::Key(access) => return self.ranges(access, visit).map(End::of),
+            AccessPath::Union(parts) => self.union(parts)?,
+            AccessPath::Intersection(parts) => self.intersection(parts)?,
+        };
+        let before = match self.after {
+            Some(after) => row_ids.partition_point(|row_id| *row_id <= after),
+            None => 0,
+        };
+        let row_ids = &row_ids[before..];
+        let is_given_up = self.may_give_up
+            && row_ids.len() > self.control.patience
+            && row_ids.len() > rows_max(self.snapshot, self.table, self.control)?;
+        if is_given_up {
+            return Ok(End::GivenUp(Vec::new()));
+        }
+        self.source(Source::RowIds(row_ids), visit).map(End::of)
+    }
+
+    /// Scans ranges: whether the visitor has enough.
+    fn ranges(&mut self, access: &KeyAccess, visit: &mut Visit<'_>) -> Result<bool> {
+        for source in access.sources() {
+            let source = match (source, self.reads) {
+                (Source::Key(scan), Reads::Values(field)) => Source::Entries(scan, field),
+                (source, _) => source,
+            };
+            if self.source(source, &mut *visit)? {
+                return Ok(true);
             }
         }
+        Ok(false)
+    }
+
+    /// Scans ranges, unless they turn out to have too many rows.
+    fn follow(
+        &mut self,
+        access: &KeyAccess,
+        apart: &[RowId],
+        visit: &mut Visit<'_>,
+    ) -> Result<End> {
+        let table = self.table;
+        let mut seen: SmallVec<[RowId; 16]> = SmallVec::new();
+        let (mut max, mut rest) = (self.control.patience, None);
+        loop {
+            let access = rest.as_ref().unwrap_or(access);
+            let (known, mut behind) = (seen.len(), None);
+            for (position, source) in access.sources().enumerate() {
+                let is_enough = self.source(source, |row: Row<'_>| {
+                    // Of a row that is apart nobody knows where it is in the key.
+                    if is_among(&seen[..known], row.row_id) || is_among(apart, row.row_id) {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    if seen.len() >= max {
+                        behind = Some(access.from(table, position, row));
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    seen.push(row.row_id);
+                    visit(row)
+                })?;
+                match (is_enough, &behind) {
+                    (true, Some(_)) => break,
+                    (true, None) => return Ok(End::Enough),
+                    (false, _) => {}
+                }
+            }
+            let Some(behind) = behind else {
+                return Ok(End::Done);
+            };
+            seen.sort_unstable();
+            if known == 0 {
+                max = rows_max(self.snapshot, self.table, self.control)?;
+            }
+            if seen.len() >= max {
+                return Ok(End::GivenUp(seen.into_vec()));
+            }
+            rest = Some(behind);
+        }
+    }
+
+    /// The row ids of several ranges together, in order.
+    fn union(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
+        let mut row_ids = Vec::new();
+        for part in parts {
+            row_ids.extend(self.row_ids(part)?);
+        }
+        row_ids.sort_unstable();
+        row_ids.dedup();
+        Ok(row_ids)
+    }
+
+    /// The row ids that several ranges have in common, in order.
+    fn intersection(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
+        let mut common: Option<Vec<RowId>> = None;
+        for part in parts {
+            let mut row_ids = self.row_ids(part)?;
+            row_ids.sort_unstable();
+            common = Some(match common {
+                None => row_ids,
+                Some(mut common) => {
+                    common.retain(|row_id| row_ids.binary_search(row_id).is_ok());
+                    common
+                }
+            });
+        }
+        Ok(common.unwrap_or_default())
     }
 
     /// Scans one source: whether the visitor has enough.
@@ -182,7 +347,10 @@ impl Run<'_> {
             table,
             watch,
             reads,
+            ..
         } = self;
+        // Ranges without rows take time, too.
+        watch.check()?;
         let plan = ScanPlan {
             table,
             source,

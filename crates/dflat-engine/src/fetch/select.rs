@@ -102,7 +102,17 @@ fn visit_unordered(
     if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
         plan.access = AccessPath::primary();
     }
-    scan(snapshot, table, (&query, &plan), control, reads, visit)
+    match scan(
+        snapshot,
+        table,
+        (&query, &plan),
+        control,
+        reads,
+        &mut *visit,
+    )? {
+        Some(rest) => rest.scan(snapshot, table, &query, control, visit),
+        None => Ok(()),
+    }
 }
 
 /// What has to be known of each row.
@@ -119,38 +129,41 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
     if plan.residual.is_some() || query.after.is_some() {
         return Reads::Payloads;
     }
-    let indexed = match &plan.access {
+    let index = match &plan.access {
         AccessPath::Key(access) => match access.key {
-            Key::Index(position) => match table.indexes.get(position).map(|i| &*i.fields) {
-                Some([field]) => Some(field),
-                _ => None,
-            },
+            Key::Index(position) => table.indexes.get(position),
             Key::Primary => None,
         },
         _ => None,
     };
+    let fields = index.map_or(&[][..], |index| &*index.fields);
     // An index has NULL for an empty union, and no sign of a zero.
     let is_exact = |field: &Field| field.column_type() != ColumnType::Real;
-    let has = |expression: &Expression, exactly: bool| {
-        let field = indexed.filter(|field| !field.is_tag() && (!exactly || is_exact(field)));
-        field.is_some_and(|field| {
-            let asked = expression.as_field();
-            asked.is_some_and(|asked| asked.steps == field.steps && asked.kind == field.kind)
+    let place_of = |expression: &Expression, exactly: bool| {
+        let asked = expression.as_field()?;
+        fields.iter().position(|field| {
+            let has_it = asked.steps == field.steps && asked.kind == field.kind;
+            has_it && !field.is_tag() && (!exactly || is_exact(field))
         })
     };
     match covered {
         Covered::Unordered(None) => Reads::RowIds,
-        Covered::Unordered(Some(expression)) if has(expression, false) => Reads::Values,
-        Covered::Unordered(Some(_)) => Reads::Payloads,
+        Covered::Unordered(Some(expression)) => {
+            place_of(expression, false).map_or(Reads::Payloads, Reads::Values)
+        }
         Covered::Selected(expressions) => {
             let order = query.order.iter().map(|order| &order.key);
             let order = order.filter(|_| !plan.sorted);
-            if expressions.is_empty() && order.clone().next().is_none() {
-                Reads::RowIds
-            } else if expressions.iter().chain(order).all(|e| has(e, true)) {
-                Reads::Values
-            } else {
-                Reads::Payloads
+            let mut asked = expressions.iter().chain(order);
+            let Some(first) = asked.next() else {
+                return Reads::RowIds;
+            };
+            // A row has one value.
+            match place_of(first, true) {
+                Some(place) if asked.all(|other| place_of(other, true) == Some(place)) => {
+                    Reads::Values(place)
+                }
+                _ => Reads::Payloads,
             }
         }
     }
@@ -189,51 +202,81 @@ pub fn select<T>(
     }
     let plan = planned(snapshot, table, query, control)?;
     let reads = reads(table, query, &plan, Covered::Selected(expressions));
-    let run = |visit: &mut Visit<'_>| scan(snapshot, table, (query, &plan), control, reads, visit);
-    if plan.sorted {
-        select_sorted(query, run, read)
-    } else {
-        select_unsorted(query, run, read)
+    let mut items = Vec::new();
+    let mut window = Window {
+        offset: query.offset,
+        limit: query.limit.unwrap_or(usize::MAX),
+    };
+    let access = (query, &plan);
+    if !plan.sorted {
+        let run = |visit: &mut Visit<'_>| match scan(
+            snapshot,
+            table,
+            access,
+            control,
+            reads,
+            &mut *visit,
+        )? {
+            Some(rest) => rest.scan(snapshot, table, query, control, visit),
+            None => Ok(()),
+        };
+        select_unsorted(&query.order, window, run, read, &mut items)?;
+        return Ok(items);
     }
+    let mut take = |row: Row<'_>| window.take(row, read, &mut items);
+    if let Some(rest) = scan(snapshot, table, access, control, reads, &mut take)? {
+        if rest.sorted {
+            rest.scan(snapshot, table, query, control, &mut take)?;
+        } else {
+            let run = |visit: &mut Visit<'_>| rest.scan(snapshot, table, query, control, visit);
+            select_unsorted(&query.order, window, run, read, &mut items)?;
+        }
+    }
+    Ok(items)
 }
 
-/// Takes rows as they come.
-fn select_sorted<T>(
-    query: &Query,
-    run: impl FnOnce(&mut Visit<'_>) -> Result<()>,
-    read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
-) -> Result<Vec<T>> {
-    let limit = query.limit.unwrap_or(usize::MAX);
-    let (mut items, mut skipped) = (Vec::new(), 0);
-    run(&mut |row| {
-        if skipped < query.offset {
-            skipped += 1;
+/// What of a result is still to come.
+#[derive(Clone, Copy)]
+struct Window {
+    offset: usize,
+    limit: usize,
+}
+
+impl Window {
+    /// Takes a row that comes in the order; breaks when no more are needed.
+    fn take<T>(
+        &mut self,
+        row: Row<'_>,
+        read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
+        items: &mut Vec<T>,
+    ) -> Result<ControlFlow<()>, Malformed> {
+        if self.offset > 0 {
+            self.offset -= 1;
             return Ok(ControlFlow::Continue(()));
         }
         items.push(read(row)?);
-        Ok(if items.len() == limit {
+        self.limit -= 1;
+        Ok(if self.limit == 0 {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         })
-    })?;
-    Ok(items)
+    }
 }
 
-/// Takes rows and puts them in order.
+/// Takes rows and puts them in order, behind the items that there are.
 fn select_unsorted<T>(
-    query: &Query,
+    order: &[Order],
+    window: Window,
     run: impl FnOnce(&mut Visit<'_>) -> Result<()>,
     read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
-) -> Result<Vec<T>> {
-    let enough = query
-        .offset
-        .saturating_add(query.limit.unwrap_or(usize::MAX));
+    items: &mut Vec<T>,
+) -> Result<()> {
+    let enough = window.offset.saturating_add(window.limit);
     let mut best: BinaryHeap<Ranked<'_, T>> = BinaryHeap::new();
     run(&mut |row| {
-        let keys = query.order.iter().map(|order| value_of(&row, &order.key));
-        let keys: Result<Vec<ValueRef<'_>>, _> = keys.collect();
-        let (keys, order) = (keys?, query.order.as_slice());
+        let keys = order.iter().map(|order| value_of(&row, &order.key));
+        let keys: Vec<ValueRef<'_>> = keys.collect::<Result<_, _>>()?;
         if best.len() == enough {
             if best
                 .peek()
@@ -253,8 +296,9 @@ fn select_unsorted<T>(
         });
         Ok(ControlFlow::Continue(()))
     })?;
-    let sorted = best.into_sorted_vec().into_iter().skip(query.offset);
-    Ok(sorted.map(|ranked| ranked.item).collect())
+    let sorted = best.into_sorted_vec().into_iter().skip(window.offset);
+    items.extend(sorted.map(|ranked| ranked.item));
+    Ok(())
 }
 
 /// Something of a row, with its place in the order.

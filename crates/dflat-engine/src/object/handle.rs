@@ -140,6 +140,8 @@ pub struct ObjectBatch<'t> {
     /// Start and length of the payloads in `bytes`.
     places: Vec<(u32, u32)>,
     objects: Vec<Object>,
+    /// Whether the first object is likely the only one, so that it is made without a buffer.
+    is_likely_one: bool,
 }
 
 impl<'t> ObjectBatch<'t> {
@@ -153,7 +155,13 @@ impl<'t> ObjectBatch<'t> {
             bytes: Vec::new(),
             places: Vec::new(),
             objects: Vec::new(),
+            is_likely_one: false,
         }
+    }
+
+    /// Says that there will likely be one object.
+    pub(crate) fn expect_one(&mut self) {
+        self.is_likely_one = true;
     }
 
     /// Verifies a row and adds it.
@@ -162,6 +170,12 @@ impl<'t> ObjectBatch<'t> {
     /// If the payload is malformed; the batch is as before.
     pub fn push(&mut self, row_id: RowId, payload: &[u8]) -> Result<(), Malformed> {
         verify(&self.table.types, payload)?;
+        if std::mem::take(&mut self.is_likely_one) {
+            let object = Object::from_verified(row_id, self.origin, payload);
+            self.objects.reserve_exact(1);
+            self.objects.push(object);
+            return Ok(());
+        }
         let size = ROW_ID_BYTES + payload.len();
         let mut delta = self.delta(row_id);
         if delta.is_none() || self.bytes.len() + size > CHUNK_MAX_BYTES {
@@ -222,6 +236,13 @@ impl<'t> ObjectBatch<'t> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The objects so far, in the order they were added; none are left.
+    #[must_use]
+    pub fn take(&mut self) -> Vec<Object> {
+        self.seal();
+        std::mem::take(&mut self.objects)
     }
 
     /// The objects, in the order they were added.

@@ -1,7 +1,6 @@
 //! What of a condition an index of live queries can use: values that a field must have.
 
 use std::cmp::Ordering;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use dflat_model::{Comparison, Expression, Field, Predicate, TextTest, Value, ValueRef};
 
@@ -91,25 +90,6 @@ impl Interval {
             }
         }
     }
-}
-
-/// A hash that is the same for values that compare as equal.
-pub(super) fn hash(value: ValueRef<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    match value {
-        ValueRef::Null => 0_u8.hash(&mut hasher),
-        ValueRef::Int(int) => int.hash(&mut hasher),
-        ValueRef::UInt(int) => (1_u8, int).hash(&mut hasher),
-        ValueRef::Float(float) => {
-            let int = float as i64;
-            match ValueRef::Int(int).order(value) {
-                Ordering::Equal => int.hash(&mut hasher),
-                _ => (2_u8, float.to_bits()).hash(&mut hasher),
-            }
-        }
-        ValueRef::Text(text) => text.hash(&mut hasher),
-    }
-    hasher.finish()
 }
 
 /// A field whose value must be in an interval.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, RowId, Table};
+use smallvec::SmallVec;
 
 use super::merge::{Rows, Scratch, Touched};
 use super::registry::Subscriber;
+use super::shape::ShapedQuery;
 use super::{Event, Interest, LiveCount, LiveResult};
 use crate::error::Result;
 use crate::fetch::Fetched;
@@ -44,14 +46,14 @@ pub(super) enum Live {
 
 impl Live {
     /// Whether it is the same computation.
-    pub(super) fn is(&self, query: &Query, interest: Option<&Interest>) -> bool {
+    pub(super) fn is(&self, query: &ShapedQuery, interest: Option<&Interest>) -> bool {
         match self {
-            Self::Result(live) => interest == Some(live.interest()) && **live.query() == *query,
-            Self::Count(live) => interest.is_none() && **live.query() == *query,
+            Self::Result(live) => interest == Some(live.interest()) && live.query().is(query),
+            Self::Count(live) => interest.is_none() && live.query().is(query),
         }
     }
 
-    pub(super) fn query(&self) -> &Arc<Query> {
+    pub(super) fn query(&self) -> &ShapedQuery {
         match self {
             Self::Result(live) => live.query(),
             Self::Count(live) => live.query(),
@@ -105,5 +107,6 @@ impl Live {
 /// A live query and its subscribers.
 pub(super) struct Follower {
     pub(super) live: Live,
-    pub(super) subscribers: Vec<Arc<Subscriber>>,
+    /// Mostly one, which takes no memory elsewhere.
+    pub(super) subscribers: SmallVec<[Arc<Subscriber>; 1]>,
 }

@@ -1,10 +1,10 @@
 //! The live queries of a table.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, DefaultHasher, Hasher};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query};
+use smallvec::SmallVec;
 
 use super::Interest;
 use super::follower::{Follower, Live, Reread};
@@ -12,6 +12,7 @@ use super::matcher::{Candidates, Found, Hits, Matcher, Sorted, touched};
 use super::merge::{Scratch, Touched};
 use super::publication::Call;
 use super::registry::Subscriber;
+use super::shape::{ShapedQuery, Shapes};
 use super::slots::Slots;
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
@@ -22,27 +23,12 @@ pub(super) struct Followers {
     slots: Vec<Option<Box<Follower>>>,
     free: Vec<u32>,
     /// The slots by a hash of their query.
-    by_query: HashMap<u64, Slots>,
+    by_query: Slots,
+    shapes: Shapes,
     matcher: Matcher,
     /// One of them at least has to be fetched again.
     failed: bool,
     scratch: Scratch,
-}
-
-/// A hash of what a query asks.
-fn hash(query: &Query) -> u64 {
-    struct Written(DefaultHasher);
-    impl std::fmt::Write for Written {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
-        }
-    }
-    let mut written =
-        Written(std::hash::BuildHasherDefault::<DefaultHasher>::default().build_hasher());
-    // A hash can't fail to be written to.
-    let _ = std::fmt::write(&mut written, format_args!("{query}"));
-    written.0.finish()
 }
 
 impl Followers {
@@ -55,17 +41,32 @@ impl Followers {
     }
 
     /// The slot of a query, if it is followed; without an interest, of its count.
-    pub(super) fn find(&self, query: &Query, interest: Option<&Interest>) -> Option<u32> {
-        let slots = self.by_query.get(&hash(query))?;
+    fn find(&self, query: &ShapedQuery, interest: Option<&Interest>) -> Option<u32> {
         let is_it = |slot: &u32| {
             let follower = self.follower(*slot);
             follower.is_some_and(|f| f.live.is(query, interest) && !f.live.is_failed())
         };
-        slots.as_slice().iter().copied().find(is_it)
+        let slots = self.by_query.get(query.hash());
+        slots.iter().copied().find(is_it)
+    }
+
+    /// Whether a query's result is followed.
+    pub(super) fn follows(&self, query: &Query, interest: &Interest) -> bool {
+        let query = self.shapes.known(query);
+        query.is_some_and(|query| self.find(&query, Some(interest)).is_some())
+    }
+
+    /// A query with the shape that others have, if there are any.
+    pub(super) fn shaped(&mut self, query: &Query) -> ShapedQuery {
+        self.shapes.shaped(query)
     }
 
     /// The slot of a result that is followed, and what it is.
-    pub(super) fn shared(&self, query: &Query, interest: &Interest) -> Option<(u32, Fetched)> {
+    pub(super) fn shared(
+        &self,
+        query: &ShapedQuery,
+        interest: &Interest,
+    ) -> Option<(u32, Fetched)> {
         let slot = self.find(query, Some(interest))?;
         match &self.follower(slot)?.live {
             Live::Result(live) => Some((slot, live.current()?)),
@@ -75,12 +76,12 @@ impl Followers {
 
     /// Follows a query from now on; its slot.
     pub(super) fn add(&mut self, live: Live) -> u32 {
-        let hash = hash(live.query());
-        let found = Found::of(live.query());
+        let hash = live.query().hash();
+        let found = Found::of(live.query().predicate().as_deref());
         self.failed |= live.is_failed();
         let follower = Box::new(Follower {
             live,
-            subscribers: Vec::with_capacity(1),
+            subscribers: SmallVec::new(),
         });
         // There is no memory for as many as a number has no room for.
         let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
@@ -90,7 +91,7 @@ impl Followers {
             Some(free) => *free = Some(follower),
             None => self.slots.push(Some(follower)),
         }
-        self.by_query.entry(hash).or_default().insert(slot);
+        self.by_query.insert(hash, slot);
         slot
     }
 
@@ -110,15 +111,10 @@ impl Followers {
         if !follower.subscribers.is_empty() {
             return;
         }
-        let query = Arc::clone(follower.live.query());
-        let hash = hash(&query);
-        if let Some(slots) = self.by_query.get_mut(&hash) {
-            slots.remove(slot);
-            if slots.is_empty() {
-                self.by_query.remove(&hash);
-            }
-        }
-        self.matcher.remove(slot, &Found::of(&query));
+        let query = follower.live.query().clone();
+        self.by_query.remove(query.hash(), slot);
+        let found = Found::of(query.predicate().as_deref());
+        self.matcher.remove(slot, &found);
         if let Some(gone) = self.slots.get_mut(slot as usize) {
             *gone = None;
             self.free.push(slot);
@@ -209,6 +205,7 @@ impl Followers {
                 follow(follower, Candidates::All);
             }
         }
+        matcher.recycle(hits);
     }
 }
 

@@ -154,6 +154,8 @@ impl Intervals {
 impl Item {
     /// The order of the tree: that of the low ends, then of what they belong to.
     fn order(&self, (interval, slot): (&Interval, u32)) -> Ordering {
+        #[cfg(test)]
+        tests::COMPARED.with(|compared| compared.set(compared.get() + 1));
         let low = self.interval.low.as_ref().order(interval.low.as_ref());
         let order = low.then(interval.from_low.cmp(&self.interval.from_low));
         order.then(self.slot.cmp(&slot))
@@ -174,9 +176,16 @@ fn ends_before(a: &Interval, b: &Interval) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use dflat_model::Value;
 
     use super::*;
+
+    thread_local! {
+        /// How often two intervals were compared.
+        pub(super) static COMPARED: Cell<u64> = const { Cell::new(0) };
+    }
 
     fn above(low: i64) -> Interval {
         Interval {
@@ -218,6 +227,24 @@ mod tests {
             let expected = left.filter(|n| of(*n).contains(ValueRef::Int(value)));
             assert_eq!(found, expected.collect::<Vec<_>>(), "{value}");
         }
+    }
+
+    #[test]
+    fn many_intervals_are_taken_out_in_any_order_by_few_comparisons_each() {
+        const COUNT: u64 = 100_000;
+        let of = |n: u64| between((n % 1000) as i64, (n % 1000 + 10) as i64);
+        let mut intervals = Intervals::default();
+        for n in 0..COUNT {
+            intervals.insert(of(n), n as u32);
+        }
+        COMPARED.set(0);
+        // In an order of its own: the stride has no factor in common with the count.
+        for n in (0..COUNT).map(|n| n * 61_803 % COUNT) {
+            intervals.remove(&of(n), n as u32);
+        }
+        assert!(intervals.is_empty());
+        let each = COMPARED.get() / COUNT;
+        assert!(each < 100, "{each} comparisons each");
     }
 
     #[test]

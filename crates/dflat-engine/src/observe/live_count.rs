@@ -1,15 +1,14 @@
 //! The number of a query's objects, which follows the commits.
 
-use std::sync::Arc;
-
 use dflat_model::{CommitSeq, Query, Table};
 
 use super::merge::Touched;
+use super::shape::ShapedQuery;
 use crate::error::Result;
 
 /// The number of a query's objects as of the latest commit. It holds none of them.
 pub struct LiveCount {
-    query: Arc<Query>,
+    query: ShapedQuery,
     /// How many meet the condition, whatever the window.
     total: usize,
     told: usize,
@@ -32,7 +31,7 @@ impl LiveCount {
     /// The count of a query, which `total` objects meet without its window as of a commit; unless
     /// they could not be counted.
     #[must_use]
-    pub fn new(query: Arc<Query>, total: Option<(usize, CommitSeq)>) -> Self {
+    pub fn new(query: ShapedQuery, total: Option<(usize, CommitSeq)>) -> Self {
         let mut live = Self {
             query,
             total: 0,
@@ -47,7 +46,7 @@ impl LiveCount {
         live
     }
 
-    pub(super) fn query(&self) -> &Arc<Query> {
+    pub(super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
 
@@ -61,8 +60,9 @@ impl LiveCount {
     }
 
     fn within(&self) -> usize {
-        let rest = self.total.saturating_sub(self.query.offset);
-        self.query.limit.map_or(rest, |limit| rest.min(limit))
+        let Query { offset, limit, .. } = *self.query.frame();
+        let rest = self.total.saturating_sub(offset);
+        limit.map_or(rest, |limit| rest.min(limit))
     }
 
     /// Follows a commit: the new count, or `None` if it is the same.
@@ -76,7 +76,7 @@ impl LiveCount {
         let missed = self.failed;
         if missed {
             // An error is told once.
-            let Ok((total, seq)) = count(table, &unlimited(&self.query)) else {
+            let Ok((total, seq)) = count(table, &unlimited(&self.query.to_query())) else {
                 return Ok(None);
             };
             (self.total, self.seq, self.failed) = (total, seq, false);
@@ -94,7 +94,7 @@ impl LiveCount {
         count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,
     ) -> Result<Option<usize>> {
         let missed = std::mem::replace(&mut self.failed, true);
-        match count(table, &unlimited(&self.query)) {
+        match count(table, &unlimited(&self.query.to_query())) {
             Ok((total, seq)) => {
                 (self.total, self.seq, self.failed) = (total, seq, false);
                 Ok(self.tell(missed))

@@ -7,6 +7,7 @@ use dflat_model::{CommitSeq, Expression, Query, Table, ValueRef};
 
 use super::difference::Difference;
 use super::merge::{List, Rows, Scratch, Touched, after, before, compare};
+use super::shape::ShapedQuery;
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
@@ -63,6 +64,8 @@ impl Interest {
 /// A result as of a commit, and what makes it of the one before.
 #[derive(Clone, Debug)]
 pub struct ResultUpdate {
+    /// The query.
+    pub query: ShapedQuery,
     /// The result.
     pub fetched: Fetched,
     /// What makes it of the result told before; of nothing, if none was.
@@ -76,9 +79,10 @@ pub struct ResultUpdate {
 /// It holds a run of the objects that meet the condition, in order: all of them, or, if the query
 /// has a window, those in it and some on either side, so that most changes need no fetch.
 pub struct LiveResult {
-    query: Arc<Query>,
+    query: ShapedQuery,
     interest: Interest,
-    /// Shared with what was told, if the query has no window.
+    /// Shared with what was told, if the query has no window. After a fetch has failed, what was
+    /// told last.
     held: Arc<Vec<Object>>,
     /// How many objects come before those held.
     below: usize,
@@ -88,28 +92,39 @@ pub struct LiveResult {
     engine: u64,
     /// What is held is as of this commit.
     seq: CommitSeq,
+    /// A fetch has failed.
+    failed: bool,
     /// How many of the objects fetched last may leave before those left are copied out of what they
     /// keep in memory.
-    leaving_max: usize,
-    /// The result told last, once it may be out of date because a fetch failed.
-    failed: Option<Arc<Vec<Object>>>,
+    leaving_max: u32,
 }
 
 /// How many objects are kept on either side of a window.
-fn margin(query: &Query) -> usize {
-    let limit = query.limit.unwrap_or(MARGIN.end);
+fn margin(limit: Option<usize>) -> usize {
+    let limit = limit.unwrap_or(MARGIN.end);
     limit.clamp(MARGIN.start, MARGIN.end)
+}
+
+/// A window with what is kept on either side of it.
+fn wider(offset: usize, limit: Option<usize>) -> (usize, Option<usize>) {
+    let margin = margin(limit);
+    let start = offset.saturating_sub(margin);
+    let end = offset.saturating_add(margin);
+    (start, limit.map(|limit| limit.saturating_add(end) - start))
+}
+
+/// How many are half of a list.
+fn half(objects: &[Object]) -> u32 {
+    u32::try_from(objects.len() / 2).unwrap_or(u32::MAX)
 }
 
 /// The query with what a live result keeps on either side of its window.
 #[must_use]
 pub fn with_margin(query: &Query) -> Query {
-    let margin = margin(query);
-    let offset = query.offset.saturating_sub(margin);
-    let end = query.offset.saturating_add(margin);
+    let (offset, limit) = wider(query.offset, query.limit);
     Query {
         offset,
-        limit: query.limit.map(|limit| limit.saturating_add(end) - offset),
+        limit,
         ..query.clone()
     }
 }
@@ -119,35 +134,36 @@ impl LiveResult {
     /// [`with_margin`]; or, if that could not be fetched, from the objects its subscriber has.
     #[must_use]
     pub fn new(
-        query: Arc<Query>,
+        query: ShapedQuery,
         interest: Interest,
         fetched: std::result::Result<&Fetched, Arc<Vec<Object>>>,
         margin: bool,
     ) -> Self {
-        let fetching = if margin {
-            with_margin(&query)
+        let Query { offset, limit, .. } = *query.frame();
+        let (offset, limit) = if margin {
+            wider(offset, limit)
         } else {
-            Query::clone(&query)
+            (offset, limit)
         };
         let mut live = Self {
-            below: fetching.offset,
+            below: offset,
             query,
             interest,
             held: Arc::default(),
             complete: false,
             engine: 0,
             seq: CommitSeq(0),
+            failed: false,
             leaving_max: 0,
-            failed: None,
         };
         match fetched {
-            Err(known) => live.failed = Some(known),
+            Err(known) => (live.held, live.failed) = (known, true),
             Ok(fetched) => {
                 live.held = Arc::clone(&fetched.objects);
-                live.leaving_max = live.held.len() / 2;
+                live.leaving_max = half(&live.held);
                 live.engine = fetched.engine;
                 live.seq = fetched.seq;
-                live.complete = fetching.limit.is_none_or(|limit| live.held.len() < limit);
+                live.complete = limit.is_none_or(|limit| live.held.len() < limit);
             }
         }
         live
@@ -155,11 +171,11 @@ impl LiveResult {
 
     /// What the result is, unless a fetch has failed.
     pub(super) fn current(&self) -> Option<Fetched> {
-        let window = self.window().filter(|_| self.failed.is_none())?;
+        let window = self.window().filter(|_| !self.failed)?;
         Some(self.fetched(self.shown(&self.held, window)))
     }
 
-    pub(super) fn query(&self) -> &Arc<Query> {
+    pub(super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
 
@@ -169,18 +185,19 @@ impl LiveResult {
 
     /// Whether it must be fetched again, whatever a commit has changed.
     pub(super) fn is_failed(&self) -> bool {
-        self.failed.is_some()
+        self.failed
     }
 
     /// The window's place in what is held, unless it is not all there.
     fn window(&self) -> Option<Range<usize>> {
+        let Query { offset, limit, .. } = *self.query.frame();
         let held = self.held.len();
         if self.held.is_empty() && self.below > 0 {
             // How many come before may be fewer than that; the window is empty all the same.
-            return (self.complete && self.below <= self.query.offset).then_some(0..0);
+            return (self.complete && self.below <= offset).then_some(0..0);
         }
-        let start = self.query.offset.checked_sub(self.below)?;
-        let end = self.query.limit.map(|limit| start.saturating_add(limit));
+        let start = offset.checked_sub(self.below)?;
+        let end = limit.map(|limit| start.saturating_add(limit));
         match end {
             Some(end) if end <= held => Some(start..end),
             _ => self.complete.then(|| start.min(held)..held),
@@ -199,10 +216,11 @@ impl LiveResult {
         scratch: &mut Scratch,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        if self.query.limit == Some(0) || (seq <= self.seq && self.failed.is_none()) {
+        if self.is_empty() || (seq <= self.seq && !self.failed) {
             return Ok(None);
         }
-        if let Some(told) = self.failed.take() {
+        if self.failed {
+            let told = std::mem::take(&mut self.held);
             return self.fetch_again(table, told, true, refetch);
         }
         self.seq = seq;
@@ -214,10 +232,11 @@ impl LiveResult {
         if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
             return Ok(None);
         }
-        let touched = touched.sorted(&self.query.order, rows);
+        let order = &self.query.frame().order;
+        let touched = touched.sorted(order, rows);
         let list = List {
             objects: &self.held,
-            order: &self.query.order,
+            order,
         };
         let same = |a: &Object, b: &Object| self.interest.is_same(table, a, b);
         let Some(merged) = list.merge(rows, &touched, scratch, same) else {
@@ -238,11 +257,7 @@ impl LiveResult {
             let window = self.held.get(new.clone()).unwrap_or_default();
             self.interest.difference(table, old, window)
         };
-        let told = (!difference.is_empty()).then(|| ResultUpdate {
-            fetched: self.fetched(self.shown(&self.held, new)),
-            difference,
-            commits: 1,
-        });
+        let told = (!difference.is_empty()).then(|| self.update(new, difference));
         self.trim();
         Ok(told)
     }
@@ -257,10 +272,11 @@ impl LiveResult {
         table: &Table,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        if self.query.limit == Some(0) {
+        if self.is_empty() {
             return Ok(None);
         }
-        if let Some(told) = self.failed.take() {
+        if self.failed {
+            let told = std::mem::take(&mut self.held);
             return self.fetch_again(table, told, true, refetch);
         }
         let told = self.shown(&self.held, self.window().unwrap_or_default());
@@ -269,7 +285,12 @@ impl LiveResult {
 
     /// Whether what is held is the result.
     fn is_whole(&self) -> bool {
-        self.query.is_whole()
+        self.query.frame().is_whole()
+    }
+
+    /// Whether it is empty whatever happens.
+    fn is_empty(&self) -> bool {
+        self.query.frame().limit == Some(0)
     }
 
     /// The rows touched that are among those held; `None` if that can't be told.
@@ -281,7 +302,7 @@ impl LiveResult {
             let nothing = touched.before.is_empty() && touched.after.is_empty();
             return (nothing || (self.below == 0 && self.complete)).then_some(touched);
         };
-        let order = &self.query.order;
+        let order = &self.query.frame().order;
         let is_below = |object: &Object| compare(order, object, first).is_lt();
         let is_above = |object: &Object| compare(order, object, last).is_gt();
         let (starts, ends) = (self.below == 0, self.complete);
@@ -315,12 +336,11 @@ impl LiveResult {
         missed: bool,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        let wider = with_margin(&self.query);
+        let wider = with_margin(&self.query.to_query());
         let fetched = match refetch(table, &wider) {
             Ok(fetched) => fetched,
             Err(error) => {
-                self.held = Arc::default();
-                self.failed = Some(told);
+                (self.held, self.failed) = (told, true);
                 // An error is told once.
                 return if missed { Ok(None) } else { Err(error) };
             }
@@ -330,24 +350,22 @@ impl LiveResult {
             .limit
             .is_none_or(|limit| fetched.objects.len() < limit);
         (self.engine, self.seq, self.held) = (fetched.engine, fetched.seq, fetched.objects);
-        self.leaving_max = self.held.len() / 2;
-        let window = self.shown(&self.held, self.window().unwrap_or_default());
-        let difference = self.interest.difference(table, &told, &window);
+        (self.failed, self.leaving_max) = (false, half(&self.held));
+        let window = self.window().unwrap_or_default();
+        let shown = self.held.get(window.clone()).unwrap_or_default();
+        let difference = self.interest.difference(table, &told, shown);
         // After an error the result is told again even if it is what it was before.
-        Ok((missed || !difference.is_empty()).then(|| ResultUpdate {
-            fetched: self.fetched(window),
-            difference,
-            commits: 1,
-        }))
+        Ok((missed || !difference.is_empty()).then(|| self.update(window, difference)))
     }
 
     /// Keeps no more in memory than twice what is held: objects fetched together keep one another.
     fn let_go(&mut self, left: usize) {
+        let left = u32::try_from(left).unwrap_or(u32::MAX);
         let Some(rest) = self.leaving_max.checked_sub(left) else {
             let held = Arc::make_mut(&mut self.held).iter_mut();
             let attached = held.filter(|object| object.is_attached());
             attached.for_each(|object| *object = object.detach());
-            self.leaving_max = usize::MAX;
+            self.leaving_max = u32::MAX;
             return;
         };
         self.leaving_max = rest;
@@ -356,8 +374,9 @@ impl LiveResult {
     /// Lets go of what is far from the window.
     fn trim(&mut self) {
         let Some(window) = self.window() else { return };
-        let margin = margin(&self.query);
-        if self.query.limit.is_some() && self.held.len() > window.end + 2 * margin {
+        let limit = self.query.frame().limit;
+        let margin = margin(limit);
+        if limit.is_some() && self.held.len() > window.end + 2 * margin {
             Arc::make_mut(&mut self.held).truncate(window.end + margin);
             self.complete = false;
         }
@@ -374,6 +393,16 @@ impl LiveResult {
             return Arc::clone(held);
         }
         Arc::new(held.get(window).unwrap_or_default().to_vec())
+    }
+
+    /// The delivery of what is in a window now.
+    fn update(&self, window: Range<usize>, difference: Difference) -> ResultUpdate {
+        ResultUpdate {
+            query: self.query.clone(),
+            fetched: self.fetched(self.shown(&self.held, window)),
+            difference,
+            commits: 1,
+        }
     }
 
     fn fetched(&self, objects: Arc<Vec<Object>>) -> Fetched {
@@ -429,7 +458,8 @@ mod tests {
             objects: batch.finish().into(),
             seq: CommitSeq(1),
         };
-        let mut live = LiveResult::new(Arc::default(), Interest::Objects, Ok(&fetched), false);
+        let query = Arc::<Query>::default();
+        let mut live = LiveResult::new(query.into(), Interest::Objects, Ok(&fetched), false);
         let attached = |live: &LiveResult| live.held.iter().filter(|o| o.is_attached()).count();
         for (seq, gone, expected) in [(2, 0..40, 60), (3, 40..60, 0), (4, 60..61, 0)] {
             let gone = fetched.objects.get(gone).unwrap().iter();

@@ -1,13 +1,15 @@
 //! Which live queries a commit concerns, and by which of its rows.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use dflat_model::{Field, Query, ValueRef};
+use dflat_model::{Field, Predicate, ValueRef};
 
-use super::anchor::{Anchor, Atom, anchor, hash};
+use super::anchor::{Anchor, Atom, anchor};
+use super::hash;
 use super::intervals::Intervals;
 use super::merge::{Row, Rows, Touched, after, before};
+use super::shape::ShapedQuery;
 use super::slots::Slots;
 use crate::object::{Object, field_value};
 use crate::query::{Condition, is_after};
@@ -27,18 +29,37 @@ pub(super) struct Matcher {
     /// The queries that have to see every row.
     unanchored: BTreeSet<u32>,
     anchored: usize,
+    /// Memory that is used again from one commit to the next.
+    hits: Vec<Hit>,
 }
+
+/// A query that a row may concern, the row, and whether it may meet it now rather than before.
+type Hit = (u32, bool, Row);
+
+/// The most of them that memory is kept for.
+const HITS_KEPT_MAX: usize = 4096;
 
 struct FieldIndex {
     field: Field,
     /// By the hash of a value: the queries that ask for it.
-    points: HashMap<u64, Slots>,
+    points: Slots,
     intervals: Intervals,
 }
 
 impl FieldIndex {
     fn is_empty(&self) -> bool {
         self.points.is_empty() && self.intervals.is_empty()
+    }
+
+    /// Visits the queries that may ask for a value.
+    fn visit(&self, value: ValueRef<'_>, visit: &mut impl FnMut(u32)) {
+        if !self.points.is_empty() {
+            let slots = self.points.get(hash::of_value(value));
+            slots.iter().copied().for_each(&mut *visit);
+        }
+        if !self.intervals.is_empty() {
+            self.intervals.stab(value, visit);
+        }
     }
 }
 
@@ -51,8 +72,8 @@ pub(super) enum Found {
 }
 
 impl Found {
-    pub(super) fn of(query: &Query) -> Self {
-        let anchor = query.predicate.as_ref().and_then(anchor);
+    pub(super) fn of(predicate: Option<&Predicate>) -> Self {
+        let anchor = predicate.and_then(anchor);
         anchor.map_or(Self::Always, Self::By)
     }
 
@@ -76,7 +97,7 @@ impl Matcher {
             let place = place.unwrap_or_else(|| {
                 self.fields.push(FieldIndex {
                     field: field.clone(),
-                    points: HashMap::new(),
+                    points: Slots::default(),
                     intervals: Intervals::default(),
                 });
                 self.fields.len() - 1
@@ -85,8 +106,8 @@ impl Matcher {
                 continue;
             };
             if interval.is_point() {
-                let hash = hash(interval.low.as_ref());
-                index.points.entry(hash).or_default().insert(slot);
+                let hash = hash::of_value(interval.low.as_ref());
+                index.points.insert(hash, slot);
             } else {
                 index.intervals.insert(interval.clone(), slot);
             }
@@ -103,13 +124,8 @@ impl Matcher {
             let index = self.fields.iter_mut().find(|index| index.field == *field);
             let Some(index) = index else { continue };
             if interval.is_point() {
-                let hash = hash(interval.low.as_ref());
-                if let Some(slots) = index.points.get_mut(&hash) {
-                    slots.remove(slot);
-                    if slots.is_empty() {
-                        index.points.remove(&hash);
-                    }
-                }
+                let hash = hash::of_value(interval.low.as_ref());
+                index.points.remove(hash, slot);
             } else {
                 index.intervals.remove(interval, slot);
             }
@@ -130,25 +146,38 @@ impl Matcher {
         if ranges && rows.len() > self.anchored {
             return Hits::Sorted;
         }
-        let mut hits = Vec::new();
+        let mut hits = std::mem::take(&mut self.hits);
         for index in &mut self.fields {
             index.intervals.tidy();
             for row in all(rows) {
-                let states = [(false, before(rows, row)), (true, after(rows, row))];
-                for (is, state) in states {
-                    let Some(object) = state else { continue };
-                    let value = value(object, &index.field);
-                    let mut hit = |slot| hits.push((slot, is, row));
-                    if let Some(slots) = index.points.get(&hash(value)) {
-                        slots.as_slice().iter().copied().for_each(&mut hit);
+                let of = |object| value(object, &index.field);
+                let (was, is) = (before(rows, row).map(of), after(rows, row).map(of));
+                match (was, is) {
+                    // Most changes leave what is asked for as it is.
+                    (Some(was), Some(is)) if was == is => index.visit(is, &mut |slot| {
+                        hits.extend([(slot, false, row), (slot, true, row)]);
+                    }),
+                    _ => {
+                        for (is, value) in [(false, was), (true, is)] {
+                            if let Some(value) = value {
+                                index.visit(value, &mut |slot| hits.push((slot, is, row)));
+                            }
+                        }
                     }
-                    index.intervals.stab(value, &mut hit);
                 }
             }
         }
         hits.sort_unstable();
         hits.dedup();
         Hits::Of(hits)
+    }
+
+    /// Takes back the memory of hits that were dealt with.
+    pub(super) fn recycle(&mut self, mut hits: Vec<Hit>) {
+        if hits.capacity() <= HITS_KEPT_MAX {
+            hits.clear();
+            self.hits = hits;
+        }
     }
 
     pub(super) fn unanchored(&self) -> &BTreeSet<u32> {
@@ -162,8 +191,8 @@ pub(super) enum Hits {
     Each,
     /// Each has to look for its rows, among those in order.
     Sorted,
-    /// These, in order, each with a row, and whether that may meet it now rather than before.
-    Of(Vec<(u32, bool, Row)>),
+    /// These, in order.
+    Of(Vec<Hit>),
 }
 
 fn all(rows: Rows<'_>) -> std::ops::Range<Row> {
@@ -290,11 +319,22 @@ pub(super) enum Candidates {
 }
 
 /// The rows that met or meet a query's condition, ascending.
-pub(super) fn touched(query: &Query, candidates: Candidates, sorted: &mut Sorted<'_>) -> Touched {
+pub(super) fn touched(
+    query: &ShapedQuery,
+    mut candidates: Candidates,
+    sorted: &mut Sorted<'_>,
+) -> Touched {
     let rows = sorted.rows;
+    if let (Candidates::Rows(touched), Some((field, key))) = (&mut candidates, query.key()) {
+        let is_it = |object: &Object| value(object, field).order(key).is_eq();
+        touched.retain(rows, is_it);
+        return std::mem::take(touched);
+    }
+    let (predicate, frame) = (query.predicate(), query.frame());
+    let predicate = predicate.as_deref();
     let anchor = match &candidates {
         // Not kept with the query: it is as large.
-        Candidates::Sorted => query.predicate.as_ref().and_then(anchor),
+        Candidates::Sorted => predicate.and_then(anchor),
         Candidates::Rows(_) | Candidates::All => None,
     };
     let (mut touched, exact) = match (candidates, anchor) {
@@ -304,17 +344,13 @@ pub(super) fn touched(query: &Query, candidates: Candidates, sorted: &mut Sorted
             let were = all(rows).filter(|row| before(rows, *row).is_some());
             let are = all(rows).filter(|row| after(rows, *row).is_some());
             let (before, after) = (were.collect(), are.collect());
-            (Touched { before, after }, query.predicate.is_none())
+            (Touched { before, after }, predicate.is_none())
         }
     };
-    if exact && query.after.is_none() {
+    if exact && frame.after.is_none() {
         return touched;
     }
-    let condition = query
-        .predicate
-        .as_ref()
-        .filter(|_| !exact)
-        .map(Condition::new);
+    let condition = predicate.filter(|_| !exact).map(Condition::new);
     let matches = |object: &Object| {
         let payload = object.payload();
         // Objects are verified, so that every value can be read.
@@ -322,15 +358,10 @@ pub(super) fn touched(query: &Query, candidates: Candidates, sorted: &mut Sorted
             .as_ref()
             .is_none_or(|c| c.holds(payload) == Ok(Some(true)));
         let row = (object.row_id(), payload);
-        let is_behind = |cursor| is_after(&query.order, cursor, row) == Ok(true);
-        meets && query.after.as_ref().is_none_or(is_behind)
+        let is_behind = |cursor| is_after(&frame.order, cursor, row) == Ok(true);
+        meets && frame.after.as_ref().is_none_or(is_behind)
     };
-    touched
-        .before
-        .retain(|row| before(rows, *row).is_some_and(matches));
-    touched
-        .after
-        .retain(|row| after(rows, *row).is_some_and(matches));
+    touched.retain(rows, matches);
     touched
 }
 
@@ -406,12 +437,7 @@ mod tests {
     #[test]
     fn a_change_asks_only_for_the_queries_of_its_values() {
         let mut matcher = Matcher::default();
-        let keyed = |n: i64| {
-            Found::of(&Query {
-                predicate: Some(compare(Comparison::Equal, n)),
-                ..Query::default()
-            })
-        };
+        let keyed = |n: i64| Found::of(Some(&compare(Comparison::Equal, n)));
         for n in 0..100_000 {
             matcher.insert(n as u32, &keyed(n));
         }

@@ -26,6 +26,14 @@ pub(super) struct Touched {
 }
 
 impl Touched {
+    /// Keeps the rows whose states meet something.
+    pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
+        self.before
+            .retain(|row| before(rows, *row).is_some_and(&meets));
+        self.after
+            .retain(|row| after(rows, *row).is_some_and(&meets));
+    }
+
     /// The same in the order of a result, if they are in that of their row ids.
     pub(super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
         if !order.is_empty() {

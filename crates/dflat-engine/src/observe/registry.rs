@@ -8,6 +8,7 @@ use dflat_model::{CommitSeq, Query, RowId, Table};
 use super::follower::{Live, Reread};
 use super::followers::Followers;
 use super::publication::{Call, Publication};
+use super::shape::ShapedQuery;
 use super::subscription::Subscription;
 use super::teller::{Executor, Teller};
 use super::watched::Watched;
@@ -139,7 +140,7 @@ impl Registry {
     pub fn follows(&self, table: &Table, query: &Query, interest: &Interest) -> bool {
         let state = self.lock();
         let table = state.get(table.name.as_ref());
-        table.is_some_and(|table| table.followers.find(query, Some(interest)).is_some())
+        table.is_some_and(|table| table.followers.follows(query, interest))
     }
 
     /// Registers a subscriber: what it is told first, if anything. Commits are published in their
@@ -177,7 +178,8 @@ impl Registry {
                 latest,
             } => {
                 let followers = &mut subscriptions.followers;
-                let (slot, latest) = match followers.shared(&query, &interest) {
+                let shaped = followers.shaped(&query);
+                let (slot, latest) = match followers.shared(&shaped, &interest) {
                     Some((slot, current)) => (slot, Ok(current)),
                     None => {
                         let fetch = || reread.fetch(&table, &with_margin(&query));
@@ -188,19 +190,20 @@ impl Registry {
                         };
                         let known = known.as_ref().map(|known| Arc::clone(&known.objects));
                         let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
-                        let live = LiveResult::new(query, interest.clone(), start, margin);
+                        let seen = interest.clone();
+                        let live = LiveResult::new(shaped.clone(), seen, start, margin);
                         let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
                         (followers.add(Live::Result(live)), latest)
                     }
                 };
                 followers.subscribe(slot, Arc::clone(subscriber));
-                let event = first_result(&table, &interest, known.as_ref(), latest);
+                let event = first_result((&table, shaped), &interest, known.as_ref(), latest);
                 (Place::Follower(slot), event)
             }
             First::Count { query, total } => {
                 let followers = &mut subscriptions.followers;
                 let start = total.as_ref().ok().copied();
-                let live = LiveCount::new(query, start);
+                let live = LiveCount::new(followers.shaped(&query), start);
                 let event = match live.current() {
                     Some(count) => Some(Event::Count(Ok(count), 0)),
                     None => total.err().map(|error| Event::Count(Err(error), 0)),
@@ -293,13 +296,14 @@ impl Registry {
 
 /// What a subscriber to a result is told first.
 fn first_result(
-    table: &Table,
+    (table, query): (&Table, ShapedQuery),
     interest: &Interest,
     known: Option<&Fetched>,
     latest: Result<Fetched>,
 ) -> Option<Event> {
     let before = known.map_or(&[][..], |known| known.objects.as_slice());
     let first = latest.map(|fetched| ResultUpdate {
+        query,
         difference: interest.difference(table, before, &fetched.objects),
         fetched,
         commits: 0,

@@ -1,51 +1,106 @@
 //! Numbers of live queries that have something in common.
 
-/// Slots in ascending order. One of its own, as it mostly is, takes no memory elsewhere.
-#[derive(Debug)]
-pub(super) enum Slots {
-    One(u32),
-    Many(Vec<u32>),
+use std::collections::HashMap;
+
+use super::hash::Hashed;
+
+/// Slots by a hash, of which half is kept: who asks has to look whether they are right.
+///
+/// A slot that is alone, as it mostly is, takes nine bytes of a table that is half full or fuller.
+#[derive(Default)]
+pub(super) struct Slots {
+    alone: HashMap<u32, u32, Hashed>,
+    /// Those that are several, ascending.
+    several: HashMap<u32, Vec<u32>, Hashed>,
 }
 
-impl Default for Slots {
-    fn default() -> Self {
-        Self::Many(Vec::new())
-    }
+const fn half(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 impl Slots {
-    pub(super) fn as_slice(&self) -> &[u32] {
-        match self {
-            Self::One(slot) => std::slice::from_ref(slot),
-            Self::Many(slots) => slots,
+    pub(super) fn is_empty(&self) -> bool {
+        self.alone.is_empty() && self.several.is_empty()
+    }
+
+    /// The slots of a hash, ascending.
+    #[inline]
+    pub(super) fn get(&self, hash: u64) -> &[u32] {
+        let half = half(hash);
+        match self.alone.get(&half) {
+            Some(slot) => std::slice::from_ref(slot),
+            None if self.several.is_empty() => &[],
+            None => self.several.get(&half).map_or(&[], Vec::as_slice),
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.as_slice().is_empty()
-    }
-
-    /// Puts a slot in that is not there.
-    pub(super) fn insert(&mut self, slot: u32) {
-        match self {
-            Self::Many(slots) if slots.is_empty() => *self = Self::One(slot),
-            Self::One(one) => *self = Self::Many(vec![slot.min(*one), slot.max(*one)]),
-            Self::Many(slots) => {
-                let (Ok(at) | Err(at)) = slots.binary_search(&slot);
+    /// Puts in a slot, which may be there.
+    pub(super) fn insert(&mut self, hash: u64, slot: u32) {
+        let half = half(hash);
+        if let Some(slots) = self.several.get_mut(&half) {
+            if let Err(at) = slots.binary_search(&slot) {
                 slots.insert(at, slot);
             }
+            return;
+        }
+        match self.alone.insert(half, slot) {
+            Some(other) if other != slot => {
+                self.alone.remove(&half);
+                let slots = vec![slot.min(other), slot.max(other)];
+                self.several.insert(half, slots);
+            }
+            _ => {}
         }
     }
 
-    pub(super) fn remove(&mut self, slot: u32) {
-        match self {
-            Self::One(one) if *one == slot => *self = Self::default(),
-            Self::One(_) => {}
-            Self::Many(slots) => {
-                if let Ok(at) = slots.binary_search(&slot) {
-                    slots.remove(at);
-                }
-            }
+    /// Takes out a slot, if it is there.
+    pub(super) fn remove(&mut self, hash: u64, slot: u32) {
+        let half = half(hash);
+        if self.alone.get(&half) == Some(&slot) {
+            self.alone.remove(&half);
+            return;
         }
+        let Some(slots) = self.several.get_mut(&half) else {
+            return;
+        };
+        if let Ok(at) = slots.binary_search(&slot) {
+            slots.remove(at);
+        }
+        if let [left] = slots.as_slice() {
+            let left = *left;
+            self.several.remove(&half);
+            self.alone.insert(half, left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn slots_of_a_hash_are_those_put_in_and_not_taken_out() {
+        let mut slots = Slots::default();
+        let mut model = vec![BTreeSet::new(); 7];
+        for n in 0..2000_u32 {
+            let (key, slot) = (n * n % 7, n * 31 % 11);
+            let hash = u64::from(key) << 32;
+            if n % 5 < 2 {
+                slots.remove(hash, slot);
+                model[key as usize].remove(&slot);
+            } else {
+                slots.insert(hash, slot);
+                model[key as usize].insert(slot);
+            }
+            let expected: Vec<u32> = model[key as usize].iter().copied().collect();
+            assert_eq!(slots.get(hash), expected);
+            assert_eq!(slots.is_empty(), model.iter().all(BTreeSet::is_empty));
+        }
+        for key in 0..7 {
+            (0..11).for_each(|slot| slots.remove(key << 32, slot));
+        }
+        assert!(slots.is_empty() && slots.get(0).is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! Calling a subscriber's function: one call at a time, in order, and none after its end.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::mailbox::{Absorb, Mailbox};
@@ -21,8 +22,8 @@ pub type Executor = dyn Fn(Job) + Send + Sync;
 
 /// A subscriber's function, what waits for it, and whether it may still be called.
 pub struct Teller<E> {
-    /// Who calls; whoever delivers, if there is none.
-    executor: Option<Arc<Executor>>,
+    /// Who calls; whoever delivers, if there is none. Most have none.
+    executor: Option<Box<Arc<Executor>>>,
     cancelled: AtomicBool,
     state: Mutex<State<E>>,
     /// Signalled, while somebody waits, when a call has ended.
@@ -30,36 +31,89 @@ pub struct Teller<E> {
 }
 
 struct State<E> {
-    mailbox: Mailbox<E>,
+    /// `None` while it is called, and at the end.
+    function: Option<Function<E>>,
+    /// How many deliveries wait at most.
+    capacity: u32,
     /// Somebody is about to call for all that waits.
     served: bool,
     /// A call is running.
     calling: bool,
     /// Somebody waits for it to end.
     awaited: bool,
+    /// What a subscriber who is quick has none of: most wait for long, and there may be many.
+    backlog: Option<Box<Backlog<E>>>,
+}
+
+/// What waits for a subscriber, and what is noted of it.
+struct Backlog<E> {
+    mailbox: Mailbox<E>,
     /// A call took too long: nobody waits for one, until one took less than this and nothing
     /// waits any more.
     slow: Option<Duration>,
-    /// `None` while it is called, and at the end.
-    function: Option<Function<E>>,
     error: Option<Error>,
 }
+
+impl<E: Absorb> State<E> {
+    fn backlog(&mut self) -> &mut Backlog<E> {
+        let capacity = self.capacity;
+        self.backlog.get_or_insert_with(|| {
+            Box::new(Backlog {
+                mailbox: Mailbox::new(capacity as usize),
+                slow: None,
+                error: None,
+            })
+        })
+    }
+
+    fn mailbox(&mut self) -> Option<&mut Mailbox<E>> {
+        Some(&mut self.backlog.as_mut()?.mailbox)
+    }
+
+    fn slow(&self) -> Option<Duration> {
+        self.backlog.as_ref()?.slow
+    }
+
+    /// Nothing waits any more: `quick` if the last call was.
+    fn rest(&mut self, quick: bool) {
+        self.served = false;
+        let Some(backlog) = &mut self.backlog else {
+            return;
+        };
+        if quick {
+            backlog.slow = None;
+        }
+        let noted = backlog.slow.is_some() || backlog.error.is_some();
+        if !noted && backlog.mailbox.is_empty() && backlog.mailbox.coalesced() == 0 {
+            self.backlog = None;
+        }
+    }
+
+    /// Takes out the function and what waits for it.
+    fn end(&mut self) -> Option<Ended<E>> {
+        let function = self.function.take()?;
+        let waiting = self.mailbox().map(Mailbox::take);
+        Some((function, waiting))
+    }
+}
+
+/// A function that is not called again, and what waited for it.
+type Ended<E> = (Function<E>, Option<VecDeque<E>>);
 
 impl<E: Absorb + Send + 'static> Teller<E> {
     /// A function that is called by the executor, or where deliveries are made, and for which so
     /// many deliveries wait at most.
     pub fn new(executor: Option<Arc<Executor>>, capacity: usize, function: Function<E>) -> Self {
         Self {
-            executor,
+            executor: executor.map(Box::new),
             cancelled: AtomicBool::new(false),
             state: Mutex::new(State {
-                mailbox: Mailbox::new(capacity),
+                function: Some(function),
+                capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
                 served: false,
                 calling: false,
                 awaited: false,
-                slow: None,
-                function: Some(function),
-                error: None,
+                backlog: None,
             }),
             returned: Condvar::new(),
         }
@@ -78,12 +132,20 @@ impl<E: Absorb + Send + 'static> Teller<E> {
             drop(state);
             return;
         }
-        state.mailbox.push(event);
-        if std::mem::replace(&mut state.served, true) {
+        let served = std::mem::replace(&mut state.served, true);
+        let slow = state.slow().is_some();
+        let idle = state.mailbox().is_none_or(|mailbox| mailbox.is_empty());
+        // The common case: it is called here and now, so that nothing has to wait.
+        if !served && !slow && idle && self.executor.is_none() {
+            drop(state);
+            self.serve(Some(event), usize::MAX);
             return;
         }
-        let slow = state.slow.is_some();
+        state.backlog().mailbox.push(event);
         drop(state);
+        if served {
+            return;
+        }
         let service = Service(Some(Arc::clone(self)));
         match &self.executor {
             Some(executor) => service.submit(executor),
@@ -96,39 +158,39 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         }
     }
 
-    /// Calls the function for what waits; false if that was so much that more waits.
-    fn serve(&self, calls_max: usize) -> bool {
+    /// Calls the function for an event, if there is one, and for what waits; false if that was so
+    /// much that more waits.
+    fn serve(&self, mut first: Option<E>, calls_max: usize) -> bool {
         let (mut quick, mut calls) = (false, 0);
         loop {
             let mut state = self.lock();
-            if calls == calls_max && !state.mailbox.is_empty() {
+            let more = state.mailbox().is_some_and(|mailbox| !mailbox.is_empty());
+            if calls == calls_max && more {
                 return false;
             }
             calls += 1;
-            let next = state.mailbox.pop().filter(|_| !self.is_cancelled());
+            let next = first.take().or_else(|| state.mailbox()?.pop());
+            let next = next.filter(|_| !self.is_cancelled());
             let Some((event, mut function)) = next.and_then(|e| Some((e, state.function.take()?)))
             else {
-                state.served = false;
-                if quick {
-                    state.slow = None;
-                }
+                state.rest(quick);
                 drop(state);
                 return true;
             };
             state.calling = true;
-            let measured = state.slow.map(|quick| (Instant::now(), quick));
+            let measured = state.slow().map(|quick| (Instant::now(), quick));
             drop(state);
             let called = callback::run("a subscription's callback", || function(event));
             quick = measured.is_some_and(|(begun, quick)| begun.elapsed() < quick);
             let mut state = self.lock();
             if let Err(error) = called {
-                state.error = Some(error);
+                state.backlog().error = Some(error);
                 self.cancelled.store(true, Ordering::Release);
             }
             state.function = Some(function);
             // Order: what it holds is gone before anybody hears that no call is running.
             let ended = if self.is_cancelled() {
-                Self::end(&mut state)
+                state.end()
             } else {
                 None
             };
@@ -144,19 +206,15 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         }
     }
 
-    fn end(state: &mut State<E>) -> Option<(Function<E>, std::collections::VecDeque<E>)> {
-        Some((state.function.take()?, state.mailbox.take()))
-    }
-
     /// Lets nobody wait for a call: they are made on a thread of their own, and what comes
     /// meanwhile is made one; until one took less than `quick`, and all that waited is told.
     pub fn give_up(&self, quick: Duration) {
-        self.lock().slow = Some(quick);
+        self.lock().backlog().slow = Some(quick);
     }
 
     /// Whether nobody waits for it, because it was too slow.
     pub fn is_slow(&self) -> bool {
-        self.lock().slow.is_some()
+        self.lock().slow().is_some()
     }
 
     /// Whether the function will not be called again.
@@ -166,32 +224,33 @@ impl<E: Absorb + Send + 'static> Teller<E> {
 
     /// Why it has ended, if not because it was cancelled.
     pub fn error(&self) -> Option<Error> {
-        self.lock().error.clone()
+        self.lock().backlog.as_ref()?.error.clone()
     }
 
     /// Ends it with an error.
     pub fn fail(&self, error: Error) {
-        self.lock().error = Some(error);
+        self.lock().backlog().error = Some(error);
         self.cancel(false);
     }
 
     /// How many deliveries were made one with the one before.
     pub fn coalesced(&self) -> u64 {
-        self.lock().mailbox.coalesced()
+        let mut state = self.lock();
+        state.mailbox().map_or(0, |mailbox| mailbox.coalesced())
     }
 
     /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
     pub fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
         let mut state = self.lock();
-        let mut ended = Self::end(&mut state);
+        let mut ended = state.end();
         while wait && state.calling {
             state.awaited = true;
             state = self
                 .returned
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
-            ended = ended.or_else(|| Self::end(&mut state));
+            ended = ended.or_else(|| state.end());
         }
         drop(state);
         release(ended);
@@ -210,7 +269,7 @@ struct Service<E: Absorb + Send + 'static>(Option<Arc<Teller<E>>>);
 impl<E: Absorb + Send + 'static> Service<E> {
     fn run(mut self) {
         if let Some(teller) = self.0.take() {
-            teller.serve(usize::MAX);
+            teller.serve(None, usize::MAX);
         }
     }
 
@@ -231,7 +290,7 @@ impl<E: Absorb + Send + 'static> Service<E> {
 
     fn run_some(self, executor: &Arc<Executor>) {
         let done = match &self.0 {
-            Some(teller) => teller.serve(JOB_CALLS_MAX),
+            Some(teller) => teller.serve(None, JOB_CALLS_MAX),
             None => true,
         };
         if done {

@@ -27,6 +27,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use dflat_model::{Direction, RowId, Table, Value, ValueRef};
+use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 pub use memory::MemoryBackend;
@@ -159,7 +160,7 @@ pub trait Snapshot: Send {
     /// # Errors
     /// As reading the file can fail.
     fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        Ok(self.indexes(table)?.states)
+        Ok(self.indexes(table)?.states.into_vec())
     }
 }
 
@@ -305,10 +306,13 @@ pub enum Source<'a> {
     RowsAfter(RowId),
     /// The rows of these ids that exist, in the order given.
     RowIds(&'a [RowId]),
+    /// The rows whose primary key has these parts: one at most, unless a part is NULL.
+    PrimaryKey(&'a [ValueRef<'a>]),
     /// Rows by the primary key or an index that is ready.
     Key(KeyScan<'a>),
-    /// The same rows by an index, for the value that each has in it: [`Row::value`].
-    Entries(KeyScan<'a>),
+    /// The same rows by an index, for the value that each has in it in the field at this position:
+    /// [`Row::value`].
+    Entries(KeyScan<'a>, usize),
 }
 
 /// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
@@ -431,11 +435,14 @@ impl<'a> From<&'a [Value]> for EntryValues<'a> {
     }
 }
 
+/// The states of a table's indexes, of which few have many: they are asked for with each query.
+pub type IndexStates = SmallVec<[IndexState; 4]>;
+
 /// How far the indexes of a table are to be believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
     /// The state of each, in their order, as if there were no rows that are apart.
-    pub states: Vec<IndexState>,
+    pub states: IndexStates,
     /// Rows that somebody else has written past the indexes, by ascending id: what an index says of
     /// these is not to be believed, whether they exist or not.
     pub apart: Vec<RowId>,
@@ -446,7 +453,7 @@ impl Indexes {
     #[must_use]
     pub fn ready(table: &Table) -> Self {
         Self {
-            states: vec![IndexState::Ready; table.indexes.len()],
+            states: IndexStates::from_elem(IndexState::Ready, table.indexes.len()),
             apart: Vec::new(),
         }
     }

@@ -13,6 +13,10 @@ pub(super) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
+    // Most tables have none, and a list of results costs more than it looks.
+    if table.indexes.is_empty() {
+        return Ok(Vec::new());
+    }
     let indexes = table.indexes.iter().enumerate();
     indexes
         .map(|(index, descriptor)| {

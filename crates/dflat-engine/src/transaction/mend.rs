@@ -18,7 +18,7 @@ pub(super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<V
     writer.create(table)?;
     let indexes = writer.indexes(table)?;
     if indexes.apart.is_empty() {
-        return Ok(indexes.states);
+        return Ok(indexes.states.into_vec());
     }
     let mut rows: Vec<(RowId, Vec<u8>)> = Vec::new();
     let plan = ScanPlan {

@@ -21,8 +21,8 @@ impl Transaction {
     /// - [`ErrorKind::UndeclaredType`] for a table not declared.
     /// - [`ErrorKind::Aborted`] after an abort or a loss.
     /// - Any other error loses the transaction: nothing of it is kept.
-    pub fn submit(&self, table: &Table, change: &Change<'_>) -> Result<Outcome> {
-        let operation = match change {
+    pub fn submit(&self, table: &Table, change: Change<'_>) -> Result<Outcome> {
+        let operation = match &change {
             Change::Create { .. } => "insert",
             Change::Update { .. } => "update",
             Change::Upsert { .. } => "upsert",
@@ -30,14 +30,14 @@ impl Transaction {
         };
         self.declared(operation, table)?;
         self.usable(operation, table)?;
-        if let Change::Update { base, .. } | Change::Delete { base } = change {
+        if let Change::Update { base, .. } | Change::Delete { base } = &change {
             self.made_here(operation, table, base)?;
         }
         let outcome = match change {
             Change::Create { payload } => self.insert(table, payload),
-            Change::Update { base, payload } => self.update(table, base.object(), payload),
+            Change::Update { base, payload } => self.update(table, base.into_object(), payload),
             Change::Upsert { payload } => self.upsert(table, payload),
-            Change::Delete { base } => self.delete(table, base.object()),
+            Change::Delete { base } => self.delete(table, base.into_object()),
         };
         outcome.inspect_err(|error| {
             if loses(error) {
@@ -100,11 +100,12 @@ impl Transaction {
         })
     }
 
-    fn update(&self, table: &Table, base: &Object, payload: &[u8]) -> Result<Outcome> {
+    fn update(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
         // Values that are the stored ones write nothing, and begin nothing.
         if !self.is_writing() && equal(&table.types, base.payload(), payload) {
-            return Ok(Outcome::Identity(base.clone()));
+            return Ok(Outcome::Identity(base));
         }
+        let row_id = base.row_id();
         self.write(table, |stored_as, grip| {
             let latest = self.stored(table, base, grip)?;
             let kept = match &latest {
@@ -114,7 +115,7 @@ impl Transaction {
                 None => None,
             };
             let payload = kept.as_deref().unwrap_or(payload);
-            replace(stored_as, base.row_id(), latest, payload, grip)
+            replace(stored_as, row_id, latest, payload, grip)
         })
     }
 
@@ -122,12 +123,12 @@ impl Transaction {
         let key = KeyParts::read(table, payload)?;
         let key: Vec<_> = key.as_slice().iter().map(|part| part.to_value()).collect();
         match self.get(table, &key)? {
-            Some(base) => self.update(table, &base, payload),
+            Some(base) => self.update(table, base, payload),
             None => self.insert(table, payload),
         }
     }
 
-    fn delete(&self, table: &Table, base: &Object) -> Result<Outcome> {
+    fn delete(&self, table: &Table, base: Object) -> Result<Outcome> {
         let row_id = base.row_id();
         self.write(table, |table, grip| {
             let before = self.stored(table, base, grip)?;
@@ -143,7 +144,7 @@ impl Transaction {
     fn stored(
         &self,
         table: &Table,
-        base: &Object,
+        base: Object,
         grip: &mut PenGrip<'_>,
     ) -> Result<Option<Object>> {
         match grip.changes.latest(table, base.row_id()) {
@@ -151,7 +152,7 @@ impl Transaction {
             None if self.has_undone() => {
                 fetch::find(grip.writer, table, base.row_id(), grip.origin)
             }
-            None => Ok(Some(base.clone())),
+            None => Ok(Some(base)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use dflat_model::{CommitSeq, Table, Value};
+use dflat_model::{CommitSeq, Table, Value, ValueRef};
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
@@ -89,6 +89,7 @@ impl World {
             1,
             Arc::default(),
             Arc::default(),
+            Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),
             (
                 Box::new(Deliverer(Arc::clone(&log))),
@@ -141,10 +142,13 @@ impl World {
             world.groups.flush(table(name));
             let seen = stored(&world.backend, name);
             let log = Arc::clone(&world.log);
-            world.groups.register(Box::new(move || {
-                log.push(Event::Registered(seen));
-                None
-            }));
+            world.groups.register(
+                Box::new(move || {
+                    log.push(Event::Registered(seen));
+                    None
+                }),
+                world.groups.renewals(),
+            );
         });
         self.scheduler
             .enqueue([table(name).name.as_ref()], job)
@@ -208,7 +212,12 @@ pub(crate) fn delivered(events: &[Event], table: char) -> i64 {
 /// What a table's counter is for those who look from outside.
 fn stored(backend: &Arc<dyn Backend>, name: char) -> i64 {
     let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
-    let found = fetch::get(snapshot.as_mut(), table(name), &KEY, Origin::default());
+    let found = fetch::get(
+        snapshot.as_mut(),
+        table(name),
+        &[ValueRef::Int(1)],
+        Origin::default(),
+    );
     count_of(&found.unwrap())
 }
 
@@ -260,17 +269,11 @@ pub(crate) fn raise(tx: &Transaction, name: char) -> Result<i64> {
     }
     let payload = writer.finish()?;
     match found {
-        None => tx.submit(table, &Change::Create { payload })?,
+        None => tx.submit(table, Change::Create { payload })?,
         Some(object) => {
             let base = tx.latest(table, &object)?;
             let base = base.ok_or_else(|| Error::new(ErrorKind::NotFound, "it was deleted"))?;
-            tx.submit(
-                table,
-                &Change::Update {
-                    base: &base,
-                    payload,
-                },
-            )?
+            tx.submit(table, Change::Update { base, payload })?
         }
     };
     thread::yield_now();

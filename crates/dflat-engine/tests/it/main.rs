@@ -12,6 +12,7 @@ mod hostile;
 mod objects;
 mod plans;
 mod scheduling;
+mod shares;
 
 use dflat_model::{Field, FieldKind, Step, Table, Value};
 use dflat_schema::{MemoryLoader, Options, compile, describe};

@@ -114,7 +114,7 @@ pub(crate) struct Transaction {
 pub(crate) enum Change<'a> {
     Create { payload: &'a [u8] },
     Upsert { payload: &'a [u8] },
-    Delete { base: &'a Object },
+    Delete { base: Object },
 }
 
 impl Transaction {
@@ -130,7 +130,7 @@ impl Transaction {
         Ok(Some(object.clone()))
     }
 
-    pub(crate) fn submit(&self, _: &Table, change: &Change<'_>) -> Result<()> {
+    pub(crate) fn submit(&self, _: &Table, change: Change<'_>) -> Result<()> {
         let mut rows = self.rows.borrow_mut();
         match change {
             Change::Create { payload } if rows.contains_key(&key_in(payload)) => {

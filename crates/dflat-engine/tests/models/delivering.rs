@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use dflat_model::CommitSeq;
+use dflat_model::{CommitSeq, RowId, Table, TableDescriptor};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, RowChange, TableChanges};
 use crate::deliveries::Deliveries;
 use crate::error::Result;
 use crate::explore;
@@ -99,7 +99,11 @@ impl Rig {
             delivered: Arc::clone(&delivered),
         };
         Arc::new(Self {
-            deliveries: Arc::new(Deliveries::new(Box::new(noting), Duration::from_secs(1))),
+            deliveries: Arc::new(Deliveries::new(
+                Box::new(noting),
+                Duration::from_secs(1),
+                usize::MAX,
+            )),
             delivered,
             collisions,
         })
@@ -141,6 +145,82 @@ impl Rig {
         assert_eq!(self.delivered(), expected);
         assert_eq!(self.collisions.load(Ordering::SeqCst), 0);
     }
+}
+
+/// Matches rows, slowly.
+struct Matching(Arc<AtomicUsize>);
+
+impl Deliver for Matching {
+    fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
+        thread::yield_now();
+        self.0.fetch_sub(changes.row_count(), Ordering::SeqCst);
+        None
+    }
+
+    fn renew(&self) -> Option<Arc<dyn Calls>> {
+        None
+    }
+
+    fn complete(&self, _: Result<()>, _: Completion) {}
+}
+
+/// A commit that changed rows.
+fn changed(rows: usize) -> Acknowledgement {
+    let change = RowChange {
+        before: None,
+        after: None,
+    };
+    let table = TableChanges {
+        table: Table::new(TableDescriptor {
+            name: "sample".into(),
+            type_name: "Sample".into(),
+            primary_key: Vec::new().into(),
+            indexes: Vec::new().into(),
+            types: Vec::new().into(),
+        }),
+        rows: vec![(RowId(1), change); rows],
+    };
+    Acknowledgement {
+        outcome: Ok(Some(ChangeSet {
+            seq: CommitSeq(1),
+            tables: vec![table],
+        })),
+        completion: Box::new(|_| ()),
+    }
+}
+
+#[test]
+fn no_more_waits_to_be_matched_than_the_bound_and_a_commit_of_each_thread() {
+    const ROWS: usize = 2;
+    const BOUND: usize = 3;
+    explore(|| {
+        let unmatched: Arc<AtomicUsize> = Arc::default();
+        let matching = Box::new(Matching(Arc::clone(&unmatched)));
+        let patience = Duration::from_secs(1);
+        let deliveries = Arc::new(Deliveries::new(matching, patience, BOUND));
+        let threads = [0, 1].map(|_| {
+            let (deliveries, unmatched) = (Arc::clone(&deliveries), Arc::clone(&unmatched));
+            thread::spawn(move || {
+                for n in 0..3 {
+                    let waiting = unmatched.fetch_add(ROWS, Ordering::SeqCst) + ROWS;
+                    assert!(waiting <= BOUND + 2 * ROWS, "{waiting}");
+                    deliveries.push([changed(ROWS)]);
+                    if n % 2 == 0 {
+                        deliveries.hand_over();
+                    } else {
+                        deliveries.drain();
+                    }
+                    deliveries.hold();
+                }
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        deliveries.wait();
+        assert_eq!(unmatched.load(Ordering::SeqCst), 0);
+        deliveries.stop(true);
+    });
 }
 
 #[test]
@@ -252,12 +332,27 @@ fn registrations_and_what_others_wrote_take_their_place_between_the_commits() {
         rig.commit(1);
         let delivered = Arc::clone(&rig.delivered);
         let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
-        rig.deliveries.register(register);
+        rig.deliveries.register(register, 0);
         rig.deliveries.hand_over();
         rig.deliveries.renew(CommitSeq(1));
         rig.commit(3);
         rig.deliveries.wait();
         rig.finish(&[101, 100, 1, 200, 900, 301, 300, 3]);
+    });
+}
+
+#[test]
+fn what_others_wrote_after_a_registration_has_read_is_told_behind_it_too() {
+    explore(|| {
+        let rig = Rig::new();
+        let renewals = rig.deliveries.renewals();
+        // It has read; a writer of another table notices somebody before it is queued.
+        rig.deliveries.renew(CommitSeq(0));
+        let delivered = Arc::clone(&rig.delivered);
+        let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
+        rig.deliveries.register(register, renewals);
+        rig.deliveries.wait();
+        rig.finish(&[900, 200, 900]);
     });
 }
 

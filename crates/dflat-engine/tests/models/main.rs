@@ -18,7 +18,7 @@ mod error {
 }
 
 mod change_set {
-    pub(crate) use dflat_engine::change_set::ChangeSet;
+    pub(crate) use dflat_engine::change_set::{ChangeSet, RowChange, TableChanges};
 }
 
 // What the dictionary uses.

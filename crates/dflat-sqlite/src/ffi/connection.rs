@@ -1,7 +1,7 @@
 //! A connection and its statements.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the three modules that call it"
+    reason = "SQLite's C API; one of the four modules that call it"
 )]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use libsqlite3_sys as sqlite;
 
+use super::blob::Overwriter;
 use super::fault::Fault;
 use super::platform::{FileProtection, c_path, uri};
 use super::statement::{Columns, Param, Statement};
@@ -121,6 +122,8 @@ pub(crate) struct Connection {
     raw: NonNull<sqlite::sqlite3>,
     // Order: dropped before the connection is closed, see `drop`.
     statements: Vec<Statement>,
+    // Order: as above. Gone before anything else is written or the transaction ends.
+    overwriter: Option<Overwriter>,
     /// The index of the log, once it was looked at to tell its state.
     // Invariant: mapped for as long as the connection is open, see `log_stamp`.
     log_index: Option<NonNull<u32>>,
@@ -163,6 +166,7 @@ impl Connection {
         let connection = Self {
             raw,
             statements: Vec::new(),
+            overwriter: None,
             log_index: None,
         };
         if code == sqlite::SQLITE_OK {
@@ -370,18 +374,45 @@ impl Connection {
         Ok(StatementId(self.statements.len() - 1))
     }
 
+    /// How many prepared statements are held.
+    #[cfg(test)]
+    pub(crate) fn statements_count(&self) -> usize {
+        self.statements.len()
+    }
+
     /// Forgets all prepared statements. Ids given out before must not be used again: they name
     /// nothing, or a statement prepared later.
     pub(crate) fn forget_statements(&mut self) {
         self.statements.clear();
     }
 
-    /// Runs a prepared statement to its end.
+    /// Writes over a row's value of a column inside a transaction, where it stands; false if that
+    /// is left to a statement, which must be run by [`Connection::query`] to be followed by more
+    /// of these.
+    ///
+    /// The table must have no index, trigger or constraint that the value matters to.
+    pub(crate) fn overwrite(
+        &mut self,
+        table: &str,
+        (column, row_id): (&CStr, i64),
+        bytes: &[u8],
+    ) -> Result<bool, Fault> {
+        self.overwriter.take_if(|other| !other.is_of(table));
+        let overwriter = self
+            .overwriter
+            .get_or_insert_with(|| Overwriter::new(table));
+        // SAFETY: The connection is open, used through `&mut self`, and closed after `overwriter`
+        // is dropped.
+        unsafe { overwriter.write(self.raw, (column, row_id), bytes) }
+    }
+
+    /// Runs a prepared statement to its end. It may write, and end a transaction.
     pub(crate) fn run<'p>(
         &mut self,
         statement: StatementId,
         params: impl IntoIterator<Item = Param<'p>>,
     ) -> Result<(), Fault> {
+        self.overwriter = None;
         self.query(statement, params, |_| Ok(ControlFlow::Continue(())))
     }
 
@@ -406,6 +437,7 @@ impl Connection {
         sql: &str,
         mut visit: impl FnMut(Columns<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        self.overwriter = None;
         // SAFETY: The connection is open, used through `&mut self`, and outlives the call.
         let mut statement = unsafe { Statement::prepare(self.raw, sql, 0) }?;
         statement.run(iter::empty(), |columns| {
@@ -423,6 +455,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         // Order: SQLite refuses to close a connection that has statements.
+        self.overwriter = None;
         self.statements.clear();
         // SAFETY: The connection is open, none of its statements is left, and nobody can use it
         // again.

@@ -1,7 +1,7 @@
 //! What SQLite says when a call fails.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the three modules that call it"
+    reason = "SQLite's C API; one of the four modules that call it"
 )]
 
 use std::ffi::{CStr, c_int};
@@ -79,6 +79,11 @@ impl Fault {
     /// SQLite says of that only that the schema has changed, however often it looks again.
     pub(crate) const fn may_be_missing_name(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_ERROR | sqlite::SQLITE_SCHEMA)
+    }
+
+    /// Whether SQLite gives no reason but in words: it has read what it had to, and declines.
+    pub(super) const fn is_refusal(&self) -> bool {
+        self.code == sqlite::SQLITE_ERROR
     }
 
     /// Whether a connection that may write could do what one that may only read can't: make the

@@ -7,6 +7,7 @@
 //! its only user, which is what SQLite asks of connections without a mutex of their own.
 
 mod backup;
+mod blob;
 mod connection;
 mod fault;
 mod platform;

@@ -1,13 +1,13 @@
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use dflat_engine::storage::{
-    Backend, CloseOptions, Row, RowWrite, ScanPlan, Snapshot, Source, View,
+    Backend, CloseOptions, Key, KeyScan, Row, RowWrite, ScanPlan, Snapshot, Source, View,
 };
 use dflat_engine::{ErrorKind, Result};
-use dflat_model::ValueRef;
+use dflat_model::{Direction, RowId, Value, ValueRef};
 
 use super::*;
 use crate::backend::SqliteBackend;
@@ -122,8 +122,48 @@ fn a_pinned_state_is_not_shared_with_later_readers() {
     assert_eq!(count(&backend), 3);
 }
 
+/// The original kept a statement for each size of an `in`, for ever.
 #[test]
-fn readers_beyond_those_that_rest_are_let_in() {
+fn statement_cache_is_bounded() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    (0..3).for_each(|key| commit(&backend, key));
+    let table = table();
+    let scan = |source: Source<'_>| {
+        let plan = ScanPlan {
+            table: &table,
+            source,
+            payload: true,
+        };
+        let mut snapshot = snapshot(&backend, View::Pinned).unwrap();
+        let visit = &mut |_: Row<'_>| ControlFlow::Continue(());
+        snapshot.scan(&plan, visit).unwrap();
+    };
+    let before_and_after = [300, 600].map(|most| {
+        for size in 0..most {
+            let row_ids: Vec<RowId> = (0..size).map(RowId).collect();
+            scan(Source::RowIds(&row_ids));
+            for prefix in [&[Value::Int(size)][..], &[]] {
+                scan(Source::Key(KeyScan {
+                    key: Key::Primary,
+                    prefix,
+                    lower: Bound::Included(&Value::Int(size)),
+                    upper: Bound::Unbounded,
+                    direction: Direction::Ascending,
+                    after: None,
+                }));
+            }
+        }
+        backend.pool().readers().statements_max()
+    });
+    // Not always the same: a transaction that is kept may have to be ended, and that only once.
+    let bounded = |count: &usize| (3..20).contains(count);
+    assert!(before_and_after.iter().all(bounded), "{before_and_after:?}");
+}
+
+/// The original's pool of readers never shrank.
+#[test]
+fn reader_pool_shrinks_to_those_that_rest() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);

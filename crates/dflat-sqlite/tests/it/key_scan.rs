@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use dflat_engine::storage::{IndexEntry, Key, KeyScan, RowWrite, Snapshot, Source, View};
-use dflat_model::{Direction, FieldKind, Table, Value, ValueRef};
+use dflat_engine::storage::{
+    IndexEntry, IndexState, Key, KeyScan, RowWrite, Snapshot, Source, View,
+};
+use dflat_model::{Direction, FieldKind, Step, Table, Value, ValueRef};
 
 use crate::sample::*;
 
@@ -206,5 +208,45 @@ fn a_primary_key_scan_gives_the_range_in_order() {
                 }
             }
         }
+    }
+}
+
+/// The original joined the tables of all indexes of a type, of which SQLite admits 64.
+#[test]
+fn joined_tables_are_no_limit_to_indexes() {
+    const INDEXES: usize = 70;
+    let fields: Vec<_> = (0..INDEXES)
+        .map(|index| (field(&[Step::Field(2 * index as u16 + 6)], INT), false))
+        .collect();
+    let table = table_of("wide", &[INT], &fields);
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let mut tx = begin(&backend);
+    tx.create(&table).unwrap();
+    for key in 0..20 {
+        let entry = |index| IndexEntry::one(index, ValueRef::Int((key + index as i64) % 20));
+        let entries: Vec<_> = (0..INDEXES).map(entry).collect();
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(key)]),
+            payload: b"p",
+            entries: &entries,
+        };
+        tx.insert(&table, &row).unwrap();
+    }
+    tx.commit().unwrap();
+    let mut reader = snapshot(&backend, View::Pinned);
+    let states = reader.index_states(&table).unwrap();
+    assert_eq!(states, [IndexState::Ready; INDEXES]);
+    for index in [0, 63, 64, 69] {
+        let three = Source::Key(KeyScan {
+            key: Key::Index(index),
+            prefix: &[Value::Int(3)],
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            direction: Direction::Ascending,
+            after: None,
+        });
+        let row_id = (3 - index as i64).rem_euclid(20) + 1;
+        assert_eq!(ids(&mut *reader, &table, three), [row_id], "{index}");
     }
 }

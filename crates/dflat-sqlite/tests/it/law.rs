@@ -273,7 +273,7 @@ fn rows_that_others_wrote_are_apart() {
     let backend = three_posts(&path);
     let apart = || -> Vec<i64> {
         let indexes = snapshot(&backend, View::Latest).indexes(&post()).unwrap();
-        assert_eq!(indexes.states, [IndexState::Ready; 2]);
+        assert_eq!(indexes.states[..], [IndexState::Ready; 2]);
         indexes.apart.iter().map(|row_id| row_id.0).collect()
     };
     assert!(apart().is_empty());
@@ -357,11 +357,11 @@ fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
         raw.execute(&format!("DROP TRIGGER {name}"));
         raw.execute(&sql.replace(" /* dflat 2 */", ""));
     }
-    assert_eq!(indexes().states, [IndexState::Missing; 2]);
+    assert_eq!(indexes().states[..], [IndexState::Missing; 2]);
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     tx.commit().unwrap();
-    assert_eq!(indexes().states, [IndexState::Incomplete(RowId(0)); 2]);
+    assert_eq!(indexes().states[..], [IndexState::Incomplete(RowId(0)); 2]);
 }
 
 /// More than can be looked at one by one: the indexes are made anew.
@@ -376,14 +376,14 @@ fn indexes_that_others_have_overrun_are_not_believed() {
          INSERT INTO post (__pk0, p) SELECT 'n' || i, x'00' FROM n",
     );
     let indexes = || snapshot(&backend, View::Latest).indexes(&post()).unwrap();
-    assert_eq!(indexes().states, [IndexState::Missing; 2]);
+    assert_eq!(indexes().states[..], [IndexState::Missing; 2]);
     assert!(indexes().apart.is_empty());
     // What is noted beyond that would say nothing more.
     assert_eq!(raw.rows(&["count(*)"], "FROM dflat__foreign"), ["1001"]);
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     tx.commit().unwrap();
-    assert_eq!(indexes().states, [IndexState::Incomplete(RowId(0)); 2]);
+    assert_eq!(indexes().states[..], [IndexState::Incomplete(RowId(0)); 2]);
     assert!(indexes().apart.is_empty());
 }
 

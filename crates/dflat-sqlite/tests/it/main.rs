@@ -6,6 +6,7 @@
 
 mod backup;
 mod commits;
+mod counted;
 mod file;
 mod hostile;
 mod index_cost;
@@ -17,6 +18,8 @@ mod maintain;
 mod raw;
 mod read_only;
 mod sample;
+mod suggestions;
+mod traced;
 
 // The crate's own wrappers serve as the second, plain connection.
 #[allow(

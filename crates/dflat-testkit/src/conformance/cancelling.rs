@@ -110,3 +110,59 @@ pub fn callback_that_panics_is_not_called_again_and_harms_nobody(open: Open) {
     assert_eq!((drained(&events).len(), drained(&others).len()), (1, 2));
     drop((panicking, calm));
 }
+
+/// What ends when it is dropped.
+type Ends = Box<dyn std::any::Any + Send>;
+
+/// Whoever is told ends others, of every kind, and itself last.
+pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let query = || w.observe(w.fetch::<Item>()).unwrap();
+    let others: Arc<Mutex<Vec<Ends>>> = Arc::default();
+    let (send, told) = mpsc::channel();
+    let ends_one = |name: &'static str| {
+        let (send, others) = (send.clone(), Arc::clone(&others));
+        move || {
+            send.send(name).unwrap();
+            // Ended without the lock: it may hold others that end.
+            let other = others.lock().unwrap().pop();
+            drop(other);
+        }
+    };
+    let mut stream = query().buffer(4).stream();
+    assert!(stream.wait().unwrap().is_some());
+    let mut iterated = query().stream();
+    assert!(iterated.wait().unwrap().is_some());
+    let cell = query().watch().unwrap();
+    let on_objects = ends_one("object");
+    let first = w.subscribe(&object, move |_| on_objects()).unwrap();
+    let on_results = ends_one("result");
+    let second = query().without_initial().call(move |_| on_results());
+    let on_counts = ends_one("count");
+    let counts = w.observe(w.fetch::<Item>().live_count()).unwrap();
+    let third = counts.without_initial().call(move |_| on_counts());
+    let jobs = ends_one("job");
+    let by_jobs = query().on(|job| job()).without_initial();
+    let fourth = by_jobs.call(move |_| jobs());
+    // What is told last is ended first.
+    let all: [Ends; 7] = [
+        Box::new(first),
+        Box::new(second.unwrap()),
+        Box::new(third.unwrap()),
+        Box::new(fourth.unwrap()),
+        Box::new(stream),
+        Box::new(iterated.into_iter()),
+        Box::new(cell),
+    ];
+    others.lock().unwrap().extend(all);
+    w.settle::<Item>();
+    for n in 2..12 {
+        w.change(&object, move |data| data.rank = n);
+        w.create::<Item>([item(&format!("b{n}"), n)]);
+    }
+    assert!(others.lock().unwrap().is_empty(), "all were ended");
+    assert!(drained(&told).len() >= 7, "one is ended at a time");
+    w.create::<Item>([item("c", 1)]);
+    assert!(drained(&told).is_empty(), "nobody is left");
+}

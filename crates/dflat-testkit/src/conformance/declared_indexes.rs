@@ -316,6 +316,11 @@ pub fn plans_use_an_index_of_some_objects_where_the_query_asks_for_no_others(ope
         plan(!Task::STATE.gt(State::Open) & Task::STATE.ge(State::Open) & Task::DUE.gt(4)),
         "range of the index on due where state == 0, sort"
     );
+    // There is no number between one state and the next.
+    assert_eq!(
+        plan(Task::STATE.ge(State::Open) & Task::STATE.lt(State::Doing) & Task::DUE.le(3)),
+        "range of the index on due where state == 0, sort"
+    );
     assert_eq!(
         plan(Task::LIST.eq(1) & Task::DUE.ge(0) & Task::RANK.eq(2)),
         "range of the index on rank, title where list == 1 and due is not null, \

@@ -8,9 +8,10 @@ use crate::random::Random;
 use crate::shelf::v1::library as v1;
 use crate::shelf::v2::library as v2;
 use crate::shelf::v3::library as v3;
+use crate::shelf::v5::library as v5;
 
 /// More than a batch.
-const MANY: i32 = 1300;
+pub(super) const MANY: i32 = 1300;
 
 fn book(id: i32) -> v1::BookData {
     v1::BookData {
@@ -22,7 +23,7 @@ fn book(id: i32) -> v1::BookData {
 }
 
 /// Books by the code that knows no index.
-fn shelf(open: Open, books: impl IntoIterator<Item = v1::BookData>) -> Fixture {
+pub(super) fn shelf(open: Open, books: impl IntoIterator<Item = v1::BookData>) -> Fixture {
     let w = open();
     w.create::<v1::Book>(books);
     w
@@ -47,7 +48,7 @@ fn plan(w: &Fixture) -> String {
     fetch.explain().unwrap().to_string()
 }
 
-fn progress(w: &Workspace, index: &str) -> IndexProgress {
+pub(super) fn progress(w: &Workspace, index: &str) -> IndexProgress {
     let mut all = w.index_progress().into_iter();
     all.find(|progress| progress.index == index).unwrap()
 }
@@ -255,4 +256,73 @@ pub fn an_index_may_become_unique_and_a_unique_one_may_not_be_any_more(open: Ope
     let refused = insert(&w, 7, "a", 5).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
     agree(&w);
+}
+
+/// Queries of the code with other defaults give what filtering all objects gives.
+fn agree_with_other_defaults(w: &Fixture) {
+    type Test = fn(&v5::Book, i32) -> bool;
+    let all: Vec<v5::Book> = w.fetch::<v5::Book>().all().unwrap().iter().cloned().collect();
+    let same = |predicate: fn(i32) -> dflat::Predicate<v5::Book>, test: Test| {
+        for n in 0..11 {
+            let expected = all.iter().filter(|book| test(book, n));
+            let expected: Vec<i32> = expected.map(v5::Book::id).collect();
+            let fetch = || w.fetch::<v5::Book>().filter(predicate(n));
+            let found = fetch().all().unwrap();
+            let found: Vec<i32> = found.iter().map(v5::Book::id).collect();
+            assert_eq!(found, expected, "{n}: {}", fetch().explain().unwrap());
+            assert_eq!(fetch().count().unwrap(), expected.len(), "{n}");
+            let sum: i64 = fetch().sum(v5::Book::PAGES).unwrap().unwrap_or(0);
+            let books = all.iter().filter(|book| test(book, n));
+            assert_eq!(sum, books.map(|book| i64::from(book.pages())).sum::<i64>(), "{n}");
+        }
+    };
+    same(|n| v5::Book::PAGES.eq(n), |book, n| book.pages() == n);
+    same(|n| v5::Book::PAGES.lt(n), |book, n| book.pages() < n);
+    same(
+        |n| v5::Book::WEIGHT.eq(n) & v5::Book::PAGES.ge(3),
+        |book, n| book.weight() == n && book.pages() >= 3,
+    );
+    same(
+        |n| v5::Book::WEIGHT.gt(3) & v5::Book::PAGES.eq(n),
+        |book, n| book.weight() > 3 && book.pages() == n,
+    );
+}
+
+/// A value that equals its default is not in an object's bytes, so that another default makes it
+/// another value, and what an index has of it is not true any more.
+pub fn a_default_that_changed_changes_no_answer(open: Open) {
+    let w = open();
+    w.create::<v2::Book>((0..100).map(|id| v2::BookData {
+        id,
+        isbn: Some(format!("isbn {id}")),
+        pages: id % 7,
+        weight: id % 7,
+    }));
+    Workspace::settle(&w).unwrap();
+    let later_plan = || {
+        let fetch = w.fetch::<v5::Book>().filter(v5::Book::PAGES.eq(3));
+        fetch.explain().unwrap().to_string()
+    };
+    for round in 0..3 {
+        assert_eq!(plan(&w), "range of the index on pages");
+        agree(&w);
+        // With other defaults the index is not what it should be, until it is built anew.
+        assert_eq!(later_plan(), "all rows, check pages == 3");
+        agree_with_other_defaults(&w);
+        w.create::<v5::Book>([v5::BookData {
+            id: 1000 + round,
+            isbn: Some(format!("later {round}")),
+            pages: 9,
+            weight: 9,
+        }]);
+        agree_with_other_defaults(&w);
+        Workspace::settle(&w).unwrap();
+        assert_eq!(later_plan(), "range of the index on pages");
+        agree_with_other_defaults(&w);
+        // And back.
+        assert_eq!(plan(&w), "all rows, check pages == 3");
+        agree(&w);
+        insert(&w, 2000 + round, &format!("back {round}"), 8).unwrap();
+        Workspace::settle(&w).unwrap();
+    }
 }

@@ -199,6 +199,7 @@ laws! { ($)
         pages_behind_many_equal_values_are_exact
         pages_behind_a_replaced_object_are_those_of_all_rows
         a_place_of_another_value_of_a_fixed_key_is_before_or_behind_all
+        a_range_of_most_objects_ends_with_reading_all
         counts_need_the_index_alone
         in_of_ten_thousand_keys_is_exact
     }
@@ -225,6 +226,11 @@ laws! { ($)
         backfill_stale_update
         older_versions_leave_no_stale_entries
         an_index_may_become_unique_and_a_unique_one_may_not_be_any_more
+        a_default_that_changed_changes_no_answer
+    }
+    duplicates {
+        what_is_there_twice_together_is_reported_with_its_keys
+        what_is_there_twice_together_stays_until_it_is_mended
     }
     declared_indexes {
         queries_served_by_declared_indexes_agree_with_reading_all
@@ -321,6 +327,7 @@ laws! { ($)
         cancel_waits_for_a_callback_that_is_running
         dropped_subscription_is_cancelled
         callback_that_panics_is_not_called_again_and_harms_nobody
+        callbacks_may_end_whatever_else_is_subscribed
     }
     results {
         query_is_told_its_result_first

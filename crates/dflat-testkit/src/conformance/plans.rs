@@ -1,6 +1,6 @@
 //! Laws of plans: what is asked by keys is answered as by reading all rows.
 
-use dflat::{Access, Predicate};
+use dflat::{Access, Fetch, Order, Predicate};
 
 use super::samples::{item, owned_ids};
 use crate::fixture::{Fixture, Open};
@@ -134,7 +134,7 @@ pub fn pages_behind_many_equal_values_are_exact(open: Open) {
                     true => fetch.filter(Item::RANK.between(10, 80) & Item::NAME.ge("1")),
                     false => fetch,
                 };
-                place.into_iter().fold(fetch, dflat::Fetch::after).all().unwrap()
+                place.into_iter().fold(fetch, Fetch::after).all().unwrap()
             };
             let (mut a, mut b) = (page(fast.clone(), None), page(slow.clone(), None));
             let mut count = 0;
@@ -145,6 +145,38 @@ pub fn pages_behind_many_equal_values_are_exact(open: Open) {
             }
             assert!(b.is_empty() && count > 100);
         }
+    }
+}
+
+pub fn a_range_of_most_objects_ends_with_reading_all(open: Open) {
+    let w = pairs(open, 2000);
+    let orders = [
+        None,
+        Some((Item::RANK.descending(), Item::SIZE.descending())),
+        Some((Item::CODE.ascending(), Item::CODE.ascending())),
+    ];
+    let ids = |condition: &Predicate<Item>, order: Option<Order<Item>>, is_window: bool| {
+        let fetch = w.fetch::<Item>().filter(condition.clone());
+        let fetch = order.into_iter().fold(fetch, Fetch::order_by);
+        let fetch = if is_window { fetch.offset(550).limit(900) } else { fetch };
+        owned_ids(&fetch.all().unwrap())
+    };
+    for (fast, slow, is_given_up) in [
+        (Item::RANK.ge(10), Item::SIZE.ge(10), true),
+        (Item::RANK.in_(0..60), Item::SIZE.in_(0..60), true),
+        (Item::RANK.lt(20), Item::SIZE.lt(20), false),
+        (Item::RANK.ge(10) & Item::SIZE.ne(5), Item::SIZE.ge(10), true),
+    ] {
+        let explained = w.fetch::<Item>().filter(fast.clone()).explain().unwrap();
+        assert_eq!(explained.given_up_after.is_some(), is_given_up, "{explained}");
+        assert_eq!(explained.to_string().contains(", all rows after 512"), is_given_up);
+        for (order, is_window) in orders.iter().flat_map(|o| [(o, false), (o, true)]) {
+            let (by_fast, by_slow) = order.clone().unzip();
+            let expected = ids(&slow, by_slow, is_window);
+            assert_eq!(ids(&fast, by_fast, is_window), expected, "{fast}");
+        }
+        let mean = |condition: Predicate<Item>| w.fetch().filter(condition).avg(Item::SIZE);
+        assert_eq!(mean(fast).unwrap(), mean(slow).unwrap());
     }
 }
 
@@ -176,7 +208,7 @@ pub fn pages_behind_a_replaced_object_are_those_of_all_rows(open: Open) {
     let w = open();
     let named = |id: &str| ItemData { nick: Some(id.into()), ..item(id, 0) };
     w.create::<Item>(["a", "b", "c"].map(named));
-    let orders: [fn() -> dflat::Order<Item>; 4] = [
+    let orders: [fn() -> Order<Item>; 4] = [
         || Item::ID.ascending(),
         || Item::NICK.ascending(),
         || Item::ID.descending(),

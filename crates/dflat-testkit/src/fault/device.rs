@@ -10,6 +10,8 @@ use dflat_sqlite::IoReport;
 use dflat_sqlite::inject::{Fault, FaultPlan, Recording};
 use tempfile::TempDir;
 
+use crate::fixture::patience;
+
 /// A directory of its own, and the plan of what fails in it.
 #[derive(Debug)]
 pub struct Device {
@@ -71,6 +73,8 @@ impl Device {
             .busy_timeout(Duration::from_millis(100))
             .log_bytes_max(self.log_bytes_max)
             .reclaim(Reclaim::Never)
+            // A busy machine is no reason to complete before subscribers are told.
+            .subscriber_patience(patience())
             .io_stats(true)
             .open()
     }

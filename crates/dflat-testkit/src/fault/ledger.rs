@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
 
 use dflat::{Dictionary, Durability, ErrorKind, Object, Result, TransactionContext, Workspace};
 
@@ -10,11 +9,18 @@ use dflat_sqlite::inject::FaultPlan;
 
 use super::device::Device;
 use super::passes::Outcome;
+use crate::fixture::patience;
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData};
 
 /// How many transactions the workload makes.
 const STEPS: u64 = 9;
+
+/// The transaction that is large, if one is.
+const LARGE: u64 = 3;
+
+/// How large: more than SQLite's cache.
+const LARGE_BYTES: usize = 9 << 18;
 
 /// The row that names the commit, written in each transaction.
 const COUNTER: i32 = 0;
@@ -32,7 +38,7 @@ type Contents = BTreeMap<String, ItemData>;
 #[derive(Debug, Default)]
 pub struct Ledger {
     states: BTreeMap<u64, Contents>,
-    /// Whether some transactions are too large for SQLite's cache, which writes before the commit.
+    /// Whether a transaction is too large for SQLite's cache, which writes before the commit.
     pub large: bool,
     /// Each transaction of so many asks for full durability; 0 for none.
     pub full_every: u64,
@@ -174,7 +180,7 @@ fn perform(
         let _ = done.send(outcome);
     });
     completed
-        .recv_timeout(Duration::from_secs(10))
+        .recv_timeout(patience())
         .map_err(|_| format!("transaction {number} did not complete"))
 }
 
@@ -208,15 +214,20 @@ fn submit(tx: &TransactionContext, step: &Step) -> Result<Result<()>> {
 fn plan(number: u64, contents: &Contents, large: bool) -> Vec<Step> {
     let mut random = Random::new(number);
     let mut steps = Vec::new();
+    if number > LARGE {
+        // It is not to be read by all that follows.
+        let large = contents.values().filter(|data| is_large(data));
+        steps.extend(large.map(|data| Step::Delete(data.id.clone())));
+    }
     for n in 0..3 {
         let key = format!("{}{n}", ["a", "b", "c"][random.below(3)]);
-        let large = large && n == 0 && number.is_multiple_of(3);
+        let large = large && n == 0 && number == LARGE;
         if contents.contains_key(&key) && random.one_in(3) && !large {
             steps.push(Step::Delete(key));
             continue;
         }
         let long = match large {
-            true => 9 << 18,
+            true => LARGE_BYTES,
             false if random.one_in(4) => 9000,
             false => 40,
         };
@@ -231,6 +242,12 @@ fn plan(number: u64, contents: &Contents, large: bool) -> Vec<Step> {
         })));
     }
     steps
+}
+
+fn is_large(data: &ItemData) -> bool {
+    data.nick
+        .as_ref()
+        .is_some_and(|nick| nick.len() == LARGE_BYTES)
 }
 
 fn applied(contents: &Contents, steps: &[Step]) -> Contents {

@@ -46,7 +46,8 @@
 //! of them are run each time.
 //!
 //! Workloads of very many calls are run at some of these, evenly spread; with `DFLAT_FAULTS_ALL` in
-//! the environment at all of them, up to a thousand of an operation on a kind of file.
+//! the environment at all of them. A fault that no call met, because threads in the background do
+//! not call the same each time, is tried again; few may be left.
 //!
 //! ENOSPC is what writes, syncs, truncations and deletions may give, and what maps and opens may;
 //! no system gives it to reads and locks, which therefore fail with EIO only.

@@ -1,24 +1,22 @@
 //! Two passes: count the calls, then make each of them fail.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use dflat::Durability;
 use dflat_sqlite::inject::{Action, Fault};
 use dflat_sqlite::{FileKind, IoReport, Operation};
 
 use super::device::Device;
+use crate::fixture::patience;
 
 /// What a check found: an error says what was lost.
 pub type Outcome = Result<(), String>;
 
 /// A kind of file, and what is done with it.
 pub type Site = (FileKind, Operation);
-
-/// How long one run may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a workload on a device that is well, and counts what it calls.
 ///
@@ -61,8 +59,7 @@ pub fn each(
 }
 
 /// As [`each`], at no more than `samples` calls of each operation on each kind of file, evenly
-/// spread: for workloads of very many. With `DFLAT_FAULTS_ALL` in the environment at all of them,
-/// up to a thousand.
+/// spread: for workloads of very many. With `DFLAT_FAULTS_ALL` in the environment at all of them.
 ///
 /// # Panics
 /// As [`each`].
@@ -124,13 +121,9 @@ pub fn each_checkpointing(
 /// How long the log may get where checkpoints are made.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// At how many calls of a kind those fail that are told to be all: enough for workloads of short
-/// transactions, and not for those that write thousands of pages.
-const ALL: u64 = 1000;
-
 fn sampled(samples: u64) -> u64 {
     match std::env::var_os("DFLAT_FAULTS_ALL") {
-        Some(_) => ALL,
+        Some(_) => u64::MAX,
         None => samples,
     }
 }
@@ -164,25 +157,16 @@ impl Pass<'_> {
     /// Where faults were met.
     fn run(&self, workload: &Workload) -> Vec<Site> {
         let counted = count_on(self.device(), workload);
+        let faults = self.faults(&counted);
+        let outcomes = each_of(&faults, |(fault, site)| {
+            self.run_with(*fault, *site, workload)
+        });
         let (mut failures, mut met) = (Vec::new(), Vec::new());
-        for (kind, operation) in sites(self.operations) {
-            let count = counted.count_of(kind, operation);
-            let step = count.div_ceil(self.samples).max(1);
-            for at in (1..=count).step_by(usize::try_from(step).unwrap()) {
-                for action in self.actions {
-                    let fault = Fault {
-                        kind: Some(kind),
-                        operation,
-                        at,
-                        lasting: self.lasting,
-                        action: *action,
-                    };
-                    match self.run_with(fault, (kind, operation), count, workload) {
-                        Ok(true) => met.push((kind, operation)),
-                        Ok(false) => {}
-                        Err(lost) => failures.push(lost),
-                    }
-                }
+        for ((_, site), outcome) in faults.iter().zip(outcomes) {
+            match outcome {
+                Ok(true) => met.push(*site),
+                Ok(false) => {}
+                Err(lost) => failures.push(lost),
             }
         }
         let text = failures.join("\n");
@@ -191,36 +175,96 @@ impl Pass<'_> {
             "{} cases fail:\n{text}",
             failures.len()
         );
+        let unmet = faults.len() - met.len();
+        let calls = sites(self.operations).map(|(kind, of)| counted.count_of(kind, of));
+        let calls: u64 = calls.sum();
+        eprintln!(
+            "{} faults of {calls} calls, {unmet} met by none",
+            faults.len()
+        );
+        let unmet_max = faults.len().div_ceil(self.unmet_part());
+        assert!(unmet <= unmet_max, "{unmet} faults were met by no call");
         met
     }
 
-    /// Whether a call met the fault, of those of which `counted` were counted.
+    /// The faults, and where they are to be met.
+    fn faults(&self, counted: &IoReport) -> Vec<(Fault, Site)> {
+        let mut faults = Vec::new();
+        for (kind, operation) in sites(self.operations) {
+            let count = counted.count_of(kind, operation);
+            let step = count.div_ceil(self.samples).max(1);
+            for at in (1..=count).step_by(usize::try_from(step).unwrap()) {
+                let with = |action: &Action| Fault {
+                    kind: Some(kind),
+                    operation,
+                    at,
+                    lasting: self.lasting,
+                    action: *action,
+                };
+                let faults_at = self.actions.iter().map(with);
+                faults.extend(faults_at.map(|fault| (fault, (kind, operation))));
+            }
+        }
+        faults
+    }
+
+    /// Of so many faults one may be met by no call.
+    fn unmet_part(&self) -> usize {
+        match self.log_bytes_max {
+            Some(_) => 10,
+            None => 50,
+        }
+    }
+
+    /// Whether a call met the fault. Readers at rest are ended after a time, which one a thread
+    /// takes depends on the others, and checkpoints are made at any time: a few calls are not made
+    /// in each run, and what was met by none is run again.
     fn run_with(
         &self,
         fault: Fault,
         (kind, operation): Site,
-        counted: u64,
         workload: &Workload,
     ) -> Result<bool, String> {
-        let device = Arc::new(self.device());
-        device.add(fault);
-        let outcome = run(&device, workload).and_then(|()| {
+        for _ in 0..TRIES {
+            let device = Arc::new(self.device());
+            device.add(fault);
+            run(&device, workload).map_err(|lost| format!("{fault:?}: {lost}"))?;
             if device.met() > 0 {
                 return Ok(true);
             }
-            // The run was one without a fault. Readers at rest are ended after a time, and which
-            // one a thread takes depends on the others: a few calls are not made each time.
             let calls = device.report().count_of(kind, operation);
-            let is_same = self.log_bytes_max.is_some() || calls >= counted / 2;
-            if calls >= fault.at || !is_same {
-                let told =
-                    format!("no call met the fault, of {calls} where {counted} were counted");
-                return Err(told);
+            if calls >= fault.at {
+                return Err(format!("{fault:?}: none of {calls} calls met the fault"));
             }
-            Ok(false)
-        });
-        outcome.map_err(|lost| format!("{fault:?}: {lost}"))
+        }
+        Ok(false)
     }
+}
+
+/// How often a workload is run until a call meets the fault.
+const TRIES: u32 = 5;
+
+/// Does the work for each item, several at a time; the outcomes, in their order.
+fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else {
+                return done;
+            };
+            done.push((at, work(item)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut outcomes = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
+        let outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
+        outcomes.flatten().collect::<Vec<_>>()
+    });
+    outcomes.sort_unstable_by_key(|(at, _)| *at);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 fn sites(operations: &[Operation]) -> impl Iterator<Item = Site> + '_ {
@@ -235,7 +279,7 @@ fn run(device: &Arc<Device>, workload: &Workload) -> Outcome {
     let running = thread::spawn(move || {
         let _ = done.send(workload(&device));
     });
-    match ended.recv_timeout(PATIENCE) {
+    match ended.recv_timeout(patience()) {
         Ok(outcome) => {
             running
                 .join()

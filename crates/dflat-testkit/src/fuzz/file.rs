@@ -104,7 +104,7 @@ fn use_workspace(path: &Path, random: &mut Random) {
 }
 
 /// Does all that can be done with a type.
-fn use_type<T: Object>(
+pub(super) fn use_type<T: Object>(
     workspace: &Workspace,
     key: T::Key<'static>,
     predicate: Predicate<T>,
@@ -145,7 +145,7 @@ fn use_type<T: Object>(
 }
 
 /// The value, or none if there is an error; one that hides a panic is none to have.
-fn sane<R>(result: dflat::Result<R>) -> Option<R> {
+pub(super) fn sane<R>(result: dflat::Result<R>) -> Option<R> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {

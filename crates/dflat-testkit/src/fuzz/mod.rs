@@ -6,12 +6,14 @@
 //! - [`mod@file`] damages the bytes of files.
 //! - [`foreign_log`] puts the log of another file beside one.
 //! - [`repair`] damages files, and has them repaired.
+//! - [`tables`] changes the tables of files by SQL.
 //! - [`schema`] damages the text of schemas.
-//! - [`shape`] makes schemas, and asks random questions to objects of them.
+//! - [`shape`] makes schemas, and asks random questions to objects of them; also while the schemas
+//!   change from one opening to the next.
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
-//! `DFLAT_FUZZ_SECONDS` makes them go on. The folder `fuzz` of the repository wraps the same
-//! functions for `cargo fuzz`.
+//! `DFLAT_FUZZ_SEEDS` says how many, and `DFLAT_FUZZ_SECONDS` makes them go on. The folder `fuzz`
+//! of the repository wraps some of these functions for `cargo fuzz`.
 
 pub mod file;
 pub mod foreign_log;
@@ -20,6 +22,7 @@ pub mod predicate;
 pub mod repair;
 pub mod schema;
 pub mod shape;
+pub mod tables;
 pub mod twin;
 
 mod answers;
@@ -32,8 +35,9 @@ use std::time::{Duration, Instant};
 
 use crate::seeds;
 
-/// Runs the seeds of a fuzzer that failed once, then those from 1 to `count`,
-/// and more for as long as `DFLAT_FUZZ_SECONDS` says; `DFLAT_FUZZ_FIRST` is the first instead of 1.
+/// Runs the seeds of a fuzzer that failed once, then those from 1 to `count`, and more for as long
+/// as `DFLAT_FUZZ_SECONDS` says. `DFLAT_FUZZ_FIRST` is the first instead of 1, `DFLAT_FUZZ_SEEDS`
+/// the most that `count` may be.
 ///
 /// # Panics
 /// With the seed, if one fails; it is added to the corpus.
@@ -42,11 +46,9 @@ pub fn run(name: &str, count: u64, one: fn(u64)) {
     for seed in seeds::kept(&file) {
         seeds::run(&file, seed.parse().unwrap(), one);
     }
-    let seconds = std::env::var("DFLAT_FUZZ_SECONDS").ok();
-    let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(0);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let first = std::env::var("DFLAT_FUZZ_FIRST").ok();
-    let first = first.and_then(|text| text.parse().ok()).unwrap_or(1);
+    let end = Instant::now() + Duration::from_secs(told("DFLAT_FUZZ_SECONDS").unwrap_or(0));
+    let first = told("DFLAT_FUZZ_FIRST").unwrap_or(1);
+    let count = told("DFLAT_FUZZ_SEEDS").map_or(count, |most| count.min(most));
     for seed in first.. {
         if seed >= first + count && Instant::now() >= end {
             eprintln!("{name}: {} seeds", seed - first);
@@ -54,4 +56,9 @@ pub fn run(name: &str, count: u64, one: fn(u64)) {
         }
         seeds::run(&file, seed, one);
     }
+}
+
+/// The number that a variable of the environment has.
+fn told(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
 }

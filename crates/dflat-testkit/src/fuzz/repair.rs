@@ -212,7 +212,7 @@ fn damage_bytes(path: &Path, random: &mut Random) {
             expect_known(error.kind(), &error);
             assert!(
                 readable.is_empty(),
-                "{error}, and {} can be read",
+                "{error:?}, and {} can be read",
                 readable.len()
             );
         }

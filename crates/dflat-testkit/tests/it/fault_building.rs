@@ -5,9 +5,6 @@ use dflat_testkit::fault::{
     prepare_building, run_building,
 };
 
-/// As many calls of each kind as the usual tests make fail.
-const SAMPLES: u64 = 30;
-
 /// All three transactions of the workload are there in the end, and the indexes are ready.
 fn workload(device: &Device) -> Outcome {
     prepare_building(device);
@@ -26,14 +23,16 @@ fn workload(device: &Device) -> Outcome {
 fn each_call_of_building_fails() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
-    fault::each_sampled(&operations, &failures, SAMPLES, workload);
+    fault::each(&operations, &failures, workload);
     let operations = [
         Operation::Read,
-        Operation::Lock,
+        Operation::Size,
+        Operation::Access,
         Operation::Open,
+        Operation::Lock,
         Operation::Map,
     ];
-    fault::each_sampled(&operations, &failures[..1], SAMPLES, workload);
+    fault::each(&operations, &failures[..1], workload);
 }
 
 #[test]

@@ -7,10 +7,21 @@ use dflat_testkit::fault::{
     self, Action, Device, Durability, Failure, Fault, FileKind, Ledger, Operation, Outcome, check,
     is_maintained, run_maintenance, run_workload,
 };
+use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
 const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
 
 const IO: [Action; 1] = [Action::Fail(Failure::Io)];
+
+/// What writes nothing.
+const LOOKING: [Operation; 6] = [
+    Operation::Read,
+    Operation::Size,
+    Operation::Access,
+    Operation::Open,
+    Operation::Lock,
+    Operation::Map,
+];
 
 /// Runs the workload, heals the device, opens the file again and compares.
 fn workload(device: &Device) -> Outcome {
@@ -64,23 +75,17 @@ fn each_write_fails() {
 /// SQLite writes before the commit then, and rolls back by itself if it can't.
 #[test]
 fn a_write_in_the_midst_of_a_transaction_fails() {
-    let operations = [Operation::Write, Operation::Read];
-    fault::each_sampled(&operations, &FAILURES, 6, |device| {
-        workload_of(device, true)
-    });
+    let large = |device: &Device| workload_of(device, true);
+    fault::each_sampled(&[Operation::Write], &FAILURES, 6, large);
+    fault::each_sampled(&[Operation::Read], &IO, 6, large);
 }
 
 #[test]
 fn a_call_of_maintenance_fails() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
-    fault::each_sampled(&operations, &FAILURES, 30, maintained);
-    let operations = [
-        Operation::Read,
-        Operation::Lock,
-        Operation::Open,
-        Operation::Delete,
-    ];
-    fault::each_sampled(&operations, &IO, 15, maintained);
+    fault::each_sampled(&operations, &FAILURES, 50, maintained);
+    fault::each_sampled(&LOOKING, &IO, 30, maintained);
+    fault::each_sampled(&[Operation::Delete], &IO, 30, maintained);
 }
 
 fn maintained(device: &Device) -> Outcome {
@@ -95,14 +100,70 @@ fn maintained(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// A transaction that changes many objects without changing their lengths, which are then written
+/// in place.
+#[test]
+fn a_call_of_writing_in_place_fails() {
+    let operations = [Operation::Read, Operation::Write, Operation::Lock];
+    fault::each_sampled(&operations, &FAILURES, 20, |device| {
+        let notes = |letter: &str| letter.repeat(5000);
+        let kinds = [ErrorKind::Io, ErrorKind::StorageFull];
+        let replace = |letter: &str| -> dflat::Result<()> {
+            let (workspace, note) = (device.open()?, notes(letter));
+            let replaced = workspace.perform_changes([Other::TABLE], move |tx| {
+                (0..60).try_for_each(|id| {
+                    let note = Some(note.clone());
+                    tx.submit(OtherChangeRequest::upsert(OtherData { id, note }))
+                        .map(drop)
+                })
+            });
+            replaced.wait()?;
+            // Another workspace has no page in its memory.
+            let _ = workspace.shutdown();
+            Ok(())
+        };
+        let (first, second) = (replace("a"), replace("b"));
+        for error in [&first, &second]
+            .into_iter()
+            .filter_map(|r| r.as_ref().err())
+        {
+            if !kinds.contains(&error.kind()) {
+                return Err(format!("{error}: {:?}", error.kind()));
+            }
+        }
+        device.heal();
+        let expected = match (&first, &second) {
+            (_, Ok(())) => Some(notes("b")),
+            (Ok(()), Err(_)) => Some(notes("a")),
+            (Err(_), Err(_)) => None,
+        };
+        let workspace = device.open().map_err(|error| error.to_string())?;
+        let found = workspace
+            .fetch::<Other>()
+            .all()
+            .map_err(|error| error.to_string())?;
+        let right = found
+            .iter()
+            .all(|other| other.note() == expected.as_deref());
+        let count = if expected.is_some() { 60 } else { 0 };
+        if right && found.len() == count {
+            return Ok(());
+        }
+        Err(format!(
+            "{} objects after {first:?} and {second:?}",
+            found.len()
+        ))
+    });
+}
+
 /// The log is taken into the file, and starts again, while the workload goes on: at other calls
 /// each time.
 #[test]
 fn a_call_of_a_checkpoint_fails() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
-    let met = fault::each_checkpointing(&operations, &FAILURES, 5, |device| {
-        workload_of(device, true)
-    });
+    let large = |device: &Device| workload_of(device, true);
+    fault::each_checkpointing(&LOOKING, &IO, 8, large);
+    let met = fault::each_checkpointing(&operations, &FAILURES, 8, large);
     // However late checkpoints are made, all that was written is taken into the file in the end: a
     // call of each met a fault, and of the writes more than the first, which makes the file.
     let times = |kind, operation| met.iter().filter(|met| **met == (kind, operation)).count();

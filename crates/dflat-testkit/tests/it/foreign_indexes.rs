@@ -157,6 +157,33 @@ fn check(w: &Workspace) {
     assert_eq!(ids(&mut top.iter()), ids(&mut expected.into_iter()));
 }
 
+/// For each index, how a query reaches its rows that the index can serve.
+fn plans(w: &Workspace) -> [String; 4] {
+    let plan = |predicate, order: Option<dflat::Order<Book>>| {
+        let fetch = w.fetch::<Book>().filter(predicate);
+        let fetch = order.into_iter().fold(fetch, dflat::Fetch::order_by);
+        fetch.explain().unwrap().to_string()
+    };
+    let heavy = Book::WEIGHT.gt(3) & Book::PAGES.eq(3);
+    [
+        plan(Book::PAGES.eq(3), None),
+        plan(Book::ISBN.eq("isbn 3"), None),
+        plan(
+            Book::WEIGHT.eq(3) & Book::PAGES.gt(2),
+            Some(Book::PAGES.ascending()),
+        ),
+        plan(heavy, Some(Book::ISBN.ascending())),
+    ]
+}
+
+/// The indexes, as plans name them, in the order of [`plans`].
+const INDEXES: [&str; 4] = [
+    "pages",
+    "isbn",
+    "weight, pages",
+    "pages, isbn where weight > 3",
+];
+
 /// A write of ours: by code of either version.
 fn write(w: &Fixture, random: &mut Random, next: &mut i32) {
     let books = w.fetch::<Book>().all().unwrap();
@@ -247,10 +274,10 @@ fn one(seed: u64) -> usize {
     w.build_indexes([Book::TABLE]).unwrap();
     w.indexes_ready().wait().unwrap();
     check(&w);
-    let plan = w.fetch::<Book>().filter(Book::PAGES.eq(3)).explain();
-    let plan = plan.unwrap().to_string();
-    assert!(plan.contains("index on pages"), "{plan}: {told:?}");
-    assert!(!plan.contains("apart"), "{plan}: {told:?}");
+    for (plan, index) in plans(&w).iter().zip(INDEXES) {
+        let expected = format!("range of the index on {index}");
+        assert_eq!(*plan, expected, "{told:?}");
+    }
     told.iter().filter(|(_, done)| *done).count()
 }
 
@@ -269,4 +296,85 @@ fn queries_are_right_whatever_others_do_to_the_file() {
     }
     let effects = effects.load(Ordering::Relaxed);
     assert!(effects > 250, "only {effects} statements took effect");
+}
+
+const USED: &str = "used";
+const APART: &str = "used, and rows apart";
+const NOT: &str = "not used";
+/// By statement, what becomes of each index.
+const STATES: [(&str, [&str; 4]); 16] = [
+    ("SELECT 'ready'", [USED; 4]),
+    (
+        "UPDATE dflat__PARTIAL SET f8 = 7 WHERE rowid = 5",
+        [APART; 4],
+    ),
+    (
+        "REPLACE INTO dflat__PARTIAL VALUES (1, 3, 'isbn 1')",
+        [APART; 4],
+    ),
+    ("DELETE FROM dflat__PARTIAL WHERE rowid > 20", [APART; 4]),
+    ("DELETE FROM dflat__COMPOSITE WHERE rowid = 7", [APART; 4]),
+    ("UPDATE book__f8 SET f8 = 3 WHERE rowid = 9", [APART; 4]),
+    (
+        "UPDATE book SET p = (SELECT p FROM book WHERE rowid = 4) WHERE rowid = 5",
+        [APART; 4],
+    ),
+    ("DELETE FROM book WHERE rowid = 5", [APART; 4]),
+    ("DROP TABLE dflat__PARTIAL", [USED, USED, USED, NOT]),
+    ("DROP TABLE dflat__COMPOSITE", [USED, USED, NOT, USED]),
+    ("DROP TABLE book__f8", [NOT, USED, USED, USED]),
+    ("DROP TABLE book__f6", [USED, NOT, USED, USED]),
+    ("DELETE FROM dflat__filled", [USED, USED, USED, NOT]),
+    ("DROP TABLE dflat__filled", [USED, USED, USED, NOT]),
+    (
+        "UPDATE dflat__filled SET up_to = 12",
+        [USED, USED, USED, NOT],
+    ),
+    ("DROP INDEX dflat__PARTIAL__index", [USED, USED, USED, NOT]),
+];
+
+/// In each state that another program's statement leaves an index in, plans use it or they do not,
+/// and queries are right; after our next write, and building, they use it again.
+#[test]
+fn plans_use_what_is_ready_in_each_state() {
+    bounded(move || {
+        let w = Fixture::sqlite();
+        w.create::<Book>((0..60).map(|id| v2::BookData {
+            id,
+            isbn: (id % 9 > 0).then(|| format!("isbn {id}")),
+            pages: id % 7,
+            weight: id % 5,
+        }));
+        let sql = Connection::open(w.path().unwrap()).unwrap();
+        for (round, (statement, expected)) in (100..).zip(STATES) {
+            let whole = plans(&w);
+            for (plan, index) in whole.iter().zip(INDEXES) {
+                assert_eq!(
+                    *plan,
+                    format!("range of the index on {index}"),
+                    "{statement}"
+                );
+            }
+            sql.execute_batch(&with_numbers(statement, (0, 0, 0)))
+                .unwrap();
+            let plans = plans(&w);
+            let found = std::array::from_fn(|n| {
+                let used = format!("range of the index on {}", INDEXES[n]);
+                match plans[n].strip_prefix(&used) {
+                    Some("") => USED,
+                    Some(rest) if rest.starts_with(" and ") => APART,
+                    _ => NOT,
+                }
+            });
+            assert_eq!(found, expected, "{statement}: {plans:?}");
+            check(&w);
+            w.create::<Book>([v2::BookData {
+                id: round,
+                ..v2::BookData::default()
+            }]);
+            check(&w);
+            w.indexes_ready().wait().unwrap();
+            check(&w);
+        }
+    });
 }

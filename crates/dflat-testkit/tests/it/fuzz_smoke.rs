@@ -1,10 +1,11 @@
-//! A few seeds of each fuzzer, and what coverage-guided ones found.
+//! Some seeds of each fuzzer, thousands of damaged files among them, and what coverage-guided ones
+//! found.
 
 use std::fs;
 use std::path::Path;
 
 use dflat_testkit::fuzz::{
-    file, foreign_log, payload, predicate, repair, run, schema, shape, twin,
+    file, foreign_log, payload, predicate, repair, run, schema, shape, tables, twin,
 };
 
 #[test]
@@ -19,7 +20,12 @@ fn damaged_payloads_are_refused_or_read_the_same() {
 
 #[test]
 fn damaged_files_give_values_or_errors() {
-    run("file", 40, file::run_seed);
+    run("file", 200, file::run_seed);
+}
+
+#[test]
+fn tables_changed_by_sql_give_values_or_errors() {
+    run("tables", 40, tables::run_seed);
 }
 
 #[test]
@@ -29,7 +35,7 @@ fn the_log_of_another_file_gives_what_sqlite_reads_or_errors() {
 
 #[test]
 fn damaged_files_are_repaired_or_saved() {
-    run("repair", 200, repair::run_seed);
+    run("repair", 2000, repair::run_seed);
 }
 
 #[test]
@@ -45,6 +51,11 @@ fn fields_with_an_index_answer_as_their_twins_without() {
 #[test]
 fn objects_of_any_schema_are_found_whatever_the_plan() {
     run("shape", 30, shape::run_seed);
+}
+
+#[test]
+fn objects_are_found_however_the_schema_has_changed() {
+    run("reopening", 8, shape::run_reopening_seed);
 }
 
 /// Gives each input of a corpus of `cargo fuzz`, which the folder `fuzz` keeps, to its fuzzer.

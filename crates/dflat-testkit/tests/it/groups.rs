@@ -329,6 +329,8 @@ fn a_member_that_cannot_be_written_again_takes_only_its_readers_along(rig: &Rig)
         // The group was committed before the loss.
         None => assert_eq!(kept, ["a"]),
     }
+    // If the first member was committed before the loss, nothing was written again.
+    rig.script.heal();
     assert_eq!(kind(rig.insert("c")), None);
 }
 
@@ -421,7 +423,7 @@ fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
             Encoder::encode_root(&mut writer, &data);
             let payload = writer.finish()?;
             transaction
-                .submit(&Item::TABLE, &Change::Create { payload })
+                .submit(&Item::TABLE, Change::Create { payload })
                 .map(drop)
         });
         engine.perform(vec![Item::TABLE], insert, completion);

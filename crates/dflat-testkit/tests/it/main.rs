@@ -30,7 +30,9 @@ mod hostile;
 mod index_states;
 mod kill;
 mod kill_building;
+mod made_anew;
 mod original;
+mod pages;
 mod patience;
 #[cfg(unix)]
 mod read_only;

@@ -6,10 +6,11 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use dflat::{ChangeRequest, Workspace};
-use dflat_testkit::fixture::Fixture;
 use dflat_testkit::fixture::bounded;
+use dflat_testkit::fixture::{Fixture, until};
 use dflat_testkit::schema::{Bag, BagData, Item};
 use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
+use rusqlite::ErrorCode;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
@@ -181,6 +182,65 @@ fn an_old_snapshot_is_told_with_its_age_and_ended_if_that_was_asked_for() {
         // It keeps nothing, though it is still there.
         brief.purge().unwrap();
         drop(held);
+    });
+}
+
+/// Who only reads pins the log of those who write all the same.
+#[test]
+fn an_old_snapshot_is_told_and_ended_though_only_others_commit() {
+    listening(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let age_max = Duration::from_millis(200);
+        let workspace = Workspace::builder(&path)
+            .old_snapshot(Duration::ZERO)
+            .snapshot_age_max(age_max)
+            .open()
+            .unwrap();
+        let created = workspace.perform_changes([Item::TABLE], |tx| insert(tx, "a"));
+        created.wait().unwrap();
+        let old = || {
+            let held = workspace.snapshot().unwrap();
+            let is_old = |age| age >= age_max;
+            while !workspace.stats().oldest_snapshot.is_some_and(is_old) {
+                std::thread::yield_now();
+            }
+            held
+        };
+        // Whether the log can be taken in and begun anew: not while one holds on to its state.
+        let sql = rusqlite::Connection::open(&path).unwrap();
+        sql.busy_timeout(Duration::ZERO).unwrap();
+        let is_pinned = || -> bool {
+            let delete = format!("DELETE FROM {} WHERE rowid < 0", Item::TABLE.name);
+            let written = sql.execute_batch(&format!("PRAGMA user_version = 7; {delete}"));
+            match written {
+                Ok(()) => {}
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                    return true;
+                }
+                Err(error) => panic!("cannot write beside it: {error}"),
+            }
+            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+            sql.query_row(truncate, [], |row| row.get(0)).unwrap()
+        };
+        let first = old();
+        assert!(is_pinned());
+        workspace.refresh().unwrap();
+        assert!(told(&[&"WARN event", &"old snapshot", &"millis="]));
+        // A reader at rest keeps its state for a moment.
+        until(|| !is_pinned());
+        let second = old();
+        assert!(is_pinned());
+        let third = workspace.snapshot().unwrap();
+        for ended in [&first, &second] {
+            let error = ended.get::<Item>("a").unwrap_err();
+            assert_eq!(error.kind(), dflat::ErrorKind::DeadlineExceeded);
+        }
+        // Those that have ended are held by nobody but their owners.
+        assert!(workspace.stats().oldest_snapshot.is_some());
+        drop(third);
+        assert_eq!(workspace.stats().oldest_snapshot, None);
+        until(|| !is_pinned());
     });
 }
 

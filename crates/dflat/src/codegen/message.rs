@@ -1,9 +1,10 @@
 //! Traits of generated types: how they are read from and written to a payload.
 
+use dflat_engine::fetch::KeyParts;
 use dflat_engine::object::{ScalarType, Slot};
 
-use super::{Encoder, Path, TableReader, UnionReader, Value, equal};
-use crate::Object;
+use super::{Encoder, Path, TableReader, UnionReader, Value, ValueRef, equal};
+use crate::{FieldType, Object};
 
 /// A native enum, or a set of bit flags.
 pub trait Enum: Copy + PartialEq + 'static {
@@ -169,15 +170,29 @@ pub trait UnionMember<U> {
 }
 
 /// A primary key of these parts, as plain data.
+#[inline]
 #[must_use]
-pub fn key<const N: usize>(parts: [Value; N]) -> Vec<Value> {
-    parts.into()
+pub fn key<const N: usize>(parts: [ValueRef<'_>; N]) -> KeyParts<'_> {
+    parts.into_iter().collect()
 }
 
-/// A string as plain data.
+/// A string of a key as plain data.
+#[inline]
 #[must_use]
-pub fn text(text: &str) -> Value {
-    Value::text(text)
+pub const fn text(text: &str) -> ValueRef<'_> {
+    ValueRef::Text(text)
+}
+
+/// A number of a key as plain data; one of an enum, too.
+#[inline]
+#[must_use]
+pub fn number<T: FieldType + Copy>(number: T) -> ValueRef<'static> {
+    match number.to_value() {
+        Value::Int(number) => ValueRef::Int(number),
+        Value::UInt(number) => ValueRef::UInt(number),
+        Value::Float(number) => ValueRef::Float(number),
+        Value::Null | Value::Text(_) => ValueRef::Null,
+    }
 }
 
 /// Whether two objects hold the same values; floats by their bits.

@@ -11,6 +11,7 @@ mod reader;
 mod types;
 mod vector;
 
+pub use dflat_engine::fetch::KeyParts;
 pub use dflat_engine::object::{Object as Handle, ScalarType as Scalar, Slot, VectorView, equal};
 pub use dflat_model::{
     Comparison, Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
@@ -26,9 +27,9 @@ pub use std::vec::Vec;
 pub use encoder::Encoder;
 pub use link::{Link, Linked};
 pub use message::{
-    Enum, Message, Struct, Union, UnionMember, decode_boxed, decode_optional, key, read_array,
-    read_enum_member, read_member, read_struct_member, same, text, write_array, write_enum_member,
-    write_member, write_struct_member,
+    Enum, Message, Struct, Union, UnionMember, decode_boxed, decode_optional, key, number,
+    read_array, read_enum_member, read_member, read_struct_member, same, text, write_array,
+    write_enum_member, write_member, write_struct_member,
 };
 pub use opaque::Opaque;
 pub use path::Path;

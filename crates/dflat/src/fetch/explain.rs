@@ -21,6 +21,12 @@ pub struct Explanation {
     pub sorts: bool,
     /// The most objects that are kept while sorting, if there is a limit.
     pub keeps: Option<usize>,
+    /// The number of rows that are looked at one by one beside the keys, because another program
+    /// wrote them past the indexes; the next write of the type puts them in.
+    pub apart: usize,
+    /// The number of objects that are reached by a key before all are read instead, one after the
+    /// other; `None` if its ranges have no more.
+    pub given_up_after: Option<usize>,
 }
 
 /// Which rows a query visits.
@@ -77,16 +83,16 @@ impl<T: Object> Fetch<'_, T> {
     pub fn explain(self) -> Result<Explanation> {
         self.check()?;
         let (table, query) = (T::TABLE, &self.query);
-        let plan = self.source.read::<T, _>(View::Pinned, |snapshot, _| {
+        let (plan, given_up) = self.source.read::<T, _>(View::Pinned, |snapshot, _| {
             fetch::explain(snapshot, &table, query, &self.control)
         })?;
         let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
-        Ok(Explanation::new(&table, plan, keeps))
+        Ok(Explanation::new(&table, (plan, given_up), keeps))
     }
 }
 
 impl Explanation {
-    fn new(table: &Table, plan: Plan, keeps: Option<usize>) -> Self {
+    fn new(table: &Table, (plan, given_up): (Plan, Option<usize>), keeps: Option<usize>) -> Self {
         let use_of = |access: &fetch::KeyAccess| KeyUse {
             key: access.name(table),
             ranges: access.ranges.len(),
@@ -103,6 +109,8 @@ impl Explanation {
             check: plan.residual.map(|residual| residual.to_string()),
             sorts: !plan.sorted,
             keeps: keeps.filter(|_| !plan.sorted),
+            apart: plan.apart.len(),
+            given_up_after: given_up,
         }
     }
 }
@@ -110,6 +118,12 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.access.fmt(f)?;
+        if self.apart > 0 {
+            write!(f, " and {} apart", self.apart)?;
+        }
+        if let Some(count) = self.given_up_after {
+            write!(f, ", all rows after {count}")?;
+        }
         if let Some(check) = &self.check {
             write!(f, ", check {check}")?;
         }
@@ -127,6 +141,7 @@ impl fmt::Display for Access {
             Self::Nothing => return f.write_str("nothing"),
             Self::Rows => return f.write_str("all rows"),
             Self::Key(part) => return part.fmt(f),
+            Self::Union(parts) if parts.len() == 1 => ("the order of insertion of ", parts),
             Self::Union(parts) => ("union of ", parts),
             Self::Intersection(parts) => ("intersection of ", parts),
         };

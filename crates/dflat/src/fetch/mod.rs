@@ -24,6 +24,7 @@ pub use cursor::Cursor;
 pub use explain::{Access, Explanation, KeyUse};
 pub use iter::FetchIter;
 pub use select::Selection;
+pub(crate) use select::Unreadable;
 
 /// A query for objects of type `T`, to be narrowed and then run.
 ///
@@ -192,8 +193,9 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// # Cost
     /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if
-    /// it bounds an indexed field; else a scan of all objects. A limit stops a scan early if the
-    /// order is that of the rows scanned.
+    /// it bounds an indexed field; else a scan of all objects. A range that turns out to have more
+    /// than an eighth of them, and more than some hundred, ends in a scan of all. A limit stops a
+    /// scan early if the order is that of the rows scanned.
     pub fn all(self) -> Result<FetchedResult<T>> {
         self.check()?;
         let (table, query) = (T::TABLE, &self.query);
@@ -201,7 +203,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         let fetched = self.source.read::<T, _>(view, |snapshot, origin| {
             fetch::fetched(snapshot, &table, query, &self.control, origin)
         })?;
-        Ok(FetchedResult::new(fetched, Arc::new(self.query)))
+        Ok(FetchedResult::new(fetched, Arc::new(self.query).into()))
     }
 
     /// Runs the query as its objects are asked for, some hundred at a time: for results that are

@@ -3,6 +3,7 @@
 mod deliveries;
 mod observable;
 mod observation;
+mod reading;
 mod refresh;
 mod update;
 mod watch;

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, Known, Subject};
-use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
-use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate};
-use dflat_engine::storage::Row;
+use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
+use dflat_engine::observe::{Event, ObjectEvent, ResultUpdate};
 use dflat_model::{Expression, Query, Table};
 
 use super::Update;
+use super::reading::{Reading, Selected, Whole};
 use crate::{Error, ErrorKind, Fetch, FetchedResult, Object, Result, Selection};
 
 /// What happened to an observed object.
@@ -74,7 +74,7 @@ impl<T: Object> Observable for &FetchedResult<T> {
 
     fn observed(self, _: &Engine) -> Result<Observed<Self::Delivery>> {
         let known = Known::Result(self.to_fetched());
-        Ok(results(self.shared_query(), known))
+        Ok(results(self.to_query(), known))
     }
 }
 
@@ -83,7 +83,7 @@ impl<T: Object> Observable for Fetch<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.query_of(engine)?;
-        Ok(results(&query, Known::Nothing))
+        Ok(results(query, Known::Nothing))
     }
 }
 
@@ -134,22 +134,11 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.fetch.query_of(engine)?;
-        let expressions = Arc::clone(&self.expressions);
-        let read = move |fetched: Fetched| {
-            let objects = fetched.objects.iter();
-            // Objects are verified, so that every value can be read.
-            let rows = objects.filter_map(|object| {
-                let row = Row {
-                    row_id: object.row_id(),
-                    payload: object.payload(),
-                    value: None,
-                };
-                S::read(&expressions, &row).ok()
-            });
-            rows.collect::<Arc<[S::Output]>>()
+        let reading = Selected {
+            expressions: self.expressions,
+            read: S::read,
         };
-        let interest = Interest::Values(self.expressions);
-        Ok(observed(T::TABLE, (query, interest), Known::Nothing, read))
+        Ok(observed((query, Known::Nothing), T::TABLE, reading))
     }
 }
 
@@ -235,31 +224,30 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 }
 
+/// The deliveries of a query, whole objects of which are seen.
 fn results<T: Object>(
-    query: &Arc<Query>,
+    query: Arc<Query>,
     known: Known,
 ) -> Observed<Result<Update<FetchedResult<T>>>> {
-    let of = Arc::clone(query);
-    let read = move |fetched: Fetched| FetchedResult::new(fetched, Arc::clone(&of));
-    let seen = (Arc::clone(query), Interest::Objects);
-    observed(T::TABLE, seen, known, read)
+    observed((query, known), T::TABLE, Whole(PhantomData))
 }
 
-/// The deliveries of a query of which something is seen, and read.
-fn observed<R: Clone + Send + 'static>(
+/// The deliveries of a query of which something is read.
+fn observed<R: Reading>(
+    (query, known): (Arc<Query>, Known),
     table: Table,
-    (query, interest): (Arc<Query>, Interest),
-    known: Known,
-    read: impl Fn(Fetched) -> R + Send + 'static,
-) -> Observed<Result<Update<R>>> {
-    let of = (table.clone(), interest.clone());
-    // What was told last, and the objects that it was read off.
+    reading: R,
+) -> Observed<Result<Update<R::Read>>> {
+    let interest = reading.interest();
+    let of = table.clone();
+    // What was told last.
     let mut last = match &known {
-        Known::Result(known) => Some((read(known.clone()), Arc::clone(&known.objects))),
+        Known::Result(known) => Some(reading.read(known.clone(), &Arc::clone(&query).into()).1),
         Known::Nothing => None,
     };
     let convert = move |event: Event, initial: bool| {
         let ResultUpdate {
+            query,
             fetched,
             difference,
             commits,
@@ -269,22 +257,21 @@ fn observed<R: Clone + Send + 'static>(
             Event::Object(_) | Event::Count(..) => return None,
         };
         let commit = fetched.seq.0;
-        let objects = Arc::clone(&fetched.objects);
-        let result = read(fetched);
-        let previous = last.replace((result.clone(), Arc::clone(&objects)));
-        let silent = match &previous {
-            None => commits == 0 && !initial,
-            Some((_, before)) => {
-                let (table, interest) = &of;
+        let (result, kept) = reading.read(fetched, &query);
+        let previous = last.replace(kept);
+        let silent = match (&previous, &last) {
+            (Some(before), Some(kept)) if commits > 1 => {
                 // Several changes can come to none.
-                commits > 1 && interest.difference(table, before, &objects).is_empty()
+                let (before, objects) = (R::objects(before), R::objects(kept));
+                reading
+                    .interest()
+                    .difference(&of, before, objects)
+                    .is_empty()
             }
+            (previous, _) => previous.is_none() && commits == 0 && !initial,
         };
-        let previous = previous.map(|(previous, _)| previous);
-        if silent {
-            return None;
-        }
-        Some(Ok(Update {
+        let previous = previous.map(|kept| reading.read_again(kept, &query));
+        (!silent).then_some(Ok(Update {
             result,
             previous,
             difference,

@@ -108,7 +108,7 @@ impl Object for Labelled {
     type Key<'k> = <Post as Object>::Key<'k>;
     type Data = PostData;
 
-    fn key_values(key: Self::Key<'_>) -> Vec<dflat::codegen::Value> {
+    fn key_values<'k>(key: Self::Key<'k>) -> dflat::codegen::KeyParts<'k> {
         Post::key_values(key)
     }
 

@@ -710,7 +710,7 @@ impl ::dflat::Object for BenchDoc {
     type Key<'k> = &'k str;
     type Data = BenchDocData;
 
-    fn key_values(title: &str) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>(title: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([::dflat::codegen::text(title)])
     }
 

@@ -1182,8 +1182,8 @@ impl ::dflat::Object for Self_ {
     type Key<'k> = i64;
     type Data = Self_Data;
 
-    fn key_values(id: i64) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
-        ::dflat::codegen::key([::dflat::FieldType::to_value(&id)])
+    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 
     fn from_handle(handle: ::dflat::codegen::Handle) -> Self {

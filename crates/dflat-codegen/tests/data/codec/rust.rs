@@ -1043,7 +1043,7 @@ impl ::dflat::Object for Monster {
     type Key<'k> = &'k str;
     type Data = MonsterData;
 
-    fn key_values(name: &str) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>(name: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([::dflat::codegen::text(name)])
     }
 

@@ -466,9 +466,7 @@ impl ::dflat::Object for DictItem {
     type Key<'k> = (&'k str, &'k str);
     type Data = DictItemData;
 
-    fn key_values(
-        (key, namespace): (&str, &str),
-    ) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>((key, namespace): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([
             ::dflat::codegen::text(key),
             ::dflat::codegen::text(namespace),

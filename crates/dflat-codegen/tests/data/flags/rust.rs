@@ -507,8 +507,8 @@ impl ::dflat::Object for User {
     type Key<'k> = i32;
     type Data = UserData;
 
-    fn key_values(id: i32) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
-        ::dflat::codegen::key([::dflat::FieldType::to_value(&id)])
+    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 
     fn from_handle(handle: ::dflat::codegen::Handle) -> Self {

@@ -179,8 +179,8 @@ impl ::dflat::Object for Other {
     type Key<'k> = u8;
     type Data = OtherData;
 
-    fn key_values(id: u8) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
-        ::dflat::codegen::key([::dflat::FieldType::to_value(&id)])
+    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 
     fn from_handle(handle: ::dflat::codegen::Handle) -> Self {
@@ -890,13 +890,14 @@ impl ::dflat::Object for Entry {
     type Key<'k> = (bool, Zone, f64, &'k str);
     type Data = EntryData;
 
-    fn key_values(
-        (active, zone, score, name): (bool, Zone, f64, &str),
-    ) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    #[rustfmt::skip]
+    fn key_values<'k>(
+        (active, zone, score, name): Self::Key<'k>,
+    ) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([
-            ::dflat::FieldType::to_value(&active),
-            ::dflat::FieldType::to_value(&zone),
-            ::dflat::FieldType::to_value(&score),
+            ::dflat::codegen::number(active),
+            ::dflat::codegen::number(zone),
+            ::dflat::codegen::number(score),
             ::dflat::codegen::text(name),
         ])
     }

@@ -1345,10 +1345,10 @@ impl ::dflat::Object for Loop {
     type Key<'k> = (&'k str, i32);
     type Data = LoopData;
 
-    fn key_values((r#fn, r#move): (&str, i32)) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>((r#fn, r#move): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([
             ::dflat::codegen::text(r#fn),
-            ::dflat::FieldType::to_value(&r#move),
+            ::dflat::codegen::number(r#move),
         ])
     }
 

@@ -1077,12 +1077,10 @@ pub mod my_game {
             type Key<'k> = (&'k str, Color);
             type Data = MonsterData;
 
-            fn key_values(
-                (name, color): (&str, Color),
-            ) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+            fn key_values<'k>((name, color): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
                 ::dflat::codegen::key([
                     ::dflat::codegen::text(name),
-                    ::dflat::FieldType::to_value(&color),
+                    ::dflat::codegen::number(color),
                 ])
             }
 

@@ -3849,12 +3849,10 @@ impl ::dflat::Object for Order {
     type Key<'k> = (&'k str, i32);
     type Data = OrderData;
 
-    fn key_values(
-        (select, r#where): (&str, i32),
-    ) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>((select, r#where): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([
             ::dflat::codegen::text(select),
-            ::dflat::FieldType::to_value(&r#where),
+            ::dflat::codegen::number(r#where),
         ])
     }
 

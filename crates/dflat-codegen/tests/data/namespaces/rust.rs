@@ -764,12 +764,10 @@ pub mod b {
             type Key<'k> = (i32, super::super::a::Kind);
             type Data = RootData;
 
-            fn key_values(
-                (id, kind): (i32, super::super::a::Kind),
-            ) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+            fn key_values<'k>((id, kind): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
                 ::dflat::codegen::key([
-                    ::dflat::FieldType::to_value(&id),
-                    ::dflat::FieldType::to_value(&kind),
+                    ::dflat::codegen::number(id),
+                    ::dflat::codegen::number(kind),
                 ])
             }
 

@@ -597,7 +597,7 @@ impl ::dflat::Object for Post {
     type Key<'k> = &'k str;
     type Data = PostData;
 
-    fn key_values(title: &str) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>(title: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([::dflat::codegen::text(title)])
     }
 

@@ -601,7 +601,7 @@ impl ::storage::Object for Post {
     type Key<'k> = &'k str;
     type Data = PostData;
 
-    fn key_values(title: &str) -> ::storage::codegen::Vec<::storage::codegen::Value> {
+    fn key_values<'k>(title: Self::Key<'k>) -> ::storage::codegen::KeyParts<'k> {
         ::storage::codegen::key([::storage::codegen::text(title)])
     }
 

@@ -944,8 +944,8 @@ impl ::dflat::Object for Scalars {
     type Key<'k> = u64;
     type Data = ScalarsData;
 
-    fn key_values(id: u64) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
-        ::dflat::codegen::key([::dflat::FieldType::to_value(&id)])
+    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 
     fn from_handle(handle: ::dflat::codegen::Handle) -> Self {

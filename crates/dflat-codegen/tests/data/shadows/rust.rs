@@ -1111,7 +1111,7 @@ impl ::dflat::Object for Copy {
     type Key<'k> = &'k str;
     type Data = CopyData;
 
-    fn key_values(sized: &str) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>(sized: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([::dflat::codegen::text(sized)])
     }
 

@@ -1073,7 +1073,7 @@ impl ::dflat::Object for Message {
     type Key<'k> = &'k str;
     type Data = MessageData;
 
-    fn key_values(id: &str) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
+    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
         ::dflat::codegen::key([::dflat::codegen::text(id)])
     }
 

@@ -1865,8 +1865,8 @@ pub mod v {
         type Key<'k> = F;
         type Data = RData;
 
-        fn key_values(id: F) -> ::dflat::codegen::Vec<::dflat::codegen::Value> {
-            ::dflat::codegen::key([::dflat::FieldType::to_value(&id)])
+        fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+            ::dflat::codegen::key([::dflat::codegen::number(id)])
         }
 
         fn from_handle(handle: ::dflat::codegen::Handle) -> Self {

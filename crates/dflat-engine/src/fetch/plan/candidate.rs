@@ -82,6 +82,22 @@ impl Planner<'_> {
 }
 
 impl Candidate {
+    /// All rows.
+    pub(super) fn rows() -> Self {
+        Self {
+            access: AccessPath::Rows(None),
+            used: Positions::new(),
+            rows_max: None,
+        }
+    }
+
+    /// Has its row ids read first, so that rows come in their order, and no more than are wanted.
+    pub(super) fn put_in_order(&mut self) {
+        if let AccessPath::Key(access) = &self.access {
+            self.access = AccessPath::Union(vec![access.clone()]);
+        }
+    }
+
     /// How many rows it has; `None` if they are too many to count.
     fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
         if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {

@@ -1,16 +1,14 @@
 //! Chooses among the keys that can serve a query.
 
-use std::borrow::Cow;
-use std::ops::Bound;
-
 use dflat_model::{
-    Direction, Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
+    Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
 };
 use smallvec::{SmallVec, smallvec};
 
 use super::candidate::{Candidate, FEW, Size};
-use super::implied::{guaranteed, is_implied};
-use super::intervals::{Interval, Positions, Set};
+use super::implied::is_implied;
+use super::intervals::Positions;
+use super::ranges::set_of;
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
 use crate::storage::{IndexState, Key};
@@ -26,15 +24,8 @@ pub(super) struct Planner<'a> {
     pub(super) parts: &'a [Predicate],
     /// For each key of the order, its value if it is the same for all objects.
     fixed: SmallVec<[Option<Value>; 2]>,
-}
-
-/// The ranges of a key, and what they stand for.
-struct Ranges {
-    access: KeyAccess,
-    used: Positions,
-    rows_max: Option<usize>,
-    /// Whether they leave out a few values of all, so that they are likely most of the rows.
-    wide: bool,
+    /// Whether the order is that of row ids: all its keys are the same for all objects.
+    by_row_id: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -51,12 +42,14 @@ impl<'a> Planner<'a> {
                 _ => None,
             }
         });
+        let fixed: SmallVec<[Option<Value>; 2]> = fixed.collect();
         Self {
             table,
             query,
             states,
             parts,
-            fixed: fixed.collect(),
+            by_row_id: fixed.iter().all(Option::is_some),
+            fixed,
         }
     }
 
@@ -67,6 +60,7 @@ impl<'a> Planner<'a> {
             residual: self.residual(&chosen.used),
             access: self.behind_place(chosen.access, sorted),
             sorted,
+            by_row_id: self.by_row_id,
             apart: Vec::new(),
         })
     }
@@ -124,13 +118,22 @@ impl<'a> Planner<'a> {
             return Ok(candidates.swap_remove(0));
         }
         candidates.extend(unions);
-        let (small, large) = self.smallest(candidates, size)?;
+        let (mut small, large) = self.smallest(candidates, size)?;
+        if let Some(small) = &mut small
+            && self.wants_first_rows()
+            && !self.is_sorted(&small.access)
+        {
+            small.put_in_order();
+        }
         let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
-        Ok(small.or(large).or(ordered).unwrap_or(Candidate {
-            access: AccessPath::Rows(None),
-            used: Positions::new(),
-            rows_max: None,
-        }))
+        let chosen = small.or(large).or(ordered);
+        Ok(chosen.unwrap_or_else(Candidate::rows))
+    }
+
+    /// Whether the query wants a part of what there is, in the order of row ids.
+    fn wants_first_rows(&self) -> bool {
+        let is_window = self.query.limit.is_some() || self.query.after.is_some();
+        is_window && self.by_row_id
     }
 
     /// The keys that can be used for objects of which conjuncts are true: the primary key, and the
@@ -145,7 +148,7 @@ impl<'a> Planner<'a> {
         std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
     }
 
-    fn index(&self, key: Key) -> Option<&'a IndexDescriptor> {
+    pub(super) fn index(&self, key: Key) -> Option<&'a IndexDescriptor> {
         match key {
             Key::Primary => None,
             Key::Index(position) => self.table.indexes.get(position),
@@ -157,76 +160,6 @@ impl<'a> Planner<'a> {
             Key::Primary => &self.table.primary_key,
             Key::Index(_) => self.index(key).map_or(&[], |index| &index.fields),
         }
-    }
-
-    /// The ranges of a key in which conditions hold: a value each for its first parts, then a set
-    /// of values. No range if they contradict each other; `None` if the key does not help.
-    fn ranges_of(&self, key: Key, parts: &[Predicate]) -> Option<Ranges> {
-        let fields = self.fields(key);
-        let index = self.index(key);
-        let is_plain = index.is_some_and(IndexDescriptor::is_plain);
-        let condition = index.and_then(|index| index.condition.as_ref());
-        let mut prefix = Values::new();
-        let mut used = Positions::new();
-        let mut open = None;
-        for field in fields {
-            let values = match is_plain {
-                true => set_of(parts, field),
-                false => values_of(parts, field),
-            };
-            let Some((of_field, by)) = values else {
-                break;
-            };
-            used.extend(by);
-            let only = match of_field.0.as_slice() {
-                [one] => one.only(),
-                _ => None,
-            };
-            match only {
-                Some(only) => prefix.push(Value::clone(only)),
-                None => {
-                    open = Some(of_field);
-                    break;
-                }
-            }
-        }
-        if used.is_empty() && condition.is_none() {
-            return None;
-        }
-        // All of an index of some objects is a range of all.
-        let wide =
-            condition.is_none() && prefix.is_empty() && open.as_ref().is_some_and(Set::is_wide);
-        if let Some(condition) = condition {
-            used.extend(guaranteed(condition, parts));
-        }
-        used.sort_unstable();
-        used.dedup();
-        let ranges = match open {
-            None => smallvec![KeyRange::of(prefix.clone())],
-            Some(set) => set.0.into_iter().map(|part| range(&prefix, part)).collect(),
-        };
-        let mut access = KeyAccess::new(key, ranges);
-        let unique = key == Key::Primary || index.is_some_and(|index| index.unique);
-        let single = |range: &KeyRange| {
-            range.prefix.len() == fields.len() && !range.prefix.contains(&Value::Null)
-        };
-        let rows_max = (unique && access.ranges.iter().all(single)).then_some(access.ranges.len());
-        let descending = self.order().next().is_some_and(|(_, order)| {
-            order.direction == Direction::Descending
-                && fields
-                    .get(prefix.len())
-                    .is_some_and(|field| is_field(&order.key, field))
-        });
-        if descending {
-            access.direction = Direction::Descending;
-            access.ranges.reverse();
-        }
-        Some(Ranges {
-            access,
-            used,
-            rows_max,
-            wide,
-        })
     }
 
     /// Disjunctions whose sides each have a key, save those that one key serves as a whole.
@@ -273,6 +206,9 @@ impl<'a> Planner<'a> {
     fn ordered(&self) -> Option<Candidate> {
         if self.query.limit.is_none() && self.query.after.is_none() {
             return None;
+        }
+        if self.wants_first_rows() {
+            return Some(Candidate::rows());
         }
         let (_, first) = self.order().next()?;
         let keys = self.keys(&[]).filter(|key| {
@@ -335,71 +271,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-impl KeyAccess {
-    /// The number of first parts that have one value in all ranges.
-    pub(super) fn fixed_parts(&self) -> usize {
-        match self.ranges.as_slice() {
-            [] => 0,
-            [one] => one.prefix.len(),
-            [first, ..] => {
-                let shared = |at: usize| {
-                    let value = first.prefix.get(at);
-                    self.ranges
-                        .iter()
-                        .all(|range| range.prefix.get(at) == value)
-                };
-                (0..first.prefix.len()).take_while(|at| shared(*at)).count()
-            }
-        }
-    }
-}
-
-/// The part of a key in which the parts behind a prefix lie in an interval.
-pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
-    let mut range = KeyRange::of(prefix.into());
-    match interval.only() {
-        Some(only) => range.prefix.push(Value::clone(only)),
-        None => {
-            range.lower = interval.lower.map(Cow::into_owned);
-            range.upper = interval.upper.map(Cow::into_owned);
-        }
-    }
-    range
-}
-
-/// The values of a field for which conditions on it hold, and the conditions' positions, in order.
-pub(super) fn values_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
-    let sets = parts.iter().enumerate();
-    let sets = sets.filter_map(|(position, part)| Some((position, Set::of(part, field)?)));
-    Set::common(sets.collect())
-}
-
-/// The same of a field in an index of its own, which has NULL for an empty union, whose type code
-/// is 0 to a query.
-fn set_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
-    if !field.is_tag() {
-        return values_of(parts, field);
-    }
-    let sets = parts.iter().enumerate();
-    let sets = sets.filter_map(|(position, part)| {
-        let set = Set::of(part, field)?;
-        let in_index = set.0.iter().all(admits_members_only);
-        in_index.then_some((position, set))
-    });
-    Set::common(sets.collect())
-}
-
-fn admits_members_only(interval: &Interval<'_>) -> bool {
-    let (least, included) = match &interval.lower {
-        Bound::Included(least) => (least, true),
-        Bound::Excluded(least) => (least, false),
-        Bound::Unbounded => return false,
-    };
-    matches!(**least, Value::Int(code) if code > 0 || (code == 0 && !included))
-}
-
 /// Whether an expression is nothing but this field.
-fn is_field(expression: &Expression, field: &Field) -> bool {
+pub(super) fn is_field(expression: &Expression, field: &Field) -> bool {
     expression
         .as_field()
         .is_some_and(|other| other.steps == field.steps)

@@ -4,15 +4,17 @@
 
 use dflat_model::{IndexCondition, Predicate};
 
-use super::choose::values_of;
 use super::intervals::{Positions, Set};
+use super::ranges::values_of;
 
 /// Whether objects for which all conjuncts of some lists are true are ones that an index has. Each
 /// part of its condition is to follow from one list.
 pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> bool {
     if let Some((field, admitted)) = Set::of_index(condition) {
+        let admitted = admitted.of_kind(field.kind);
         return lists.iter().any(|parts| {
-            values_of(parts, field).is_some_and(|(asked, _)| asked.is_within(&admitted))
+            values_of(parts, field)
+                .is_some_and(|(asked, _)| asked.of_kind(field.kind).is_within(&admitted))
         });
     }
     match condition {
@@ -31,8 +33,10 @@ pub(super) fn guaranteed(condition: &IndexCondition, parts: &[Predicate]) -> Pos
         condition => std::slice::from_ref(condition),
     };
     for (field, has) in known.iter().filter_map(Set::of_index) {
+        let has = has.of_kind(field.kind);
         for (position, part) in parts.iter().enumerate() {
-            if Set::of(part, field).is_some_and(|asked| has.is_within(&asked)) {
+            let asked = Set::of(part, field).map(|asked| asked.of_kind(field.kind));
+            if asked.is_some_and(|asked| has.is_within(&asked)) {
                 positions.push(position);
             }
         }

@@ -50,6 +50,23 @@ impl<'q> Interval<'q> {
         is_empty(&self.lower, &self.upper)
     }
 
+    /// The same whole numbers, with bounds that are among them.
+    fn of_whole_numbers(self) -> Self {
+        let next = |bound: Limit<'q>, by: i64| match &bound {
+            Bound::Excluded(value) => match **value {
+                Value::Int(number) => number.checked_add(by).map_or(bound, |number| {
+                    Bound::Included(Cow::Owned(Value::Int(number)))
+                }),
+                _ => bound,
+            },
+            _ => bound,
+        };
+        Self {
+            lower: next(self.lower, 1),
+            upper: next(self.upper, -1),
+        }
+    }
+
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         let lower = match lower_order(&self.lower, &other.lower) {
             Ordering::Less => &other.lower,
@@ -149,6 +166,18 @@ impl<'q> Set<'q> {
         };
         let mut intervals = self.0.iter();
         intervals.all(|inner| other.0.iter().any(|outer| holds(outer, inner)))
+    }
+
+    /// The same values of a field, in the form in which those of whole numbers can be compared:
+    /// more than 2 is at least 3.
+    pub(super) fn of_kind(self, kind: FieldKind) -> Self {
+        match kind {
+            FieldKind::Scalar(scalar) if !scalar.is_float() => {
+                let intervals = self.0.into_iter();
+                Self(intervals.map(Interval::of_whole_numbers).collect())
+            }
+            _ => self,
+        }
     }
 
     /// The values for which an index's condition is true, if it is on one field.

@@ -1,14 +1,16 @@
 //! How to reach the rows of a query.
 //!
-//! Never slower than reading all rows by more than this: a plan visits an entry and a row for each
-//! row of the ranges it names, and, where there is a choice, up to [`PROBE_MAX`] entries of each
-//! range it chooses from, and a few times as many of each union.
+//! Never slower than reading all rows by more than this: a plan reaches a share of the rows by its
+//! key, as `share.rs` says, before all are read; and where there is a choice, it counts up to
+//! [`PROBE_MAX`] entries of each range it chooses from, and a few times as many of each union.
 
 mod candidate;
 mod choose;
 mod implied;
 mod intervals;
+mod lookup;
 mod place;
+mod ranges;
 
 use std::ops::Bound;
 
@@ -17,9 +19,11 @@ use dflat_model::{Direction, Expression, Field, Predicate, Query, RowId, Table, 
 use smallvec::{SmallVec, smallvec};
 
 use crate::error::Result;
-use crate::storage::{IndexState, Key, KeyScan, Source};
+use crate::object::field_value;
+use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
 use choose::Planner;
+pub(super) use lookup::Lookup;
 
 /// How to reach the rows of a query, and what is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,8 @@ pub struct Plan {
     pub residual: Option<Predicate>,
     /// Whether rows come in the query's order.
     pub sorted: bool,
+    /// Whether that is the order of row ids.
+    pub by_row_id: bool,
     /// Rows of which no index is to be believed, by ascending id: they are passed over, and then
     /// looked at one by one.
     pub apart: Vec<RowId>,
@@ -105,7 +111,23 @@ impl Plan {
         }
     }
 
-    /// The number of scans it takes.
+    /// Whether its rows are those with one value of a key.
+    pub(super) const fn is_look_up(&self) -> bool {
+        matches!(self.access, AccessPath::Key(_)) && self.sorted && self.by_row_id
+    }
+
+    /// Whether it ends with reading all rows, should its ranges turn out to have too many. Not if
+    /// it reaches no more by its key than are asked for, which would have to be kept and sorted.
+    pub(super) fn may_be_given_up(&self, query: &Query) -> bool {
+        let is_key = match &self.access {
+            AccessPath::Nothing | AccessPath::Rows(_) => false,
+            AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
+        };
+        let is_window = query.limit.is_some() && self.residual.is_none();
+        is_key && !(is_window && self.sorted && !self.by_row_id)
+    }
+
+    /// The number of scans it takes, unless it is given up.
     #[must_use]
     pub fn scan_count(&self) -> usize {
         match &self.access {
@@ -150,6 +172,44 @@ impl KeyAccess {
         }
     }
 
+    /// The part of its rows that starts with one of them, a row of the range at `position`. It may
+    /// have rows before that one.
+    pub(super) fn from(&self, table: &Table, position: usize, row: Row<'_>) -> Self {
+        let mut rest = Self {
+            ranges: self.ranges.iter().skip(position).cloned().collect(),
+            ..self.clone()
+        };
+        let fields = match self.key {
+            Key::Primary => &table.primary_key,
+            Key::Index(position) => match table.indexes.get(position) {
+                Some(index) => &index.fields,
+                None => return rest,
+            },
+        };
+        let Some(range) = rest.ranges.first_mut() else {
+            return rest;
+        };
+        match fields.get(range.prefix.len()) {
+            None => {
+                if let Some(before) = row.row_id.0.checked_sub(1) {
+                    range.after = Some(RowId(before));
+                }
+            }
+            // An index has another value for an empty union than its object.
+            Some(field) if field.is_tag() => {}
+            Some(field) => {
+                if let Ok(value) = field_value(row.payload, field) {
+                    let bound = Bound::Included(value.to_value());
+                    match self.direction {
+                        Direction::Ascending => range.lower = bound,
+                        Direction::Descending => range.upper = bound,
+                    }
+                }
+            }
+        }
+        rest
+    }
+
     /// What people call the key.
     #[must_use]
     pub fn name(&self, table: &Table) -> String {
@@ -177,18 +237,6 @@ impl KeyAccess {
     }
 }
 
-/// The scan for one primary key.
-pub(super) fn key_source(key: &[Value]) -> Source<'_> {
-    Source::Key(KeyScan {
-        key: Key::Primary,
-        prefix: key,
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-        direction: Direction::Ascending,
-        after: None,
-    })
-}
-
 /// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
 /// states of indexes turn out to be.
 pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
@@ -200,10 +248,24 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
         Some(Predicate::And(parts)) => parts.iter().any(|part| matches!(part, Predicate::Or(_))),
         predicate => matches!(predicate, Some(Predicate::Or(_))),
     };
-    may_be_union || {
+    let may = |query: &Query| {
         let mut unknown = |_: &KeyAccess| Ok(None);
-        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| plan.scan_count() > 1)
-    }
+        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| {
+            // Of a part of a key there may be too many.
+            let is_part = |range: &KeyRange| range.prefix.len() < table.primary_key.len();
+            let may_be_many = match &plan.access {
+                AccessPath::Key(access) => access.ranges.iter().any(is_part),
+                _ => false,
+            };
+            may_be_many || plan.scan_count() > 1
+        })
+    };
+    // A window may prefer all rows to a range whose size is unknown, and is no matter to a count.
+    let whole = || Query {
+        predicate: query.predicate.clone(),
+        ..Query::default()
+    };
+    may_be_union || may(query) || (query.predicate.is_some() && may(&whole()))
 }
 
 /// Whether an index may serve the query, so that their states have to be known.

@@ -6,8 +6,9 @@ use std::ops::Bound;
 use dflat_model::{Direction, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::choose::{Planner, range};
+use super::choose::Planner;
 use super::intervals::Interval;
+use super::ranges::range;
 use super::{AccessPath, KeyAccess, KeyRange};
 
 impl Planner<'_> {

@@ -206,8 +206,9 @@ impl WriteTransaction for MemoryTransaction {
         }
         for (key, index) in keys.into_iter().zip(table.indexes.iter()) {
             let store = stored.indexes.get(&key);
-            // One of another kind is built anew, so that what it holds twice is met.
-            if store.is_none_or(|store| store.unique != index.unique) {
+            // One of another kind is built anew, so that what it holds twice is met; and one whose
+            // field has another default now.
+            if !store.is_some_and(|store| store.is(index)) {
                 stored
                     .indexes
                     .insert_mut(key, IndexStore::new(index, has_rows));

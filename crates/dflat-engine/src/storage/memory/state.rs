@@ -41,7 +41,9 @@ pub(super) struct IndexStore {
     entries: RedBlackTreeMapSync<(KeyValues, RowId), ()>,
     values: RedBlackTreeMapSync<RowId, KeyValues>,
     /// Whether the index is unique, as the latest descriptor says.
-    pub(super) unique: bool,
+    unique: bool,
+    /// What it holds, as the latest descriptor says.
+    definition: u64,
     /// Values may be there more than once, although the index is unique.
     pub(super) admits_duplicates: bool,
     /// How far an index with a condition is filled; `None` if it is ready, or has no condition.
@@ -92,7 +94,7 @@ impl State {
         let Some(table) = self.tables.get(plan.table.name.as_ref()) else {
             return;
         };
-        let wanted = plan.payload || matches!(plan.source, Source::Entries(_));
+        let wanted = plan.payload || matches!(plan.source, Source::Entries(..));
         let mut lend = |row_id: RowId, stored: &StoredRow| {
             visit(Row {
                 row_id,
@@ -109,21 +111,22 @@ impl State {
                 .rows
                 .range((Bound::Excluded(*after), Bound::Unbounded))
                 .try_for_each(|(id, stored)| lend(*id, stored)),
-            Source::RowIds(ids) => ids.iter().try_for_each(|id| {
-                table
-                    .rows
-                    .get(id)
-                    .map_or(ControlFlow::Continue(()), |stored| lend(*id, stored))
-            }),
-            Source::Key(scan) | Source::Entries(scan) => table
-                .range(plan.table, scan)
-                .into_iter()
-                .try_for_each(|id| {
-                    table
-                        .rows
-                        .get(&id)
-                        .map_or(ControlFlow::Continue(()), |stored| lend(id, stored))
-                }),
+            Source::RowIds(ids) => table.each(ids, lend),
+            Source::PrimaryKey(parts) => {
+                let key: Vec<Value> = parts.iter().map(|part| part.to_value()).collect();
+                let scan = KeyScan {
+                    key: Key::Primary,
+                    prefix: &key,
+                    lower: Bound::Unbounded,
+                    upper: Bound::Unbounded,
+                    direction: Direction::Ascending,
+                    after: None,
+                };
+                table.each(&table.range(plan.table, &scan), lend)
+            }
+            Source::Key(scan) | Source::Entries(scan, _) => {
+                table.each(&table.range(plan.table, scan), lend)
+            }
         };
     }
 
@@ -142,7 +145,8 @@ impl State {
 
 impl TableState {
     fn index_state(&self, index: &IndexDescriptor) -> IndexState {
-        let Some(store) = self.indexes.get(&index.storage_key()) else {
+        let store = self.indexes.get(&index.storage_key());
+        let Some(store) = store.filter(|store| store.definition == index.definition()) else {
             return IndexState::Missing;
         };
         if index.condition.is_some() {
@@ -240,6 +244,18 @@ impl TableState {
         true
     }
 
+    /// Lends the rows of these ids that exist.
+    fn each(
+        &self,
+        ids: &[RowId],
+        mut lend: impl FnMut(RowId, &StoredRow) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        ids.iter().try_for_each(|id| {
+            let stored = self.rows.get(id);
+            stored.map_or(ControlFlow::Continue(()), |stored| lend(*id, stored))
+        })
+    }
+
     /// The row ids of a key's range, in the scan's order.
     fn range(&self, table: &Table, scan: &KeyScan<'_>) -> Vec<RowId> {
         let mut found: Vec<(KeyValues, RowId)> = match scan.key {
@@ -275,9 +291,15 @@ impl IndexStore {
     pub(super) fn new(index: &IndexDescriptor, has_rows: bool) -> Self {
         Self {
             unique: index.unique,
+            definition: index.definition(),
             up_to: (has_rows && index.condition.is_some()).then_some(RowId(0)),
             ..Self::default()
         }
+    }
+
+    /// Whether it is what a descriptor says.
+    pub(super) fn is(&self, index: &IndexDescriptor) -> bool {
+        self.unique == index.unique && self.definition == index.definition()
     }
 
     fn remove(&mut self, row_id: RowId) {

@@ -28,7 +28,7 @@ pub enum Change<'a> {
     /// Replace the values of an object that was looked up in this transaction.
     Update {
         /// The object as it was found.
-        base: &'a Found,
+        base: Found,
         /// The new bytes.
         payload: &'a [u8],
     },
@@ -40,7 +40,7 @@ pub enum Change<'a> {
     /// Delete an object that was looked up in this transaction.
     Delete {
         /// The object as it was found.
-        base: &'a Found,
+        base: Found,
     },
 }
 
@@ -56,6 +56,10 @@ impl Found {
     #[must_use]
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    pub(super) fn into_object(self) -> Object {
+        self.object
     }
 }
 

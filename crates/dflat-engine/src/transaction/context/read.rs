@@ -29,7 +29,7 @@ impl Transaction {
     /// As [`Transaction::fetch`].
     pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
         self.read(table, |snapshot, origin| {
-            fetch::get(snapshot, table, key, origin)
+            fetch::get(snapshot, table, &fetch::parts(key), origin)
         })
     }
 

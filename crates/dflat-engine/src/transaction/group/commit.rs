@@ -9,7 +9,7 @@ use super::open::{Member, Open, check_basis};
 use super::queue::Acknowledgement;
 use super::watchdog::Watchdog;
 use crate::error::{Error, Result};
-use crate::storage::{Backend, Durability, WriteTransaction};
+use crate::storage::{Backend, Durability, StateId, WriteTransaction};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::{TARGET, Telemetry};
@@ -31,6 +31,8 @@ pub(super) struct Shared {
     pub(super) committed: Arc<AtomicU64>,
     /// Held from a commit until it is numbered, so that nobody sees one without its number.
     pub(super) committing: Arc<Mutex<()>>,
+    /// The state up to which subscribers know what others have committed, once there are any.
+    pub(super) seen: Arc<Mutex<Option<StateId>>>,
 }
 
 impl Shared {
@@ -56,9 +58,17 @@ impl Shared {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
             open.schemas.forget();
-            // Before the first commit nobody knows whose the one before it was.
-            self.deliveries.renew(seq);
+            if seq > CommitSeq::default() || self.missed(writer) {
+                self.deliveries.renew(seq);
+            }
         }
+    }
+
+    /// Whether subscribers can't know what somebody else has committed before the first commit,
+    /// which follows none of our own.
+    fn missed(&self, writer: &dyn WriteTransaction) -> bool {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.is_some_and(|seen| writer.is_overtaken(seen))
     }
 
     /// Lets whoever waits for the pen have it.

@@ -17,15 +17,25 @@ use super::queue::{
 };
 use crate::change_set::ChangeSet;
 use crate::error::Result;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
+
+/// How long a transaction's end waits at most while more do.
+const HELD_MAX: Duration = Duration::from_secs(1);
+
+/// How often it looks whether it has to.
+const HELD_TICK: Duration = Duration::from_millis(10);
 
 /// A queue that one thread at a time empties.
 pub(super) struct Deliveries {
     deliver: Box<dyn Deliver>,
     /// How long items may wait for calls before others go on without them.
     patience: Patience,
+    /// How many changed rows may wait to be matched with what is subscribed to.
+    unmatched_max: usize,
     queue: Mutex<Queue>,
+    /// A completion is being called, which is user code.
+    completing: AtomicBool,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
     /// Signalled, while somebody waits, after each item and when the queue is empty.
@@ -37,11 +47,13 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    pub(super) fn new(deliver: Box<dyn Deliver>, patience: Duration) -> Self {
+    pub(super) fn new(deliver: Box<dyn Deliver>, patience: Duration, unmatched_max: usize) -> Self {
         Self {
             deliver,
             patience: Patience(patience),
+            unmatched_max,
             queue: Mutex::default(),
+            completing: AtomicBool::new(false),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
@@ -61,18 +73,32 @@ impl Deliveries {
         for acknowledgement in ended {
             if let Ok(Some(changes)) = &acknowledgement.outcome {
                 queue.note(changes);
+                queue.unmatched += changes.row_count();
             }
             queue.waiting.push_back((now, Item::Ended(acknowledgement)));
             queue.pushed += 1;
         }
     }
 
-    /// Queues something behind the transactions that have ended.
-    pub(super) fn register(&self, registration: Registration) {
-        let item = (Instant::now(), Item::Registration(registration));
+    /// How often it was noticed that somebody else has written.
+    pub(super) fn renewals(&self) -> u64 {
+        self.lock().renewals
+    }
+
+    /// Queues something behind the transactions that have ended. It stands on what was read when
+    /// somebody else had been noticed so often.
+    pub(super) fn register(&self, registration: Registration, renewals: u64) {
+        let now = Instant::now();
         let mut queue = self.lock();
-        queue.waiting.push_back(item);
+        queue
+            .waiting
+            .push_back((now, Item::Registration(registration)));
         queue.pushed += 1;
+        if queue.renewals != renewals {
+            // What was noticed since stands before it in the queue, and may not be in what it read.
+            queue.waiting.push_back((now, Item::Foreign));
+            queue.pushed += 1;
+        }
     }
 
     /// Queues what follows from that somebody else has written, not before this commit.
@@ -81,6 +107,7 @@ impl Deliveries {
         let mut queue = self.lock();
         // Order: who notices later may have looked earlier.
         queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
+        queue.renewals += 1;
         queue.waiting.push_back(item);
         queue.pushed += 1;
     }
@@ -125,21 +152,47 @@ impl Deliveries {
 
     /// Delivers items up to one that subscribers are to be told of.
     fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
-        let mut uncounted = 0;
+        let (mut uncounted, mut matched) = (0, 0);
         let mut current = None;
         while let Some((since, item)) = items.pop_front() {
+            matched += item.rows();
             current = self.begin(since, item);
             if current.is_some() {
                 break;
             }
             uncounted += 1;
             if self.waiters.load(Ordering::Acquire) > 0 {
-                self.lock().delivered += std::mem::take(&mut uncounted);
+                let counts = (std::mem::take(&mut uncounted), std::mem::take(&mut matched));
+                self.lock().count(counts);
                 self.done.notify_all();
             }
         }
-        self.lock().delivered += uncounted;
+        self.lock().count((uncounted, matched));
         current
+    }
+
+    /// Waits while more is to be matched than there should be: commits that come faster than they
+    /// can be matched would take ever more memory. It does not wait for subscribers, nor for a
+    /// completion that takes its time. Called without a lock, a turn or the pen.
+    pub(super) fn hold(&self) {
+        let mut queue = self.lock();
+        let behind =
+            |queue: &Queue| queue.unmatched > self.unmatched_max && queue.current.is_none();
+        if !behind(&queue) {
+            return;
+        }
+        let until = Instant::now() + HELD_MAX;
+        // Under the lock: who matches counts what is done before it looks for waiters again.
+        self.waiters.fetch_add(1, Ordering::AcqRel);
+        while behind(&queue) && Instant::now() < until {
+            let waited = self.done.wait_timeout(queue, HELD_TICK);
+            let (locked, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            queue = locked;
+            if timeout.timed_out() && self.completing.load(Ordering::Acquire) {
+                break;
+            }
+        }
+        self.waiters.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Begins an item; if there are no calls to make, ends it.
@@ -176,9 +229,11 @@ impl Deliveries {
         completion: Completion,
     ) -> Option<Current> {
         // What is called is the user's; a panic is caught there, and would end here.
+        self.completing.store(true, Ordering::Release);
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.deliver.complete(outcome, completion)
         }));
+        self.completing.store(false, Ordering::Release);
         // Order: what changed is let go last, so that nobody waits while many objects are.
         drop(changes);
         None

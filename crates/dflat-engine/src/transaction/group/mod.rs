@@ -59,6 +59,9 @@ const AGE_MAX: Duration = Duration::from_millis(5);
 /// How long finished members wait for one that runs.
 const PATIENCE: Duration = Duration::from_millis(2);
 
+/// How many changed rows may wait to be matched with what is subscribed to.
+const UNMATCHED_MAX: usize = 65_536;
+
 /// The groups of an engine, of which one at a time is open. Clones share them.
 #[derive(Clone)]
 pub struct Groups {
@@ -75,6 +78,7 @@ impl Groups {
         engine: u64,
         committed: Arc<AtomicU64>,
         committing: Arc<Mutex<()>>,
+        seen: Arc<Mutex<Option<StateId>>>,
         telemetry: Arc<Telemetry>,
         (deliver, patience): (Box<dyn Deliver>, Duration),
     ) -> Self {
@@ -84,12 +88,13 @@ impl Groups {
             engine,
             state: Mutex::new(Open::new(engine)),
             pen_down: Condvar::new(),
-            deliveries: Arc::new(Deliveries::new(deliver, patience)),
+            deliveries: Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX)),
             telemetry,
             watchdog: Watchdog::default(),
             assigned: AtomicU64::new(committed.load(Ordering::Acquire)),
             committed,
             committing,
+            seen,
         };
         Self {
             shared: Arc::new(shared),
@@ -302,6 +307,7 @@ impl Groups {
         } else {
             self.shared.deliveries.drain();
         }
+        self.shared.deliveries.hold();
     }
 
     /// Commits what is finished of a table, so that what is read is what is delivered before
@@ -313,9 +319,16 @@ impl Groups {
         }
     }
 
-    /// Has something done behind the deliveries of what was committed so far.
-    pub fn register(&self, registration: Registration) {
-        self.shared.deliveries.register(registration);
+    /// How often it was noticed that somebody else has written.
+    pub fn renewals(&self) -> u64 {
+        self.shared.deliveries.renewals()
+    }
+
+    /// Has something done behind the deliveries of what was committed so far. It stands on what was
+    /// read after [`renewals`](Self::renewals) was asked for: if more has been noticed by now, all
+    /// is read again behind it.
+    pub fn register(&self, registration: Registration, renewals: u64) {
+        self.shared.deliveries.register(registration, renewals);
         self.shared.deliveries.hand_over();
     }
 

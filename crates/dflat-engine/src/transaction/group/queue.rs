@@ -69,6 +69,8 @@ pub(super) struct Queue {
     pub(super) current: Option<Current>,
     /// A thread empties the queue.
     pub(super) active: bool,
+    /// How many changed rows were pushed and are not matched.
+    pub(super) unmatched: usize,
     pub(super) pushed: u64,
     pub(super) delivered: u64,
     /// The latest commit that changed each table.
@@ -76,6 +78,8 @@ pub(super) struct Queue {
     /// The commit before which somebody else has written: what is known as of an earlier one may be
     /// out of date, whatever its table.
     pub(super) overtaken: CommitSeq,
+    /// How often that was noticed.
+    pub(super) renewals: u64,
     /// The queue's own thread is asked to empty it.
     pub(super) handed_over: bool,
     /// Which of the threads that the queue has had is its own.
@@ -114,7 +118,26 @@ pub(super) fn alone(
 /// calls have begun.
 pub(super) type Progress = (u64, u64, u64);
 
+impl Item {
+    /// How many rows are to be matched.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Ended(Acknowledgement { outcome, .. }) => match outcome {
+                Ok(Some(changes)) => changes.row_count(),
+                _ => 0,
+            },
+            Self::Registration(_) | Self::Foreign => 0,
+        }
+    }
+}
+
 impl Queue {
+    /// Counts items that were delivered, and rows that were matched.
+    pub(super) fn count(&mut self, (delivered, matched): (u64, usize)) {
+        self.delivered += delivered;
+        self.unmatched -= matched;
+    }
+
     pub(super) fn progress(&self) -> Option<Progress> {
         let current = self.current.as_ref().filter(|_| self.active)?;
         Some((self.delivered, current.turn, current.calls.progress()))

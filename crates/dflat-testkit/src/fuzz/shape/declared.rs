@@ -38,7 +38,7 @@ pub(super) fn indexes(paths: &[Field], random: &mut Random) -> Vec<IndexDescript
 }
 
 /// A condition on the fields of an index, or on others.
-fn condition(
+pub(super) fn condition(
     fields: &[Field],
     paths: &[Field],
     depth: usize,
@@ -71,6 +71,20 @@ fn condition(
         },
         6 => IndexCondition::And(parts(random)),
         _ => IndexCondition::Or(parts(random)),
+    }
+}
+
+/// Visits the fields of a condition.
+pub(super) fn each_field(condition: &mut IndexCondition, visit: &mut dyn FnMut(&mut Field)) {
+    match condition {
+        IndexCondition::Compare { field, .. }
+        | IndexCondition::IsNull(field)
+        | IndexCondition::IsNotNull(field) => visit(field),
+        IndexCondition::And(parts) | IndexCondition::Or(parts) => {
+            for part in parts.to_mut() {
+                each_field(part, visit);
+            }
+        }
     }
 }
 

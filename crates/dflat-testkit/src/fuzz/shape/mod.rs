@@ -5,9 +5,11 @@
 mod ask;
 mod bytes;
 mod declared;
+mod reopening;
 mod side;
 mod text;
 mod tree;
+mod versions;
 
 use dflat_engine::fetch::{cursor_of, key_of};
 use dflat_engine::object::{Object, equal};
@@ -23,7 +25,9 @@ use crate::fixture::bounded;
 use crate::model::Cell;
 use crate::random::Random;
 
-/// How many queries are run in each state.
+pub use self::reopening::run_seed as run_reopening_seed;
+
+/// How many queries are run in each state of a schema that stays.
 const QUERIES: usize = 16;
 
 /// Runs a seed.
@@ -58,6 +62,8 @@ struct Run {
     objects: Vec<Node>,
     sides: [Side; 2],
     file: File,
+    /// How many queries are run in each state.
+    queries: usize,
 }
 
 impl Run {
@@ -76,6 +82,7 @@ impl Run {
             sides: [Side::memory(&table), Side::on(&file, &table)],
             file,
             table,
+            queries: QUERIES,
         }
     }
 
@@ -173,7 +180,9 @@ impl Run {
                     self.objects[at] = object;
                 }
                 None => {
-                    self.file.insert(&self.table, &self.key(&object), &payload);
+                    let gap = 1_i64 << self.random.below(57);
+                    self.file
+                        .insert(&self.table, &self.key(&object), &payload, gap);
                     self.objects.push(object);
                 }
             }
@@ -188,7 +197,7 @@ impl Run {
     }
 
     fn ask(&mut self, state: &str) {
-        for _ in 0..QUERIES {
+        for _ in 0..self.queries {
             let mut query = query(&self.paths, &mut self.random);
             let declared = self.table.indexes.iter().filter(|index| !index.is_plain());
             let declared: Vec<&IndexDescriptor> = declared.collect();
@@ -199,6 +208,10 @@ impl Run {
             let field = self.chosen(&query);
             let expected = answer(Types(&self.table.types), &self.objects, &query);
             let place = self.random.below(expected.len().max(1));
+            // So few that a plan may be given up, or gone on with, in so small a table.
+            let patience = *self.random.pick(&[1, 1, 5, 25, 512]);
+            let sides = self.sides.iter_mut();
+            sides.for_each(|side| side.set_patience(patience));
             for side in &self.sides {
                 let found = side.fetch(&query);
                 self.check(&found, &expected, &query, state);

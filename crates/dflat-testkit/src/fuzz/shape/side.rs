@@ -1,12 +1,15 @@
 //! An engine with objects of a schema made at run time, and another program that writes to its
 //! file.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Object;
-use dflat_engine::storage::{MemoryBackend, Row};
+use dflat_engine::storage::{
+    IndexState, Indexes, MemoryBackend, Row, ScanPlan, Snapshot, Source, View,
+};
 use dflat_engine::transaction::{self, Transaction};
 use dflat_engine::{ErrorKind, Result};
 use dflat_model::{Expression, Query, RowId, Table, Value, ValueRef};
@@ -27,6 +30,7 @@ pub(super) struct Change {
 pub(super) struct Side {
     engine: Engine,
     table: Table,
+    control: Control,
 }
 
 impl Side {
@@ -34,6 +38,7 @@ impl Side {
         Self {
             engine: Engine::new(MemoryBackend::new(), EngineOptions::default()),
             table: table.clone(),
+            control: Control::default(),
         }
     }
 
@@ -43,7 +48,13 @@ impl Side {
         Self {
             engine: Engine::new(backend, EngineOptions::default()),
             table: table.clone(),
+            control: Control::default(),
         }
+    }
+
+    /// Lets queries reach so many rows by a key before they may give up.
+    pub(super) fn set_patience(&mut self, patience: usize) {
+        self.control.patience = patience;
     }
 
     fn perform(&self, work: impl FnOnce(&Rc<Transaction>) -> Result<()>) {
@@ -55,7 +66,7 @@ impl Side {
     pub(super) fn write(&self, changes: &[Change]) {
         self.perform(|tx| {
             for Change { payload, taken } in changes {
-                let written = tx.submit(&self.table, &transaction::Change::Upsert { payload });
+                let written = tx.submit(&self.table, transaction::Change::Upsert { payload });
                 match written {
                     Ok(_) => assert!(!taken, "a value was taken twice"),
                     Err(error) => {
@@ -73,51 +84,71 @@ impl Side {
     pub(super) fn delete(&self, key: &[Value]) {
         self.perform(|tx| {
             let object = tx.get(&self.table, key)?.unwrap();
-            let base = &tx.latest(&self.table, &object)?.unwrap();
-            let deleted = tx.submit(&self.table, &transaction::Change::Delete { base });
+            let base = tx.latest(&self.table, &object)?.unwrap();
+            let deleted = tx.submit(&self.table, transaction::Change::Delete { base });
             deleted.map(drop)
         });
     }
 
     pub(super) fn fetch(&self, query: &Query) -> Vec<Object> {
-        let (table, control) = (&self.table, Control::default());
+        let (table, control) = (&self.table, &self.control);
         let view = fetch::view_for(table, query);
         let fetched = self.engine.read(table, view, |snapshot, origin| {
-            fetch::fetch(snapshot, table, query, &control, origin)
+            fetch::fetch(
+                &mut Once::new(snapshot, view),
+                table,
+                query,
+                control,
+                origin,
+            )
         });
         fetched.unwrap()
     }
 
     pub(super) fn count(&self, query: &Query) -> usize {
-        let (table, control) = (&self.table, Control::default());
+        let (table, control) = (&self.table, &self.control);
         let view = fetch::view_for(table, query);
         let counted = self.engine.read(table, view, |snapshot, _| {
-            fetch::count(snapshot, table, query, &control)
+            fetch::count(&mut Once::new(snapshot, view), table, query, control)
         });
         counted.unwrap()
     }
 
     /// The values of a field, in the query's order.
     pub(super) fn select(&self, query: &Query, field: &Expression) -> Vec<Value> {
-        let (table, control) = (&self.table, Control::default());
+        let (table, control) = (&self.table, &self.control);
         let view = fetch::view_for(table, query);
         let expressions = std::slice::from_ref(field);
         let selected = self.engine.read(table, view, |snapshot, _| {
             let read = &mut |row: Row<'_>| Ok(fetch::value_of(&row, field)?.to_value());
-            fetch::select(snapshot, table, query, expressions, &control, read)
+            fetch::select(
+                &mut Once::new(snapshot, view),
+                table,
+                query,
+                expressions,
+                control,
+                read,
+            )
         });
         selected.unwrap()
     }
 
     /// The values of a field, in no order.
     pub(super) fn aggregate(&self, query: &Query, field: &Expression) -> Vec<Value> {
-        let (table, control) = (&self.table, Control::default());
+        let (table, control) = (&self.table, &self.control);
         let view = fetch::view_to_aggregate(table, query, field);
         let mut values = Vec::new();
         let aggregated = self.engine.read(table, view, |snapshot, _| {
             values.clear();
             let fold = &mut |value: ValueRef<'_>| values.push(value.to_value());
-            fetch::aggregate(snapshot, table, query, field, &control, fold)
+            fetch::aggregate(
+                &mut Once::new(snapshot, view),
+                table,
+                query,
+                field,
+                control,
+                fold,
+            )
         });
         aggregated.unwrap();
         values
@@ -125,6 +156,71 @@ impl Side {
 
     pub(super) fn settle(&self) {
         self.engine.settle().unwrap();
+    }
+
+    /// Waits until all indexes are built.
+    pub(super) fn build(&self) {
+        let tables = std::slice::from_ref(&self.table);
+        self.engine.build_indexes(tables).unwrap();
+        self.settle();
+    }
+
+    /// Goes on by what another version of the program knows.
+    pub(super) fn set_table(&mut self, table: &Table) {
+        self.table = table.clone();
+    }
+
+    /// Whether each index has all that it is to have.
+    pub(super) fn is_indexed(&self) -> bool {
+        let states = self.engine.read(&self.table, View::Pinned, |snapshot, _| {
+            snapshot.index_states(&self.table)
+        });
+        states
+            .unwrap()
+            .iter()
+            .all(|state| *state == IndexState::Ready)
+    }
+}
+
+/// Refuses a second scan where the view was said to be the latest state.
+struct Once<'s> {
+    snapshot: &'s mut dyn Snapshot,
+    view: View,
+    scans: usize,
+}
+
+impl<'s> Once<'s> {
+    fn new(snapshot: &'s mut dyn Snapshot, view: View) -> Self {
+        Self {
+            snapshot,
+            view,
+            scans: 0,
+        }
+    }
+}
+
+impl Snapshot for Once<'_> {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let by_ids = matches!(plan.source, Source::RowIds(_));
+        self.scans += usize::from(plan.payload);
+        assert!(
+            self.view == View::Pinned || (self.scans <= 1 && !by_ids),
+            "a second scan without a snapshot: {:?}",
+            plan.source
+        );
+        self.snapshot.scan(plan, visit)
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        assert!(
+            self.view == View::Pinned,
+            "states of indexes without a snapshot"
+        );
+        self.snapshot.indexes(table)
     }
 }
 
@@ -162,13 +258,15 @@ impl File {
         self.open().execute(&text, [row_id.0]).unwrap();
     }
 
-    pub(super) fn insert(&self, table: &Table, key: &[Value], payload: &[u8]) {
+    pub(super) fn insert(&self, table: &Table, key: &[Value], payload: &[u8], gap: i64) {
         let columns: Vec<String> = (0..key.len()).map(|part| format!("__pk{part}, ")).collect();
         let marks = "?, ".repeat(key.len());
         let text = format!(
-            "INSERT INTO {} ({}p) VALUES ({marks}?)",
+            "INSERT INTO {} ({}p, rowid) VALUES ({marks}?, \
+             coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '{}'), 0) + {gap})",
             table.name,
-            columns.concat()
+            columns.concat(),
+            table.name,
         );
         let mut values: Vec<types::Value> = key.iter().map(column).collect();
         values.push(types::Value::Blob(payload.to_vec()));

@@ -8,7 +8,7 @@ use crate::random::Random;
 const FIELDS_MAX: usize = 8;
 
 /// What a field may be, with a default that it may have.
-const LEAVES: [(&str, &str); 15] = [
+pub(super) const LEAVES: [(&str, &str); 15] = [
     ("bool", "true"),
     ("byte", "-1"),
     ("ubyte", "255"),

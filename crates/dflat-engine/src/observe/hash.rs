@@ -1,0 +1,103 @@
+//! Hashes of values: a few instructions each, because every changed row asks for some.
+
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::sync::LazyLock;
+
+use dflat_model::ValueRef;
+
+/// What nobody else knows, so that nobody can choose values that have one hash.
+static SECRET: LazyLock<[u64; 2]> = LazyLock::new(|| {
+    let state = RandomState::new();
+    [0_u64, 1].map(|n| state.hash_one(n))
+});
+
+/// A hash of two numbers.
+#[inline]
+pub(super) fn mix(a: u64, b: u64) -> u64 {
+    let [first, second] = *SECRET;
+    let product = u128::from(a ^ first) * u128::from(b ^ second);
+    // Both halves: each bit of either number changes about half of them.
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+/// A hash that is the same for values that compare as equal.
+#[inline]
+pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
+    match value {
+        ValueRef::Null => mix(0, 1),
+        ValueRef::Int(int) => mix(int as u64, 2),
+        ValueRef::UInt(int) => mix(int, 3),
+        ValueRef::Float(float) => {
+            let int = float as i64;
+            match ValueRef::Int(int).order(value) {
+                Ordering::Equal => mix(int as u64, 2),
+                _ => mix(float.to_bits(), 4),
+            }
+        }
+        ValueRef::Text(text) => of_bytes(text.as_bytes()),
+    }
+}
+
+fn of_bytes(bytes: &[u8]) -> u64 {
+    let mut hash = mix(bytes.len() as u64, 5);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        hash = mix(hash, u64::from_le_bytes(*word));
+    }
+    let mut last = [0; 8];
+    for (to, byte) in last.iter_mut().zip(rest) {
+        *to = *byte;
+    }
+    mix(hash, u64::from_le_bytes(last))
+}
+
+/// Builds the hasher of maps whose keys are hashes.
+pub(super) type Hashed = BuildHasherDefault<Spread>;
+
+/// The hasher of what is a hash already: half of one, which is made a whole.
+#[derive(Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = of_bytes(bytes);
+    }
+
+    fn write_u32(&mut self, half: u32) {
+        self.0 = u64::from(half) << 32 | u64::from(half);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn values_that_compare_as_equal_have_one_hash_and_others_have_others() {
+        let same = [ValueRef::Int(3), ValueRef::Float(3.0)].map(of_value);
+        assert_eq!(same[0], same[1]);
+        assert_eq!(
+            of_value(ValueRef::Float(0.0)),
+            of_value(ValueRef::Float(-0.0))
+        );
+        let texts: Vec<String> = (0..10_000).map(|n| format!("text {n}")).collect();
+        let texts = texts.iter().map(|text| ValueRef::Text(text));
+        let numbers = (0..10_000).map(ValueRef::Int);
+        let halves = (0..10_000).map(|n| ValueRef::Float(f64::from(n) + 0.5));
+        let others = [ValueRef::Null, ValueRef::UInt(u64::MAX), ValueRef::Text("")];
+        let all = texts.chain(numbers).chain(halves).chain(others);
+        let hashes: HashSet<u64> = all.map(of_value).collect();
+        assert_eq!(hashes.len(), 30_003);
+        // What a map of them looks at: the lowest bits, and the highest.
+        let low: HashSet<u64> = hashes.iter().map(|hash| hash & 0xff).collect();
+        let high: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
+        assert_eq!((low.len(), high.len()), (256, 128));
+    }
+}

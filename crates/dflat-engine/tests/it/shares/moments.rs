@@ -1,0 +1,213 @@
+//! That a plan of several scans stands on one state, and what hostile row ids do to it.
+
+use super::*;
+
+/// A snapshot of the latest state, before each scan but the first of which somebody writes.
+struct Meanwhile<'s> {
+    snapshot: Box<dyn Snapshot>,
+    scans: usize,
+    write: Box<dyn FnMut(usize) + Send + 's>,
+}
+
+impl Snapshot for Meanwhile<'_> {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        (self.write)(self.scans);
+        self.scans += 1;
+        self.snapshot.scan(plan, visit)
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.snapshot.indexes(table)
+    }
+}
+
+fn id_field(s: &Setting) -> Field {
+    s.table.primary_key[0].clone()
+}
+
+fn id_below(s: &Setting, value: i64) -> Query {
+    Query {
+        predicate: Some(Predicate::Compare {
+            left: id_field(s).into(),
+            operator: Comparison::Less,
+            right: Value::Int(value).into(),
+        }),
+        ..Query::default()
+    }
+}
+
+fn payload(id: i32) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let root = writer.begin();
+    assert!(writer.begin_table(root));
+    for (slot, value) in [(4, id), (6, 0), (8, 0), (10, 7)] {
+        writer.scalar(slot, value);
+    }
+    writer.end_table();
+    writer.finish().unwrap().to_vec()
+}
+
+const PLAIN: &str = "
+    table Doc {
+        id: int (primary);
+        n: int;
+        same: int;
+        plain: int;
+    }
+    root_type Doc;";
+
+/// Deletes the object in row 1 and creates another whose key is smaller, all at once.
+fn exchange(s: &Setting, row_id: i64, id: i32) {
+    let mut tx = Arc::clone(&s.backend).begin().unwrap();
+    tx.create(&s.table).unwrap();
+    tx.delete(&s.table, RowId(row_id)).unwrap();
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(id.into())]),
+        payload: &payload(id),
+        entries: &[],
+    };
+    tx.insert(&s.table, &row).unwrap();
+    tx.commit().unwrap();
+}
+
+/// At each moment there is one object with an id below 100.
+#[test]
+fn pages_of_a_primary_key_range_are_of_one_moment() {
+    let s = Setting::of(PLAIN, 1, 1);
+    let query = Query {
+        limit: Some(10),
+        ..id_below(&s, 100)
+    };
+    let mut next = 1_i64;
+    let backend = Arc::clone(&s.backend);
+    let mut snapshot = Meanwhile {
+        snapshot: backend
+            .snapshot(dflat_engine::fetch::view_for(&s.table, &query))
+            .unwrap(),
+        scans: 0,
+        write: Box::new(|scans| {
+            if scans > 0 {
+                exchange(&s, next, next as i32);
+                next += 1;
+            }
+        }),
+    };
+    let control = Control::default();
+    let found = fetch(&mut snapshot, &s.table, &query, &control, Origin::default()).unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+/// At each moment there are a thousand objects, and the condition holds for all.
+#[test]
+fn a_count_with_a_limit_is_of_one_moment() {
+    let s = Setting::of(PLAIN, 1_000, 1);
+    let query = Query {
+        limit: Some(100_000),
+        predicate: id_below(&s, 5_000)
+            .predicate
+            .map(|below| below.and(s.where_("plain", Comparison::Less, 100).predicate.unwrap())),
+        ..Query::default()
+    };
+    let backend = Arc::clone(&s.backend);
+    let mut done = false;
+    let mut snapshot = Meanwhile {
+        snapshot: backend
+            .snapshot(dflat_engine::fetch::view_for(&s.table, &query))
+            .unwrap(),
+        scans: 0,
+        write: Box::new(|scans| {
+            if scans > 0 && !done {
+                exchange(&s, 1, 2_000);
+                done = true;
+            }
+        }),
+    };
+    let control = Control::default();
+    assert_eq!(
+        count(&mut snapshot, &s.table, &query, &control).unwrap(),
+        1_000
+    );
+}
+
+/// Another program may use any row id.
+#[test]
+fn the_smallest_row_id_of_all_is_no_harm() {
+    let s = Setting::of(PLAIN, 600, 1);
+    let mut tx = Arc::clone(&s.backend).begin().unwrap();
+    tx.create(&s.table).unwrap();
+    tx.delete(&s.table, RowId(513)).unwrap();
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(512)]),
+        payload: &payload(512),
+        entries: &[],
+    };
+    tx.restore(&s.table, RowId(i64::MIN), &row).unwrap();
+    tx.commit().unwrap();
+    let query = Query {
+        predicate: Some(Predicate::In {
+            operand: id_field(&s).into(),
+            values: (0..600).map(Value::Int).collect(),
+        }),
+        ..Query::default()
+    };
+    assert_eq!(s.fetched(&query).0, 600);
+}
+
+/// Another program may leave any gap.
+#[test]
+fn row_ids_far_apart_are_no_harm() {
+    for spread in [1, 3, 1 << 40, 1 << 50, (1 << 62) / 3_000] {
+        let s = Setting::new(6_000, spread);
+        for rows in [0, 511, 513, 700, 3_000, 6_000] {
+            let query = s.where_("n", Comparison::Less, rows);
+            assert_eq!(s.fetched(&query).0, rows as usize, "{spread} {rows}");
+        }
+    }
+}
+
+/// A table whose oldest rows are deleted again and again.
+#[test]
+fn row_ids_that_are_used_no_more_do_not_hide_the_rest() {
+    for gone in [0, 10_000, 100_000, 1_000_000, 100_000_000] {
+        let s = Setting::behind(SCHEMA, 10_000, 1, gone);
+        let (count, visits) = s.fetched(&s.where_("n", Comparison::Less, 700));
+        assert_eq!((count, visits.rows), (700, 0), "{gone}: {visits:?}");
+    }
+}
+
+/// Ranges without a row take time, too.
+#[test]
+fn ranges_without_rows_are_cancelled() {
+    let s = Setting::of(PLAIN, 10, 1);
+    let query = Query {
+        predicate: Some(Predicate::In {
+            operand: id_field(&s).into(),
+            values: (1_000..3_000).map(Value::Int).collect(),
+        }),
+        ..Query::default()
+    };
+    let cancellation = dflat_engine::fetch::Cancellation::new();
+    let backend = Arc::clone(&s.backend);
+    let (mut scans, cancel) = (0, cancellation.clone());
+    let mut snapshot = Meanwhile {
+        snapshot: backend.snapshot(View::Pinned).unwrap(),
+        scans: 0,
+        write: Box::new(|count| {
+            scans = count;
+            if count == 5 {
+                cancel.cancel();
+            }
+        }),
+    };
+    let control = Control {
+        cancellation: Some(cancellation),
+        ..Control::default()
+    };
+    let outcome = fetch(&mut snapshot, &s.table, &query, &control, Origin::default());
+    drop(snapshot);
+    assert!(outcome.is_err(), "{scans} scans");
+}

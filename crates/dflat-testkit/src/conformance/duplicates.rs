@@ -1,0 +1,136 @@
+//! Laws of what was there twice before it was to be unique, together with another value or among
+//! some objects.
+
+use std::collections::BTreeMap;
+
+use dflat::{ChangeRequest, ErrorKind, IndexState};
+
+use super::indexing::{MANY, progress, shelf};
+use crate::fixture::{Fixture, Open};
+use crate::shelf::v1::library as v1;
+use crate::shelf::v6::library as v6;
+
+/// The values that objects have in a unique index more than once, and their keys.
+fn twice<V: Ord>(books: &[v1::BookData], of: fn(&v1::BookData) -> Option<V>) -> Vec<(V, Vec<i32>)> {
+    let mut found: BTreeMap<V, Vec<i32>> = BTreeMap::new();
+    for book in books {
+        if let Some(value) = of(book) {
+            found.entry(value).or_default().push(book.id);
+        }
+    }
+    found.retain(|_, ids| ids.len() > 1);
+    found.into_iter().collect()
+}
+
+fn isbn_of_the_heavy(book: &v1::BookData) -> Option<String> {
+    book.isbn.clone().filter(|_| book.weight > 3)
+}
+
+/// Books of which two at most have the same pages and weight together, or the same ISBN.
+fn doubled(id: i32) -> v1::BookData {
+    v1::BookData {
+        id,
+        isbn: (id % 50 > 0).then(|| format!("isbn {}", id % 700)),
+        pages: id % 30,
+        weight: id / 30 % 40,
+    }
+}
+
+/// Creates a book by the code in which these are unique.
+fn insert_unique(
+    w: &Fixture,
+    id: i32,
+    isbn: Option<&str>,
+    (pages, weight): (i32, i32),
+) -> Result<(), ErrorKind> {
+    let isbn = isbn.map(str::to_owned);
+    let done = w.perform_changes([v6::Book::TABLE], move |tx| {
+        let data = v6::BookData {
+            id,
+            isbn,
+            pages,
+            weight,
+        };
+        tx.submit(ChangeRequest::<v6::Book>::creation(data)).map(drop)
+    });
+    done.wait().map_err(|error| error.kind())
+}
+
+fn ids_of(w: &Fixture, predicate: &dflat::Predicate<v6::Book>, index: &str) -> Vec<i32> {
+    let fetch = || w.fetch::<v6::Book>().filter(predicate.clone());
+    let plan = fetch().explain().unwrap().to_string();
+    assert!(plan.contains(&format!("the index on {index}")), "{plan}");
+    fetch().all().unwrap().iter().map(v6::Book::id).collect()
+}
+
+const TOGETHER: &str = "pages, weight";
+const OF_SOME: &str = "isbn where weight > 3";
+
+fn five() -> dflat::Predicate<v6::Book> {
+    v6::Book::PAGES.eq(5) & v6::Book::WEIGHT.eq(0)
+}
+
+fn heavy() -> dflat::Predicate<v6::Book> {
+    v6::Book::WEIGHT.gt(3) & v6::Book::ISBN.eq("isbn 199")
+}
+
+/// As `unique_upgrade`, for values that are to be unique together, and for those of some objects.
+pub fn what_is_there_twice_together_is_reported_with_its_keys(open: Open) {
+    use dflat::Value::{Int, Text};
+    let books: Vec<v1::BookData> = (0..MANY).map(doubled).collect();
+    let w = shelf(open, books.clone());
+    assert_eq!(insert_unique(&w, MANY, None, (100, 100)), Ok(()));
+    w.indexes_ready().wait().unwrap();
+    let reported = |index: &str| -> Vec<_> {
+        let built = progress(&w, index);
+        assert!(matches!(built.state, IndexState::Ready), "{built:?}");
+        let duplicates = built.duplicates.into_iter();
+        duplicates.map(|d| (d.values, d.keys)).collect()
+    };
+    let keys = |ids: &[i32]| -> Vec<_> { ids.iter().map(|id| vec![Int((*id).into())]).collect() };
+    let together = twice(&books, |book| Some((book.pages, book.weight)));
+    assert_eq!(together.len(), 100);
+    let together = together.iter().map(|((pages, weight), ids)| {
+        let values = [*pages, *weight].map(|value| Int(value.into()));
+        (values.to_vec(), keys(ids))
+    });
+    assert_eq!(reported(TOGETHER), together.collect::<Vec<_>>());
+    let of_some = twice(&books, isbn_of_the_heavy);
+    assert!(!of_some.is_empty());
+    let of_some = of_some.into_iter();
+    let of_some = of_some.map(|(isbn, ids)| (vec![Text(isbn.into())], keys(&ids)));
+    assert_eq!(reported(OF_SOME), of_some.collect::<Vec<_>>());
+}
+
+/// What is there twice stays, is found, and gets no company; once it is mended, it is as unique as
+/// any.
+pub fn what_is_there_twice_together_stays_until_it_is_mended(open: Open) {
+    let w = shelf(open, (0..MANY).map(doubled));
+    assert_eq!(insert_unique(&w, MANY, None, (100, 100)), Ok(()));
+    w.indexes_ready().wait().unwrap();
+    assert_eq!(ids_of(&w, &five(), TOGETHER), [5, 1205]);
+    assert_eq!(ids_of(&w, &heavy(), OF_SOME), [199, 899]);
+    // What is there, once or twice, is refused; what is not in the index, is not.
+    let taken = Err(ErrorKind::AlreadyExists);
+    assert_eq!(insert_unique(&w, 5000, None, (5, 0)), taken);
+    assert_eq!(insert_unique(&w, 5000, None, (29, 39)), taken);
+    assert_eq!(insert_unique(&w, 5000, Some("isbn 199"), (500, 4)), taken);
+    assert_eq!(insert_unique(&w, 5000, Some("isbn 199"), (500, 3)), Ok(()));
+    // Mended by one deletion, it is refused still; by two, it may come back, and once only.
+    for (id, outcome) in [(1205, taken), (5, Ok(()))] {
+        let book = w.get::<v6::Book>(id).unwrap().unwrap();
+        w.delete(&book);
+        assert_eq!(insert_unique(&w, 6000, None, (5, 0)), outcome);
+    }
+    assert_eq!(insert_unique(&w, 6001, None, (5, 0)), taken);
+    let light = w.get::<v6::Book>(899).unwrap().unwrap();
+    w.change(&light, |book| book.weight = -1);
+    assert_eq!(ids_of(&w, &heavy(), OF_SOME), [199]);
+    let again = w.get::<v6::Book>(5000).unwrap().unwrap();
+    let refused = w.perform_changes([v6::Book::TABLE], move |tx| {
+        let mut request = ChangeRequest::change(tx, &again)?.unwrap();
+        request.weight = 4;
+        tx.submit(request).map(drop)
+    });
+    assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
+}

@@ -1,0 +1,94 @@
+//! What a subscriber to a query is told of its objects.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use dflat_engine::fetch::Fetched;
+use dflat_engine::observe::{Interest, ShapedQuery};
+use dflat_engine::storage::Row;
+use dflat_model::Expression;
+
+use crate::codegen::Handle;
+use crate::fetch::Unreadable;
+use crate::{FetchedResult, Object};
+
+/// What is read off the objects of a query, and what is kept of it until the next is told.
+pub(super) trait Reading: Send + 'static {
+    type Read: Send + 'static;
+    type Kept: Send + 'static;
+
+    /// What of the objects is seen.
+    fn interest(&self) -> Interest;
+
+    fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (Self::Read, Self::Kept);
+
+    /// What was read, again.
+    fn read_again(&self, kept: Self::Kept, query: &ShapedQuery) -> Self::Read;
+
+    /// The objects that it was read off.
+    fn objects(kept: &Self::Kept) -> &Arc<Vec<Handle>>;
+}
+
+/// The objects themselves. What was fetched is kept and not the result made of it, because most
+/// subscribers wait for long.
+pub(super) struct Whole<T>(pub(super) PhantomData<fn() -> T>);
+
+impl<T: Object> Reading for Whole<T> {
+    type Read = FetchedResult<T>;
+    type Kept = Fetched;
+
+    fn interest(&self) -> Interest {
+        Interest::Objects
+    }
+
+    fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (FetchedResult<T>, Fetched) {
+        let result = FetchedResult::new(fetched.clone(), query.clone());
+        (result, fetched)
+    }
+
+    fn read_again(&self, kept: Fetched, query: &ShapedQuery) -> FetchedResult<T> {
+        FetchedResult::new(kept, query.clone())
+    }
+
+    fn objects(kept: &Fetched) -> &Arc<Vec<Handle>> {
+        &kept.objects
+    }
+}
+
+/// The values of some expressions.
+pub(super) struct Selected<O> {
+    pub(super) expressions: Arc<[Expression]>,
+    pub(super) read: fn(&[Expression], &Row<'_>) -> Result<O, Unreadable>,
+}
+
+impl<O: Send + Sync + 'static> Reading for Selected<O> {
+    type Read = Arc<[O]>;
+    type Kept = (Self::Read, Arc<Vec<Handle>>);
+
+    fn interest(&self) -> Interest {
+        Interest::Values(Arc::clone(&self.expressions))
+    }
+
+    fn read(&self, fetched: Fetched, _: &ShapedQuery) -> (Self::Read, Self::Kept) {
+        let objects = fetched.objects.iter();
+        // Objects are verified, so that every value can be read.
+        let rows = objects.filter_map(|object| {
+            let row = Row {
+                row_id: object.row_id(),
+                payload: object.payload(),
+                value: None,
+            };
+            (self.read)(&self.expressions, &row).ok()
+        });
+        let read = rows.collect::<Self::Read>();
+        (Arc::clone(&read), (read, fetched.objects))
+    }
+
+    fn read_again(&self, kept: Self::Kept, _: &ShapedQuery) -> Self::Read {
+        kept.0
+    }
+
+    fn objects(kept: &Self::Kept) -> &Arc<Vec<Handle>> {
+        &kept.1
+    }
+}
