@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Parser;
-use dflat_bench::Result;
 use dflat_bench::measure::{Report, Settings};
 use dflat_bench::scaling::{SCENARIOS, Scaling};
 use dflat_bench::scenario::{self, Scenario};
+use dflat_bench::{Result, crossover, idle};
 
 /// Measures Dflat beside a floor of raw SQLite.
 #[derive(Parser)]
@@ -32,6 +32,12 @@ struct Arguments {
     /// Shows what an object costs in tables of 1,000 objects to a million, or to `--objects`.
     #[arg(long)]
     scaling: bool,
+    /// Counts the bytes that a subscription takes which nothing is told.
+    #[arg(long)]
+    idle: bool,
+    /// Shows from how many live queries on it pays to find them by the values they ask for.
+    #[arg(long)]
+    crossover: bool,
     /// Where database files are made; the system's place for temporary files by default.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -42,6 +48,15 @@ const OBJECTS_MAX: u32 = 1_000_000;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if arguments.idle {
+        for (kind, bytes) in idle::measure()? {
+            println!("{kind:<12}{bytes:>6}");
+        }
+        return Ok(());
+    }
+    if arguments.crossover {
+        return cross_over(if arguments.quick { 3 } else { 2000 });
+    }
     let (objects, runs) = if arguments.quick {
         (500, 3)
     } else {
@@ -68,6 +83,17 @@ fn main() -> Result<()> {
         if let Some(file) = &mut json {
             writeln!(file, "{}", serde_json::to_string(&report)?)?;
         }
+    }
+    Ok(())
+}
+
+/// What a commit costs beside queries that it does not concern, whichever way they are found.
+fn cross_over(commits: usize) -> Result<()> {
+    println!("queries    rows  one by one ns  by value ns");
+    for at in crossover::measure(commits)? {
+        let (one_by_one, by_value) = (at.one_by_one.as_nanos(), at.by_value.as_nanos());
+        let (queries, rows) = (at.queries, at.rows);
+        println!("{queries:>7}{rows:>8}{one_by_one:>15}{by_value:>13}");
     }
     Ok(())
 }

@@ -28,8 +28,9 @@ pub struct Sides {
     pub workspace: Workspace,
     /// The floor.
     pub floor: Floor,
-    /// A connection of the floor to the file of ours, to take its log in.
-    pub beside: Floor,
+    /// A connection of the floor to each file, to take its log in: whoever does that leaves the
+    /// other's memory without a page, which both must bear.
+    beside: [Floor; 2],
     /// The file of ours.
     pub ours_path: PathBuf,
     /// The file of the floor.
@@ -58,7 +59,10 @@ impl Sides {
         let mut sides = Self {
             workspace,
             floor,
-            beside: Floor::open(&ours_path, durability, &[])?,
+            beside: [
+                Floor::open(&ours_path, durability, &[])?,
+                Floor::open(&floor_path, durability, &[])?,
+            ],
             ours_path,
             floor_path,
             _scratch: scratch,
@@ -98,7 +102,7 @@ impl Sides {
     /// # Errors
     /// If it can't be.
     pub fn settle_ours(&mut self) -> Result<()> {
-        self.beside.checkpoint()
+        self.beside[0].checkpoint()
     }
 
     /// As [`Self::settle_ours`], of the floor.
@@ -106,7 +110,7 @@ impl Sides {
     /// # Errors
     /// If it can't be.
     pub fn settle_floor(&mut self) -> Result<()> {
-        self.floor.checkpoint()
+        self.beside[1].checkpoint()
     }
 
     /// Checks how many objects there are in a table of ours, and the sum of their priorities.

@@ -60,6 +60,15 @@ fn the_report_has_a_line_for_a_scenario() {
 }
 
 #[test]
+fn the_crossover_of_matching_has_a_line_for_each_size() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_dflat-bench"));
+    let output = program.args(["--crossover", "--quick"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.lines().count(), 1 + 5 * 4, "{text}");
+}
+
+#[test]
 fn an_unknown_scenario_is_named() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_dflat-bench"));
     let output = program.args(["--scenario", "insert"]).output().unwrap();
