@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use xtask::ci::{self, AfterFailure, STEP_DURATION_MAX, Step, long, steps};
+use xtask::ci::long::{self, Checker};
+use xtask::ci::{self, AfterFailure, STEP_DURATION_MAX, Step, steps};
 use xtask::tidy::{self, Mode};
 use xtask::{Result, package, workspace};
 
@@ -17,11 +18,11 @@ Usage: cargo xtask <task> [--help]
 Tasks:
   ci             everything that must hold before a change goes in
   long           what continuous integration runs for a moment, for hours
-  memcheck       tests of what calls C, under valgrind
+  memcheck       tests of what calls C, under valgrind or the address sanitizer
   tidy           floors, files, markdown, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
-  install-flatc  the schema compiler that some tests compare ours with (Debian, as root)
+  install-tools  the programs that some tests use: flatc and strace (Debian, as root)
 ";
 
 const CI_HELP: &str = "\
@@ -50,7 +51,10 @@ const MEMCHECK_HELP: &str = "\
 Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
 must be installed. An access to memory that is not valid fails, and so does memory that is lost.
 
-Usage: cargo xtask memcheck
+Usage: cargo xtask memcheck [--address]
+
+Options:
+  --address  under the address sanitizer of the nightly compiler, which is faster
 ";
 
 const TIDY_HELP: &str = "\
@@ -76,9 +80,9 @@ Usage: cargo xtask package
 ";
 
 const INSTALL_HELP: &str = "\
-Installs Debian's package `flatbuffers-compiler`.
+Installs Debian's packages `flatbuffers-compiler` and `strace`.
 
-Usage: cargo xtask install-flatc
+Usage: cargo xtask install-tools
 ";
 
 fn main() -> ExitCode {
@@ -103,15 +107,16 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", "--help" | "-h"] => print(TIDY_HELP),
         ["licences", "--help" | "-h"] => print(LICENCES_HELP),
         ["package", "--help" | "-h"] => print(PACKAGE_HELP),
-        ["install-flatc", "--help" | "-h"] => print(INSTALL_HELP),
+        ["install-tools", "--help" | "-h"] => print(INSTALL_HELP),
         ["ci", options @ ..] => run_steps(&steps::steps(&root)?, options, STEP_DURATION_MAX),
         ["long", options @ ..] => run_steps(&long::steps(), options, Duration::MAX),
-        ["memcheck"] => long::memcheck(&root),
+        ["memcheck"] => long::memcheck(&root, Checker::Valgrind),
+        ["memcheck", "--address"] => long::memcheck(&root, Checker::Address),
         ["tidy"] => steps::check_tidy(&root),
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
         ["package"] => package::run(&root),
-        ["install-flatc"] => steps::install_oracle(&root),
+        ["install-tools"] => steps::install_tools(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }
 }

@@ -47,12 +47,10 @@ const INSTRUCTIONS: [(&str, &str); 2] = [
 /// When Cargo rejects a manifest.
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     let packages = workspace::packages(root)?;
-    let oracle = oracle();
-    let test = |line: &str| match oracle {
-        Oracle::Missing => Invocation::new(line),
-        Oracle::Present | Oracle::Installable => {
-            Invocation::new(line).with("DFLAT_REQUIRE_FLATC", "1")
-        }
+    let (tools, required) = tools();
+    let test = |line: &str| {
+        let with = |line: Invocation, variable: &&'static str| line.with(variable, "1");
+        required.iter().fold(Invocation::new(line), with)
     };
     let mut steps = vec![
         program("fetch", Invocation::new("cargo fetch --locked")),
@@ -72,7 +70,7 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
             "lints",
             Invocation::new("cargo clippy --workspace --all-targets -- -D warnings"),
         ),
-        oracle.step(),
+        tools,
         program("build of tests", test("cargo test --workspace --no-run")),
     ];
     steps.extend(tests(&packages, test));
@@ -161,53 +159,70 @@ fn features(packages: &[Package]) -> Vec<Step> {
     ]
 }
 
-/// Google's schema compiler, which some tests compare ours with.
-#[derive(Clone, Copy)]
-enum Oracle {
-    Present,
-    Installable,
-    Missing,
+/// A program that some tests use, if it is there.
+struct Tool {
+    program: &'static str,
+    /// What prints its version.
+    version: &'static str,
+    /// Debian's package.
+    package: &'static str,
+    /// Set to 1 for tests that are to fail without it.
+    variable: &'static str,
 }
 
-fn oracle() -> Oracle {
-    if succeeds("flatc", &["--version"]) {
-        return Oracle::Present;
+/// Google's schema compiler, which ours is compared with; what tells the system calls of a reader.
+const TOOLS: [Tool; 2] = [
+    Tool {
+        program: "flatc",
+        version: "--version",
+        package: "flatbuffers-compiler",
+        variable: "DFLAT_REQUIRE_FLATC",
+    },
+    Tool {
+        program: "strace",
+        version: "-V",
+        package: "strace",
+        variable: "DFLAT_REQUIRE_STRACE",
+    },
+];
+
+impl Tool {
+    fn is_present(&self) -> bool {
+        succeeds(self.program, &[self.version])
     }
-    let debian = Path::new("/etc/debian_version").exists();
+}
+
+/// Whether this is Debian, and packages may be installed.
+fn can_install() -> bool {
     let administrator = Command::new("id")
         .arg("-u")
         .output()
         .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if debian && administrator {
-        Oracle::Installable
+    Path::new("/etc/debian_version").exists() && administrator
+}
+
+/// The step that installs what tests use, and the variables that say so to them.
+fn tools() -> (Step, Vec<&'static str>) {
+    let present = TOOLS.iter().filter(|tool| tool.is_present());
+    let present: Vec<&str> = present.map(|tool| tool.variable).collect();
+    let (work, required) = if present.len() == TOOLS.len() {
+        (Work::Skip("all are there".to_owned()), present)
+    } else if can_install() {
+        let all = TOOLS.iter().map(|tool| tool.variable).collect();
+        (Work::Task("install-tools", install_tools), all)
     } else {
-        Oracle::Missing
-    }
+        let reason = "not all are installed; tests that use the others are skipped";
+        (Work::Skip(reason.to_owned()), present)
+    };
+    let name = "tools";
+    (Step { name, work }, required)
 }
 
-impl Oracle {
-    fn step(self) -> Step {
-        let reason = match self {
-            Self::Installable => {
-                let work = Work::Task("install-flatc", install_oracle);
-                let name = "flatc";
-                return Step { name, work };
-            }
-            Self::Present => "it is there",
-            Self::Missing => "not installed; tests that compare with it are skipped",
-        };
-        Step {
-            name: "flatc",
-            work: Work::Skip(reason.to_owned()),
-        }
-    }
-}
-
-/// Installs Google's schema compiler on Debian.
+/// Installs what some tests use, on Debian.
 ///
 /// # Errors
 /// When `apt-get` fails.
-pub fn install_oracle(_root: &Path) -> Result<()> {
+pub fn install_tools(_root: &Path) -> Result<()> {
     let apt = |arguments: &[&str]| -> Result<()> {
         let status = Command::new("apt-get")
             .args(arguments)
@@ -221,7 +236,8 @@ pub fn install_oracle(_root: &Path) -> Result<()> {
     };
     apt(&["update", "--quiet"])?;
     let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
-    apt(&[&install[..], &["flatbuffers-compiler"]].concat())
+    let packages = TOOLS.map(|tool| tool.package);
+    apt(&[&install[..], &packages].concat())
 }
 
 /// Prints what `tidy` finds.
