@@ -346,7 +346,7 @@ impl State {
             Self::NoFile => (0, 0, 0),
             Self::File(count) => (1, 0, count),
             Self::Log { era, count } => (2, era, count),
-            Self::Unknown => (3, 0, 0),
+            Self::Unknown => return StateId::UNKNOWN,
         };
         StateId(kind << 62 | u64::from(era) << 32 | u64::from(count))
     }

@@ -13,7 +13,7 @@ use crate::observe::{
     Delivering, Event, First, Interest, Latest, Reread, Subscriber, Subscription, unlimited,
     with_margin,
 };
-use crate::storage::View;
+use crate::storage::{StateId, View};
 use crate::transaction::Calls;
 
 /// What a subscriber to a query knows already.
@@ -95,10 +95,8 @@ impl Engine {
             let mut snapshot = reader.snapshot(View::Pinned)?;
             let now = snapshot.pin()?;
             let mut seen = reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            if seen
-                .replace(now)
-                .is_none_or(|seen| snapshot.is_overtaken(seen))
-            {
+            let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
+            if [before, now].contains(&StateId::UNKNOWN) || snapshot.is_overtaken(before) {
                 self.inner.groups.renew();
             }
             Ok(())

@@ -112,6 +112,12 @@ pub enum View {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateId(pub u64);
 
+impl StateId {
+    /// Of a state that the backend can't tell from others. Whoever saw it takes the next one for
+    /// overtaken.
+    pub const UNKNOWN: Self = Self(u64::MAX);
+}
+
 /// What to do when a backend is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CloseOptions {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
-use dflat::{ErrorKind, Result, TransactionContext, Workspace};
+use dflat::{ErrorKind, FetchedResult, Result, TransactionContext, Update, Workspace};
 use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::schema::{Item, ItemData, Other};
 
@@ -25,6 +25,7 @@ on_each_backend! {
     a_retrying_handler_runs_until_it_is_not_overtaken
     a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end
     a_retrying_handlers_own_error_is_not_retried
+    what_follows_a_state_that_is_not_known_is_read_again
 }
 
 fn a_commit_between_the_first_read_and_the_first_change_is_busy(rig: &Rig) {
@@ -170,6 +171,33 @@ fn a_retrying_handlers_own_error_is_not_retried(rig: &Rig) {
     assert_eq!(kind(handle), Some(BUSY));
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     assert!(rig.ids().is_empty());
+}
+
+fn what_follows_a_state_that_is_not_known_is_read_again(rig: &Rig) {
+    rig.script.hide_states();
+    let (tell, told) = mpsc::channel();
+    let w = &rig.workspace;
+    let followed = w.subscribe(
+        w.fetch::<Item>(),
+        move |update: Result<Update<FetchedResult<Item>>>| {
+            tell.send(update.unwrap().result().len()).unwrap();
+        },
+    );
+    let subscription = followed.unwrap();
+    rig.workspace.settle().unwrap();
+    let beside = rig.beside();
+    let written = beside.perform_changes([Item::TABLE], |tx| insert(tx, "a"));
+    written.wait().unwrap();
+    // Nobody can tell that from the state that was read first, with the first commit or without.
+    rig.insert_other(1).wait().unwrap();
+    rig.workspace.settle().unwrap();
+    assert_eq!(told.try_iter().last(), Some(1));
+    let written = beside.perform_changes([Item::TABLE], |tx| insert(tx, "b"));
+    written.wait().unwrap();
+    rig.workspace.refresh().unwrap();
+    rig.workspace.settle().unwrap();
+    assert_eq!(told.try_iter().last(), Some(2));
+    subscription.cancel();
 }
 
 /// Another process, as far as SQLite can tell.

@@ -27,6 +27,7 @@ pub(crate) struct Rig {
     // Order: the workspace is dropped before its directory.
     pub(crate) workspace: Workspace,
     pub(crate) script: Arc<Script>,
+    inner: Arc<dyn Backend>,
     _directory: Option<tempfile::TempDir>,
 }
 
@@ -76,12 +77,19 @@ impl Rig {
     }
 
     fn on(backend: Arc<dyn Backend>, directory: Option<tempfile::TempDir>) -> Self {
+        let inner = Arc::clone(&backend);
         let (backend, script) = Scripted::new(backend);
         Self {
             workspace: Workspace::on_backend(backend, EngineOptions::default()),
             script,
+            inner,
             _directory: directory,
         }
+    }
+
+    /// Another workspace on the same data, which the first knows nothing of.
+    pub(crate) fn beside(&self) -> Workspace {
+        Workspace::on_backend(Arc::clone(&self.inner), EngineOptions::default())
     }
 
     /// Holds the turn of the items until the sender is dropped, so that a queue can form.
@@ -101,7 +109,7 @@ impl Rig {
             .perform_changes([Item::TABLE], move |tx| insert(tx, id))
     }
 
-    fn insert_other(&self, id: i32) -> TransactionHandle<()> {
+    pub(crate) fn insert_other(&self, id: i32) -> TransactionHandle<()> {
         self.workspace
             .perform_changes([Other::TABLE], move |tx| insert_other(tx, id))
     }

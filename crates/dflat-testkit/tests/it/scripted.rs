@@ -38,6 +38,8 @@ struct State {
     writes: usize,
     /// The commits of others.
     elsewhere: u64,
+    /// Whether the state of the file can't be told.
+    hides_states: bool,
     dropped: Option<Sender<()>>,
 }
 
@@ -61,9 +63,23 @@ impl Script {
         self.lock().elsewhere += 1;
     }
 
+    /// Lets nobody tell the state of the file from now on.
+    pub(crate) fn hide_states(&self) {
+        self.lock().hides_states = true;
+    }
+
+    fn hides_states(&self) -> bool {
+        self.lock().hides_states
+    }
+
     /// The state of the file as far as others have made it.
     fn state(&self) -> StateId {
-        StateId(self.lock().elsewhere)
+        let state = self.lock();
+        if state.hides_states {
+            StateId::UNKNOWN
+        } else {
+            StateId(state.elsewhere)
+        }
     }
 
     /// The commits that succeeded.
@@ -232,7 +248,8 @@ impl Snapshot for ScriptedTransaction {
 
 impl WriteTransaction for ScriptedTransaction {
     fn follows_own(&self) -> bool {
-        self.inner.as_ref().is_some_and(|inner| inner.follows_own())
+        let inner = self.inner.as_ref();
+        !self.script.hides_states() && inner.is_some_and(|inner| inner.follows_own())
     }
 
     fn is_whole(&self) -> bool {

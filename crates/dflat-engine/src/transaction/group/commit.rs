@@ -68,7 +68,7 @@ impl Shared {
     /// which follows none of our own.
     fn missed(&self, writer: &dyn WriteTransaction) -> bool {
         let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.is_some_and(|seen| writer.is_overtaken(seen))
+        seen.is_some_and(|seen| seen == StateId::UNKNOWN || writer.is_overtaken(seen))
     }
 
     /// Lets whoever waits for the pen have it.
