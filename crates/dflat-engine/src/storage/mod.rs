@@ -21,16 +21,19 @@
 //!     since a state that a pinned snapshot saw.
 //! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
 
+mod index;
 mod memory;
+mod scan;
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{Direction, RowId, Table, Value, ValueRef};
-use smallvec::SmallVec;
+use dflat_model::{RowId, Table, ValueRef};
 
 use crate::error::{Error, Result};
+pub use index::{EntryValues, IndexEntry, IndexState, IndexStates, Indexes};
 pub use memory::MemoryBackend;
+pub use scan::{Key, KeyScan, Row, ScanPlan, Source};
 
 /// A place where objects are stored.
 pub trait Backend: Send + Sync + 'static {
@@ -291,79 +294,6 @@ pub trait WriteTransaction: Snapshot {
     fn rollback(self: Box<Self>);
 }
 
-/// What to scan, and in which order.
-#[derive(Clone, Debug)]
-pub struct ScanPlan<'a> {
-    /// The table.
-    pub table: &'a Table,
-    /// The rows.
-    pub source: Source<'a>,
-    /// Whether their payloads are wanted. Those of a range of an index come from the index alone,
-    /// if not.
-    pub payload: bool,
-}
-
-/// Which rows a scan visits.
-#[derive(Clone, Debug)]
-pub enum Source<'a> {
-    /// All rows, by ascending row id.
-    Rows,
-    /// All rows with a larger row id, by ascending row id.
-    RowsAfter(RowId),
-    /// The rows of these ids that exist, in the order given.
-    RowIds(&'a [RowId]),
-    /// The rows whose primary key has these parts: one at most, unless a part is NULL.
-    PrimaryKey(&'a [ValueRef<'a>]),
-    /// Rows by the primary key or an index that is ready.
-    Key(KeyScan<'a>),
-    /// The same rows by an index, for the value that each has in it in the field at this position:
-    /// [`Row::value`].
-    Entries(KeyScan<'a>, usize),
-}
-
-/// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
-/// between `lower` and `upper` in the total order of [`ValueRef::order`], in which NULL is the
-/// smallest value: `Excluded(Null)` as lower bound leaves NULLs out, `Included(Null)` on both sides
-/// is `IS NULL`.
-///
-/// Rows come by the parts that `prefix` leaves open, all in `direction`, then by ascending row id.
-#[derive(Clone, Debug)]
-pub struct KeyScan<'a> {
-    /// The key.
-    pub key: Key,
-    /// Values of the first parts.
-    pub prefix: &'a [Value],
-    /// Lower bound of the next part.
-    pub lower: Bound<&'a Value>,
-    /// Upper bound of the next part.
-    pub upper: Bound<&'a Value>,
-    /// The direction of the parts that `prefix` leaves open.
-    pub direction: Direction,
-    /// The row id that all rows have a larger one than.
-    pub after: Option<RowId>,
-}
-
-/// A key of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
-    /// The primary key.
-    Primary,
-    /// The secondary index at this position of the table's `indexes`.
-    Index(usize),
-}
-
-/// A row, lent for the time of a visit.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// Its identity.
-    pub row_id: RowId,
-    /// The object's bytes, unverified; none if they are not wanted.
-    pub payload: &'a [u8],
-    /// Its value in the index of [`Source::Entries`]. A backend that has the payload at hand may
-    /// give that instead.
-    pub value: Option<ValueRef<'a>>,
-}
-
 /// What a write stores.
 #[derive(Clone, Copy, Debug)]
 pub struct RowWrite<'a> {
@@ -373,107 +303,6 @@ pub struct RowWrite<'a> {
     pub payload: &'a [u8],
     /// The index entries to write.
     pub entries: &'a [IndexEntry<'a>],
-}
-
-/// An entry of an index.
-#[derive(Clone, Debug)]
-pub struct IndexEntry<'a> {
-    /// Position of the index in the table's `indexes`.
-    pub index: usize,
-    /// What it has of the row.
-    pub values: EntryValues<'a>,
-}
-
-impl<'a> IndexEntry<'a> {
-    /// An entry of an index over one field.
-    #[must_use]
-    pub const fn one(index: usize, value: ValueRef<'a>) -> Self {
-        Self {
-            index,
-            values: EntryValues::One(value),
-        }
-    }
-}
-
-/// What an index has of a row: the values of its fields, NULL included.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EntryValues<'a> {
-    /// Nothing, because its condition is not true: the row has no entry.
-    Absent,
-    /// That of its only field.
-    One(ValueRef<'a>),
-    /// Those of its fields.
-    Several(Vec<ValueRef<'a>>),
-}
-
-impl<'a> EntryValues<'a> {
-    /// The values, if there is an entry.
-    #[must_use]
-    pub const fn get(&self) -> Option<&[ValueRef<'a>]> {
-        match self {
-            Self::Absent => None,
-            Self::One(value) => Some(std::slice::from_ref(value)),
-            Self::Several(values) => Some(values.as_slice()),
-        }
-    }
-
-    /// Whether a unique index admits them once only: there are some, and none is NULL.
-    #[must_use]
-    pub fn can_conflict(&self) -> bool {
-        self.get()
-            .is_some_and(|values| !values.iter().any(|value| value.is_null()))
-    }
-
-    /// The same, owned.
-    #[must_use]
-    pub fn to_values(&self) -> Option<Vec<Value>> {
-        let values = self.get()?.iter();
-        Some(values.map(|value| value.to_value()).collect())
-    }
-}
-
-impl<'a> From<&'a [Value]> for EntryValues<'a> {
-    fn from(values: &'a [Value]) -> Self {
-        match values {
-            [value] => Self::One(value.as_ref()),
-            values => Self::Several(values.iter().map(Value::as_ref).collect()),
-        }
-    }
-}
-
-/// The states of a table's indexes, of which few have many: they are asked for with each query.
-pub type IndexStates = SmallVec<[IndexState; 4]>;
-
-/// How far the indexes of a table are to be believed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Indexes {
-    /// The state of each, in their order, as if there were no rows that are apart.
-    pub states: IndexStates,
-    /// Rows that somebody else has written past the indexes, by ascending id: what an index says of
-    /// these is not to be believed, whether they exist or not.
-    pub apart: Vec<RowId>,
-}
-
-impl Indexes {
-    /// Those of a table without rows.
-    #[must_use]
-    pub fn ready(table: &Table) -> Self {
-        Self {
-            states: IndexStates::from_elem(IndexState::Ready, table.indexes.len()),
-            apart: Vec::new(),
-        }
-    }
-}
-
-/// How far an index is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexState {
-    /// It has an entry for each row that it is to have one for.
-    Ready,
-    /// It has an entry for each of these up to this row id, and none beyond.
-    Incomplete(RowId),
-    /// It does not exist, while its table does.
-    Missing,
 }
 
 /// A row can't be written because another has the same value.
