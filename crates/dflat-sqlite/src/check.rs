@@ -326,7 +326,16 @@ impl<'s> Walk<'s> {
             "SELECT rowid, p FROM {} WHERE rowid > ? ORDER BY rowid LIMIT {ROWS_MAX}",
             self.names.main
         );
-        let statement = self.held(sql)?;
+        let entry = self.session.enter(self.table);
+        let statement = match self.session.refuse_computed(entry) {
+            Err(fault) if fault.is_corrupt() => {
+                self.is_broken = true;
+                found(self.problem(ProblemKind::Pages, None, fault.to_string()));
+                return Ok(0);
+            }
+            Err(fault) => return Err(fault),
+            Ok(()) => self.held(sql)?,
+        };
         let mut rows: Vec<(RowId, Result<Derived>)> = Vec::with_capacity(ROWS_MAX);
         let table = self.table;
         let after = Param::id(self.last);

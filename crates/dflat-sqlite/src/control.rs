@@ -31,6 +31,11 @@ pub(crate) enum Control {
     Touch,
     /// Whether a table or view has a name.
     FindTable,
+    /// Whether objects of the table of a name are not stored in it: it is virtual, or a column of
+    /// ours is a generated one.
+    FindComputed,
+    /// Whether the index table of a name has a generated column.
+    FindComputedIndex,
     /// The definition of the index of a name.
     FindIndex,
     /// The definition of a table, and those of its indexes that have one.
@@ -83,6 +88,17 @@ impl Control {
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
                  WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
+            }
+            Self::FindComputed => {
+                "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
+                 AND type = 'table' AND (rootpage = 0 OR EXISTS \
+                 (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
+                 AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))"
+            }
+            Self::FindComputedIndex => {
+                "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
+                 AND type = 'table' AND (rootpage = 0 OR EXISTS \
+                 (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0))"
             }
             Self::FindDefinitions => {
                 "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \

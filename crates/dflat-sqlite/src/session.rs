@@ -77,6 +77,8 @@ pub(crate) struct TableEntry {
     pub(crate) trust: Option<Trust>,
     /// How far its indexes are to be believed, for as long as a read transaction is kept.
     pub(crate) indexes: Option<Indexes>,
+    /// Whether the main table was looked at, and what it gives is stored in it.
+    is_stored: bool,
     /// Where the uses of its indexes are counted.
     usage: Option<Arc<TableUsage>>,
 }
@@ -135,6 +137,7 @@ impl Session {
             holds_payloads_alone: None,
             trust: None,
             indexes: None,
+            is_stored: false,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
         });
         self.tables.len() - 1
@@ -146,19 +149,37 @@ impl Session {
         entry: Entry,
         operation: Operation,
     ) -> Result<StatementId, Fault> {
-        let entry = &mut self.tables[entry.0];
+        let Entry(position) = entry;
+        let entry = &mut self.tables[position];
         if let (Some(usage), false) = (&entry.usage, operation.may_do_nothing()) {
             usage.note(operation);
         }
         if let Some((_, id)) = entry.statements.iter().find(|(o, _)| *o == operation) {
             return Ok(*id);
         }
+        self.refuse_computed(Entry(position))?;
+        let entry = &mut self.tables[position];
         let sql = operation
             .sql(&entry.names)
             .ok_or_else(|| Fault::misuse("the table has no such key"))?;
         let id = self.connection.prepare(&sql)?;
         entry.statements.push((operation, id));
         Ok(id)
+    }
+
+    /// Fails if what a table gives is computed when it is read: a small file could give any number
+    /// of rows, each as large as SQLite's largest value.
+    pub(crate) fn refuse_computed(&mut self, Entry(position): Entry) -> Result<(), Fault> {
+        if self.tables[position].is_stored {
+            return Ok(());
+        }
+        let table = self.tables[position].table.clone();
+        if self.exists(Control::FindComputed, &table.name)? {
+            let text = format!("what {} gives is computed, and not stored", table.name);
+            return Err(Fault::damage(&text));
+        }
+        self.tables[position].is_stored = true;
+        Ok(())
     }
 
     /// Runs an operation on a table to its end.

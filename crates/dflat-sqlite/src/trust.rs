@@ -7,6 +7,7 @@ use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::control::Control;
+use crate::ddl::PlainIndexNames;
 use crate::ffi::{Fault, Param};
 use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
@@ -116,16 +117,19 @@ impl Session {
                 let trigger = triggers::of_unique(table, index).unwrap_or_default();
                 there.iter().any(|there| there.name == trigger) == unique
             };
-            let indexes = table.indexes.iter().enumerate().map(|(index, descriptor)| {
+            let mut indexes = Vec::with_capacity(table.indexes.len());
+            for (index, descriptor) in table.indexes.iter().enumerate() {
                 let is_of_kind = is_of_kind(index, descriptor.unique);
-                is_of_kind && has(&triggers::of_index(table, index))
-            });
+                let is_ours = is_of_kind && has(&triggers::of_index(table, index));
+                let name = PlainIndexNames::new(table, descriptor).table;
+                indexes.push(is_ours && !self.exists(Control::FindComputedIndex, &name)?);
+            }
             let trust = Trust {
                 schema_version,
                 exists: self.exists(Control::FindTable, &table.name)?,
                 has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
                 main: has(&triggers::of_main(table)),
-                indexes: indexes.collect(),
+                indexes,
             };
             self.tables[position].trust = Some(trust);
         }

@@ -61,6 +61,15 @@ impl Fault {
         }
     }
 
+    /// What a file holds can't be what we have put there.
+    pub(crate) fn damage(text: &str) -> Self {
+        Self {
+            code: sqlite::SQLITE_CORRUPT,
+            system: 0,
+            text: text.to_owned(),
+        }
+    }
+
     const fn primary(&self) -> c_int {
         self.code & 0xff
     }
