@@ -5,8 +5,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use xtask::ci::long::{self, Checker};
-use xtask::ci::{self, AfterFailure, STEP_DURATION_MAX, Step, steps};
+use xtask::ci::memcheck::{self, Checker};
+use xtask::ci::options::Options;
+use xtask::ci::{self, STEP_DURATION_MAX, Step, long, steps};
 use xtask::tidy::{self, Mode};
 use xtask::{Result, package, workspace};
 
@@ -28,33 +29,13 @@ Tasks:
 const CI_HELP: &str = "\
 Runs every check, in order, and ends at the first that fails.
 
-Usage: cargo xtask ci [--keep-going | --list]
+Usage: cargo xtask ci [--keep-going] [--list] [--from STEP] [--only STEP]..
 
 Options:
   --keep-going  run the other steps too after one has failed
   --list        print the steps and their commands, and run none
-";
-
-const LONG_HELP: &str = "\
-Runs the tests that go on for as long as they are told, for long, in order, and ends at the first
-that fails: a thousand kills, a fault of every call, fuzzers, random work, orders of threads, a soak,
-and `memcheck`. Each is a command with a variable, which can be run alone with other values.
-
-Usage: cargo xtask long [--keep-going | --list]
-
-Options:
-  --keep-going  run the other steps too after one has failed
-  --list        print the steps and their commands, and run none
-";
-
-const MEMCHECK_HELP: &str = "\
-Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
-must be installed. An access to memory that is not valid fails, and so does memory that is lost.
-
-Usage: cargo xtask memcheck [--address]
-
-Options:
-  --address  under the address sanitizer of the nightly compiler, which is faster
+  --from STEP   begin with this step
+  --only STEP   run this step, and no others but those named so
 ";
 
 const TIDY_HELP: &str = "\
@@ -102,16 +83,16 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         [] | ["--help" | "-h" | "help"] => print(HELP),
         ["ci", "--help" | "-h"] => print(CI_HELP),
-        ["long", "--help" | "-h"] => print(LONG_HELP),
-        ["memcheck", "--help" | "-h"] => print(MEMCHECK_HELP),
+        ["long", "--help" | "-h"] => print(long::HELP),
+        ["memcheck", "--help" | "-h"] => print(memcheck::HELP),
         ["tidy", "--help" | "-h"] => print(TIDY_HELP),
         ["licences", "--help" | "-h"] => print(LICENCES_HELP),
         ["package", "--help" | "-h"] => print(PACKAGE_HELP),
         ["install-tools", "--help" | "-h"] => print(INSTALL_HELP),
-        ["ci", options @ ..] => run_steps(&steps::steps(&root)?, options, STEP_DURATION_MAX),
-        ["long", options @ ..] => run_steps(&long::steps(), options, Duration::MAX),
-        ["memcheck"] => long::memcheck(&root, Checker::Valgrind),
-        ["memcheck", "--address"] => long::memcheck(&root, Checker::Address),
+        ["ci", options @ ..] => run_steps(steps::steps(&root)?, options, STEP_DURATION_MAX),
+        ["long", options @ ..] => run_steps(long::steps(), options, Duration::MAX),
+        ["memcheck", "--address", options @ ..] => run_memcheck(Checker::Address, options),
+        ["memcheck", options @ ..] => run_memcheck(Checker::Valgrind, options),
         ["tidy"] => steps::check_tidy(&root),
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
@@ -121,20 +102,22 @@ fn run(words: &[&str]) -> Result<()> {
     }
 }
 
-/// Runs steps, or lists them.
-fn run_steps(steps: &[Step], options: &[&str], longest: Duration) -> Result<()> {
-    let after_failure = match options {
-        [] => AfterFailure::Stop,
-        ["--keep-going"] => AfterFailure::GoOn,
-        ["--list"] => {
-            for step in steps {
-                println!("{:<20} {}", step.name, step.shell_line());
-            }
-            return Ok(());
+/// Runs those of the steps that the options name, or lists them.
+fn run_steps(steps: Vec<Step>, options: &[&str], longest: Duration) -> Result<()> {
+    let options = Options::parse(options)?;
+    let steps = options.select(steps)?;
+    if options.list {
+        for step in &steps {
+            println!("{:<20} {}", step.name, step.shell_line());
         }
-        _ => return Err(format!("unknown options: {}\n\n{HELP}", options.join(" ")).into()),
-    };
-    ci::run(&workspace::root(), steps, after_failure, longest)
+        return Ok(());
+    }
+    ci::run(&workspace::root(), &steps, options.after_failure, longest)
+}
+
+fn run_memcheck(checker: Checker, options: &[&str]) -> Result<()> {
+    checker.find()?;
+    run_steps(memcheck::steps(checker)?, options, Duration::MAX)
 }
 
 fn print(text: &str) -> Result<()> {

@@ -1,38 +1,69 @@
 //! `cargo xtask long`: the tests that go on for as long as they are told, for long.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::ci::{Invocation, Step, Work, memcheck};
 
-use crate::Result;
-use crate::ci::{self, AfterFailure, Invocation, Step, Work};
+/// What a person is told.
+pub const HELP: &str = "\
+Runs the tests that go on for as long as they are told, for long, in order, and ends at the first
+that fails. Each is a command with a variable, which can be run alone with other values.
+
+Usage: cargo xtask long [--keep-going] [--list] [--from STEP] [--only STEP]..
+
+Options:
+  --keep-going  run the other steps too after one has failed
+  --list        print the steps and their commands, and run none
+  --from STEP   begin with this step
+  --only STEP   run this step, and no others but those named so
+
+Steps, and the minutes that each takes on one core, once it is compiled:
+  kills      30   a thousand kills under load, and 50 while indexes are built
+  power      10   losses of power at each sync, and between
+  calls     120   each call fails, of transactions, maintenance and checkpoints
+  building    5   each call of building indexes fails
+  fuzzers    60   each fuzzer for 5 minutes
+  workload   20   random work beside the model
+  threads    30   orders of threads, by the model checker
+  soak       12   mixed load, which must not grow
+  memory     60   `cargo xtask memcheck`
+";
 
 /// A variable of the environment, and its value.
 type Variable = (&'static str, &'static str);
 
-/// What the steps do, their commands, and what makes them long.
-const STEPS: [(&str, &str, Option<Variable>); 6] = [
+/// What the steps are called, their commands, and what makes them long.
+const STEPS: [(&str, &str, Option<Variable>); 8] = [
     (
-        "a thousand kills",
+        "kills",
         "cargo test -p dflat-testkit --test it -- kill",
         Some(("DFLAT_KILLS", "1000")),
     ),
     (
-        "every call fails",
-        "cargo test -p dflat-testkit --test it -- fault_",
+        "power",
+        "cargo test -p dflat-testkit --test it -- fault_power",
+        None,
+    ),
+    (
+        "calls",
+        "cargo test -p dflat-testkit --test it -- fault_calls",
+        Some(("DFLAT_FAULTS_ALL", "1")),
+    ),
+    (
+        "building",
+        "cargo test -p dflat-testkit --test it -- fault_building",
         Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (
         "fuzzers",
         "cargo test -p dflat-testkit --test it -- fuzz_smoke",
-        Some(("DFLAT_FUZZ_SECONDS", "1800")),
+        Some(("DFLAT_FUZZ_SECONDS", "300")),
     ),
     (
-        "random work",
+        "workload",
         "cargo test -p dflat-testkit --test it -- workload",
         Some(("DFLAT_WORKLOAD_SECONDS", "600")),
     ),
     (
-        "orders of threads",
+        "threads",
         "cargo test -p dflat-engine --test models --test grouping",
         Some(("DFLAT_MODEL_RUNS", "100000")),
     ),
@@ -42,26 +73,6 @@ const STEPS: [(&str, &str, Option<Variable>); 6] = [
         None,
     ),
 ];
-
-/// What calls C is run under a checker of memory: the tests of the crate that has all of that, and
-/// the fuzzers of what comes from outside.
-const CHECKED: [(&str, &str); 2] = [
-    (
-        "memory of the backend",
-        "-p dflat-sqlite --lib --tests -- --test-threads 1",
-    ),
-    (
-        "memory of damage",
-        "-p dflat-testkit --test it -- --test-threads 1 fuzz_smoke::damaged_payloads \
-         fuzz_smoke::damaged_files fuzz_smoke::tables fuzz_smoke::inputs",
-    ),
-];
-
-/// How valgrind is started: an error of memory fails the run, and so does memory that is lost. It
-/// runs one thread at a time, which must not be the same for ever.
-const VALGRIND: &str = "target.'cfg(unix)'.runner=['valgrind','--quiet','--fair-sched=yes',\
-                        '--error-exitcode=99','--leak-check=full',\
-                        '--show-leak-kinds=definite','--errors-for-leak-kinds=definite']";
 
 /// The long steps.
 pub fn steps() -> Vec<Step> {
@@ -78,90 +89,29 @@ pub fn steps() -> Vec<Step> {
     });
     let memory = Step {
         name: "memory",
-        work: Work::Task("memcheck", |root| memcheck(root, Checker::Valgrind)),
+        work: Work::Task("memcheck", memcheck::run),
     };
     long.chain([memory]).collect()
 }
 
-/// What looks for errors of memory.
-#[derive(Clone, Copy, Debug)]
-pub enum Checker {
-    /// Valgrind, on the programs as they are.
-    Valgrind,
-    /// The address sanitizer of the nightly compiler, on programs that are compiled for it.
-    Address,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ci::memcheck::Checker;
 
-/// Runs tests of what calls C under a checker.
-///
-/// # Errors
-/// When the checker is not installed, or finds something, or a test fails.
-pub fn memcheck(root: &Path, checker: Checker) -> Result<()> {
-    checker.find()?;
-    let target = format!("--target={}", host()?);
-    let steps = CHECKED.map(|(name, line)| {
-        let invocation = match checker {
-            Checker::Valgrind => under_valgrind(line),
-            Checker::Address => under_sanitizer(&target, line),
-        };
-        let invocation = invocation
-            // Everything is up to some thirty times slower.
-            .with("DFLAT_PATIENCE_SECONDS", "1200")
-            .with("DFLAT_FUZZ_SEEDS", "40");
-        Step {
-            name,
-            work: Work::Program(invocation),
-        }
-    });
-    ci::run(root, &steps, AfterFailure::Stop, std::time::Duration::MAX)
-}
-
-impl Checker {
-    /// Fails if it is not installed.
-    fn find(self) -> Result<()> {
-        let (line, message) = match self {
-            Self::Valgrind => (
-                "valgrind --version",
-                "valgrind is not installed: `apt-get install valgrind`, `dnf install valgrind` or \
-                 what your system calls it",
-            ),
-            Self::Address => (
-                "rustup run nightly cargo --version",
-                "the nightly compiler is not installed: `rustup toolchain install nightly`",
-            ),
-        };
-        let mut words = line.split(' ');
-        let version = Command::new(words.next().unwrap_or_default())
-            .args(words)
-            .stdout(Stdio::null())
-            .status();
-        match version {
-            Ok(status) if status.success() => Ok(()),
-            _ => Err(message.into()),
+    /// A step that is not in the text would take nobody knows how long.
+    #[test]
+    fn the_help_has_the_minutes_of_each_step() {
+        let memory = memcheck::steps(Checker::Valgrind).unwrap();
+        for (help, steps) in [(HELP, steps()), (memcheck::HELP, memory)] {
+            for step in steps {
+                let line = help
+                    .lines()
+                    .find_map(|line| line.trim_start().strip_prefix(step.name)?.strip_prefix(' '));
+                let minutes = line.and_then(|line| line.split_whitespace().next());
+                let minutes = minutes.and_then(|minutes| minutes.parse::<u32>().ok());
+                assert!(minutes.is_some(), "{}: {line:?}", step.name);
+            }
         }
     }
-}
-
-fn under_valgrind(line: &str) -> Invocation {
-    let mut invocation = Invocation::new(&format!("cargo test {line}"));
-    let runner = ["--config".to_owned(), VALGRIND.to_owned()];
-    invocation.arguments.splice(1..1, runner);
-    invocation
-}
-
-/// With a target, what runs while compiling is not checked.
-fn under_sanitizer(target: &str, line: &str) -> Invocation {
-    Invocation::new(&format!("rustup run nightly cargo test {target} {line}"))
-        .with("RUSTFLAGS", "-Zsanitizer=address")
-        // Two functions of SQLite have a table of the same name.
-        .with("ASAN_OPTIONS", "detect_odr_violation=0")
-}
-
-/// What the compiler calls this system.
-fn host() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .ok_or_else(|| "rustc does not say what it compiles for".into())
 }

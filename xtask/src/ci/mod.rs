@@ -4,6 +4,8 @@
 //! step may need another's side effects, save the built artefacts.
 
 pub mod long;
+pub mod memcheck;
+pub mod options;
 pub mod steps;
 
 use std::path::Path;
@@ -65,13 +67,11 @@ impl Invocation {
 
     /// The line that does the same in a shell.
     pub fn shell_line(&self) -> String {
-        let variables = self.environment.iter().map(|(name, value)| {
-            let quote = if value.contains(' ') { "'" } else { "" };
-            format!("{name}={quote}{value}{quote}")
-        });
+        let variables = self.environment.iter();
+        let variables = variables.map(|(name, value)| format!("{name}={}", quoted(value)));
         let words: Vec<_> = variables
             .chain([self.program.clone()])
-            .chain(self.arguments.iter().cloned())
+            .chain(self.arguments.iter().map(|word| quoted(word)))
             .collect();
         words.join(" ")
     }
@@ -93,6 +93,15 @@ impl Invocation {
             Err(format!("`{}` failed: {status}", self.program).into())
         }
     }
+}
+
+/// A word as a shell reads it as one.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c);
+    if word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 impl Step {
@@ -155,7 +164,10 @@ pub fn run(
         rows.push((step.name, duration, verdict));
         if let Err(error) = result {
             let line = step.shell_line();
-            let text = format!("{} failed: {error}\nrepeat it with: {line}", step.name);
+            let name = step.name;
+            let text = format!(
+                "{name} failed: {error}\nrepeat it with: {line}\nor go on from it with: --from '{name}'"
+            );
             outcome = outcome.and(Err(text.into()));
             if after_failure == AfterFailure::Stop {
                 break;
@@ -189,6 +201,9 @@ mod tests {
             invocation.shell_line(),
             "FLAGS='-D warnings' cargo doc --no-deps"
         );
+        let mut quotes = Invocation::new("cargo test");
+        quotes.arguments.push("a.'b(c)'".to_owned());
+        assert_eq!(quotes.shell_line(), r"cargo test 'a.'\''b(c)'\'''");
     }
 
     #[test]
@@ -204,7 +219,8 @@ mod tests {
         ];
         let outcome = run(Path::new("."), &steps, AfterFailure::Stop, Duration::MAX);
         let error = outcome.map_err(|error| error.to_string());
-        let expected = "two failed: broken\nrepeat it with: cargo xtask two";
+        let expected = "two failed: broken\nrepeat it with: cargo xtask two\n\
+                        or go on from it with: --from 'two'";
         assert_eq!(error, Err(expected.to_owned()));
     }
 }

@@ -1,0 +1,149 @@
+//! `cargo xtask memcheck`: what calls C, and what comes from outside, under a checker of memory.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::Result;
+use crate::ci::{self, AfterFailure, Invocation, Step, Work};
+
+/// What a person is told. The times are those of [`CHECKED`].
+pub const HELP: &str = "\
+Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
+must be installed. An access to memory that is not valid fails, and so does memory that is lost.
+
+Usage: cargo xtask memcheck [--address] [--keep-going] [--list] [--from STEP] [--only STEP]..
+
+Options:
+  --address     under the address sanitizer of the nightly compiler, which is faster
+  --keep-going  run the other steps too after one has failed
+  --list        print the steps and their commands, and run none
+  --from STEP   begin with this step
+  --only STEP   run this step, and no others but those named so
+
+Steps, and the minutes that each takes on one core, once it is compiled:
+                valgrind  --address
+  backend       20     5   all tests of `dflat-sqlite`
+  payloads       5     2   damaged payloads
+  files         10     2   damaged files
+  tables        10     2   files whose tables were changed by SQL
+  inputs         5     1   what coverage-guided fuzzers have found
+";
+
+/// What is checked: the tests of the crate that has all calls of C, and the fuzzers of what comes
+/// from outside.
+const CHECKED: [(&str, &str); 5] = [
+    ("backend", "-p dflat-sqlite --lib --tests"),
+    (
+        "payloads",
+        "-p dflat-testkit --test it fuzz_smoke::damaged_payloads",
+    ),
+    (
+        "files",
+        "-p dflat-testkit --test it fuzz_smoke::damaged_files_give",
+    ),
+    ("tables", "-p dflat-testkit --test it fuzz_smoke::tables"),
+    ("inputs", "-p dflat-testkit --test it fuzz_smoke::inputs"),
+];
+
+/// How valgrind is started: an error of memory fails the run, and so does memory that is lost. It
+/// runs one thread at a time, which must not be the same for ever.
+const VALGRIND: &str = "target.'cfg(unix)'.runner=['valgrind','--quiet','--fair-sched=yes',\
+                        '--error-exitcode=99','--leak-check=full',\
+                        '--show-leak-kinds=definite','--errors-for-leak-kinds=definite']";
+
+/// What looks for errors of memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Checker {
+    /// Valgrind, on the programs as they are.
+    Valgrind,
+    /// The address sanitizer of the nightly compiler, on programs that are compiled for it.
+    Address,
+}
+
+/// Runs all steps under valgrind.
+///
+/// # Errors
+/// When it is not installed, or finds something, or a test fails.
+pub fn run(root: &Path) -> Result<()> {
+    Checker::Valgrind.find()?;
+    let steps = steps(Checker::Valgrind)?;
+    ci::run(root, &steps, AfterFailure::Stop, Duration::MAX)
+}
+
+/// The steps, under a checker.
+///
+/// # Errors
+/// When the compiler can't be asked.
+pub fn steps(checker: Checker) -> Result<Vec<Step>> {
+    let target = format!("--target={}", host()?);
+    let step = |(name, line): (&'static str, &str)| {
+        let line = format!("{line} -- --test-threads 1");
+        let invocation = match checker {
+            Checker::Valgrind => under_valgrind(&line),
+            Checker::Address => under_sanitizer(&target, &line),
+        };
+        let invocation = invocation
+            // Everything is up to some thirty times slower.
+            .with("DFLAT_PATIENCE_SECONDS", "1200")
+            .with("DFLAT_FUZZ_SEEDS", "40");
+        Step {
+            name,
+            work: Work::Program(invocation),
+        }
+    };
+    Ok(CHECKED.map(step).into())
+}
+
+impl Checker {
+    /// Fails if it is not installed.
+    ///
+    /// # Errors
+    /// Then, with how to install it.
+    pub fn find(self) -> Result<()> {
+        let (line, message) = match self {
+            Self::Valgrind => (
+                "valgrind --version",
+                "valgrind is not installed: `apt-get install valgrind`, `dnf install valgrind` or \
+                 what your system calls it",
+            ),
+            Self::Address => (
+                "rustup run nightly cargo --version",
+                "the nightly compiler is not installed: `rustup toolchain install nightly`",
+            ),
+        };
+        let mut words = line.split(' ');
+        let version = Command::new(words.next().unwrap_or_default())
+            .args(words)
+            .stdout(Stdio::null())
+            .status();
+        match version {
+            Ok(status) if status.success() => Ok(()),
+            _ => Err(message.into()),
+        }
+    }
+}
+
+fn under_valgrind(line: &str) -> Invocation {
+    let mut invocation = Invocation::new(&format!("cargo test {line}"));
+    let runner = ["--config".to_owned(), VALGRIND.to_owned()];
+    invocation.arguments.splice(1..1, runner);
+    invocation
+}
+
+/// With a target, what runs while compiling is not checked.
+fn under_sanitizer(target: &str, line: &str) -> Invocation {
+    Invocation::new(&format!("rustup run nightly cargo test {target} {line}"))
+        .with("RUSTFLAGS", "-Zsanitizer=address")
+        // Two functions of SQLite have a table of the same name.
+        .with("ASAN_OPTIONS", "detect_odr_violation=0")
+}
+
+/// What the compiler calls this system.
+fn host() -> Result<String> {
+    let output = Command::new("rustc").arg("-vV").output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned)
+        .ok_or_else(|| "rustc does not say what it compiles for".into())
+}
