@@ -66,6 +66,9 @@ laws! { ($)
         updates_by_many_threads_lose_nothing
         an_update_can_remove
         what_was_set_is_written_before_the_shutdown_ends
+        random_work_agrees_with_a_map
+    }
+    dictionary_changes {
         a_transaction_changes_values_with_objects
         a_transaction_that_fails_changes_no_value
         a_group_of_changes_that_is_undone_changes_no_value
@@ -74,7 +77,6 @@ laws! { ($)
         every_way_to_perform_changes_has_the_dictionary
         a_direct_change_waits_for_the_transaction_that_uses_the_key
         a_transaction_must_name_the_dictionary
-        random_work_agrees_with_a_map
     }
     settings {
         each_change_of_a_key_is_told_on_the_thread_that_sets_it
