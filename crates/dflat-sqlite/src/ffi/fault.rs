@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, c_int};
 use std::fmt;
+use std::io;
 use std::ptr::NonNull;
 
 use dflat_engine::{Error, ErrorKind};
@@ -118,9 +119,16 @@ impl Fault {
     }
 
     fn kind(&self) -> ErrorKind {
-        // Error numbers that all systems with these names share: EPERM, EACCES, ENOSPC, EROFS.
-        const NO_ACCESS: [c_int; 3] = [1, 13, 30];
-        const NO_SPACE: c_int = 28;
+        // Each system has numbers of its own.
+        let system = io::Error::from_raw_os_error(self.system).kind();
+        let no_access = matches!(
+            system,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        );
+        let no_space = matches!(
+            system,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        );
         match self.primary() {
             sqlite::SQLITE_FULL => ErrorKind::StorageFull,
             // No space would make it fit.
@@ -129,8 +137,8 @@ impl Fault {
             sqlite::SQLITE_NOTADB => ErrorKind::NotADatabase,
             sqlite::SQLITE_CORRUPT => ErrorKind::Corrupt,
             sqlite::SQLITE_READONLY | sqlite::SQLITE_PERM => ErrorKind::ReadOnly,
-            sqlite::SQLITE_CANTOPEN if NO_ACCESS.contains(&self.system) => ErrorKind::ReadOnly,
-            sqlite::SQLITE_IOERR if self.system == NO_SPACE => ErrorKind::StorageFull,
+            sqlite::SQLITE_CANTOPEN if no_access => ErrorKind::ReadOnly,
+            sqlite::SQLITE_CANTOPEN | sqlite::SQLITE_IOERR if no_space => ErrorKind::StorageFull,
             sqlite::SQLITE_CANTOPEN | sqlite::SQLITE_IOERR => ErrorKind::Io,
             _ => ErrorKind::Backend,
         }
@@ -191,6 +199,28 @@ mod tests {
         assert!(Fault::from_code(sqlite::SQLITE_SCHEMA).may_be_missing_name());
         assert!(Fault::from_code(sqlite::SQLITE_ERROR).may_be_missing_name());
         assert!(!Fault::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
+    }
+
+    /// No space may be left for a name, or for the log's index, as for bytes.
+    #[cfg(unix)]
+    #[test]
+    fn no_space_is_told_whatever_needed_it() {
+        const EIO: c_int = 5;
+        const EACCES: c_int = 13;
+        const ENOSPC: c_int = 28;
+        for (code, system, kind) in [
+            (sqlite::SQLITE_CANTOPEN, ENOSPC, ErrorKind::StorageFull),
+            (sqlite::SQLITE_IOERR_SHMSIZE, ENOSPC, ErrorKind::StorageFull),
+            (sqlite::SQLITE_CANTOPEN, EACCES, ErrorKind::ReadOnly),
+            (sqlite::SQLITE_CANTOPEN, EIO, ErrorKind::Io),
+            (sqlite::SQLITE_IOERR_WRITE, 0, ErrorKind::Io),
+        ] {
+            let fault = Fault {
+                system,
+                ..Fault::from_code(code)
+            };
+            assert_eq!(fault.error("cannot write").kind(), kind, "{code} {system}");
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
 
-use dflat::{Dictionary, Durability, ErrorKind, Object, Result, TransactionContext, Workspace};
+use dflat::{
+    CloseOptions, Dictionary, Durability, ErrorKind, Object, Result, TransactionContext, Workspace,
+};
 
 use dflat_sqlite::inject::FaultPlan;
 
@@ -97,7 +99,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
 }
 
 /// Writes to the dictionary in the background, gives space back, checks, purges, suspends,
-/// compacts, repairs and backs up; bears all errors. None of it may change what is stored. Whether
+/// compacts, repairs, backs up and closes to one small file; bears all errors. None of it may change what is stored. Whether
 /// the dictionary said that it was written, which [`is_maintained`] then must find.
 ///
 /// # Errors
@@ -134,7 +136,11 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
     } else if copy.exists() {
         return Err("there is a copy of a backup that failed".to_owned());
     }
-    let _ = workspace.shutdown();
+    // As one file: it turns from a log to a rollback journal.
+    let _ = workspace.shutdown_with(CloseOptions {
+        truncate: true,
+        vacuum: true,
+    });
     Ok(is_maintained.is_ok())
 }
 

@@ -45,12 +45,28 @@
 //! `tests/fault_seeds.txt`, and is run first ever after. The failing calls need no such list: all
 //! of them are run each time.
 //!
-//! Workloads of very many calls are run at some of these, evenly spread; with `DFLAT_FAULTS_ALL` in
-//! the environment at all of them. A fault that no call met, because threads in the background do
-//! not call the same each time, is tried again; few may be left.
+//! # Which pass meets which calls
 //!
-//! ENOSPC is what writes, syncs, truncations and deletions may give, and what maps and opens may;
-//! no system gives it to reads and locks, which therefore fail with EIO only.
+//! The tests of `fault_calls.rs`, unless another file is named. Each call of the kind fails once;
+//! with *some*, a few of them, evenly spread, do so in the usual tests, and each with
+//! `DFLAT_FAULTS_ALL` in the environment, as `cargo xtask long --only calls` sets it.
+//!
+//! | Work | Write, sync, truncate | Read, size, access | Open, map | Lock | Delete |
+//! |---|---|---|---|---|---|
+//! | inserts, updates, deletes, index entries, dictionary, live query, shutdown | `each_write_fails`, `each_write_is_cut_short`, `each_sync_truncation_and_deletion_fails` | `each_read_fails` | `each_open_and_lock_fails` | the same | `each_sync_truncation_and_deletion_fails` |
+//! | the same, from the k-th call on | `the_device_fails_for_good` | the same, reads | the same | the same | the same |
+//! | transactions larger than the cache | some writes: `a_write_in_the_midst_of_a_transaction_fails` | some reads: the same | as above | as above | as above |
+//! | updates in place | some writes: `a_call_of_writing_in_place_fails` | some reads: the same | as above | some: the same | as above |
+//! | checkpoints | some: `a_call_of_a_checkpoint_fails` | some: the same | some: the same | some: the same | none is made |
+//! | backfill | `fault_building.rs::each_call_of_building_fails` | the same | the same | the same | none is made |
+//! | dictionary, written behind | some: `dictionary.rs::values_survive_each_call_that_fails` | some: the same | some: the same | some: the same | as above |
+//! | incremental vacuum, purge, compaction, check, repair, suspension, the source of a backup, closing to one small file | some: `a_call_of_maintenance_fails` | some: the same | some: the same | some: the same | some: the same |
+//! | the copy of a backup | `backup.rs::a_copy_is_whole_or_not_there` | the same | the same | the same | the same |
+//!
+//! A fault that no call met, because threads in the background do not call the same each time, is
+//! tried again; few may be left. ENOSPC is what writes, syncs, truncations, maps and opens give, and
+//! deletions, too; no system gives it to reads and locks, which therefore fail with EIO only, and
+//! locks with BUSY. `disk.rs::a_disk_that_is_full_loses_nothing` meets a real one.
 
 mod building;
 mod device;

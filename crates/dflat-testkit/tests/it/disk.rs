@@ -35,6 +35,13 @@ impl Drop for Small {
     }
 }
 
+fn names_in(directory: &Path) -> Vec<std::ffi::OsString> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
+}
+
 /// Past what captures the output of tests that pass.
 fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
@@ -68,6 +75,13 @@ fn a_disk_that_is_full_loses_nothing() {
             stored as usize
         );
     }
+    // Neither a copy nor what is saved fits, and nothing is left of them.
+    let before = names_in(&small.0);
+    let copied = workspace.backup(small.0.join("copy.db")).unwrap_err();
+    assert_eq!(copied.kind(), ErrorKind::StorageFull, "{copied}");
+    let saved = Workspace::salvage(&path, small.0.join("saved.db"), [Other::TABLE]).unwrap_err();
+    assert_eq!(saved.kind(), ErrorKind::StorageFull, "{saved}");
+    assert_eq!(names_in(&small.0), before);
     fs::remove_file(&filler).unwrap();
     put(&workspace, stored, 20_000).unwrap();
     let report = workspace.check([Other::TABLE]).unwrap();

@@ -33,6 +33,8 @@ fn each_call_of_building_fails() {
         Operation::Map,
     ];
     fault::each(&operations, &failures[..1], workload);
+    let operations = [Operation::Open, Operation::Map];
+    fault::each(&operations, &failures[1..], workload);
 }
 
 #[test]

@@ -13,6 +13,11 @@ const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::
 
 const IO: [Action; 1] = [Action::Fail(Failure::Io)];
 
+const NO_SPACE: [Action; 1] = [Action::Fail(Failure::NoSpace)];
+
+/// What may need space without writing bytes.
+const CREATING: [Operation; 2] = [Operation::Open, Operation::Map];
+
 /// What writes nothing.
 const LOOKING: [Operation; 6] = [
     Operation::Read,
@@ -85,6 +90,7 @@ fn a_call_of_maintenance_fails() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
     fault::each_sampled(&operations, &FAILURES, 50, maintained);
     fault::each_sampled(&LOOKING, &IO, 30, maintained);
+    fault::each_sampled(&CREATING, &NO_SPACE, 10, maintained);
     fault::each_sampled(&[Operation::Delete], &IO, 30, maintained);
 }
 
@@ -205,6 +211,7 @@ fn each_open_and_lock_fails() {
     fault::each(&[Operation::Open], &actions, workload);
     let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::Busy)];
     fault::each(&[Operation::Lock, Operation::Map], &actions, workload);
+    fault::each(&CREATING, &NO_SPACE, workload);
 }
 
 #[test]
