@@ -148,18 +148,61 @@ pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
     let path = c_path(path)?;
     let mut uri = b"file:".to_vec();
-    if cfg!(windows) {
-        uri.extend(b"///");
-    }
-    for byte in path.as_bytes() {
-        match byte {
-            b'\\' if cfg!(windows) => uri.push(b'/'),
-            b'/' | b'.' | b'-' | b'_' => uri.push(*byte),
-            byte if byte.is_ascii_alphanumeric() => uri.push(*byte),
-            byte => uri.extend(format!("%{byte:02X}").bytes()),
-        }
+    match cfg!(windows) {
+        true => windows_path(path.as_bytes(), &mut uri),
+        false => escape(path.as_bytes(), &mut uri),
     }
     uri.push(b'?');
     uri.extend(parameter.bytes());
     CString::new(uri).map_err(|_| Fault::misuse("the path contains NUL"))
+}
+
+/// An absolute path of Windows, perhaps in the long form, in which a URI can't have it: that of a
+/// drive follows three slashes, the name of a server two more than those before it.
+fn windows_path(path: &[u8], uri: &mut Vec<u8>) {
+    let server = path.strip_prefix(br"\\?\UNC\");
+    let server = server.or_else(|| {
+        path.strip_prefix(br"\\")
+            .filter(|rest| !rest.starts_with(b"?"))
+    });
+    let (start, path) = match server {
+        Some(server) => ("////", server),
+        None => ("///", path.strip_prefix(br"\\?\").unwrap_or(path)),
+    };
+    uri.extend(start.bytes());
+    let path: Vec<u8> = path
+        .iter()
+        .map(|b| if *b == b'\\' { b'/' } else { *b })
+        .collect();
+    escape(&path, uri);
+}
+
+fn escape(path: &[u8], uri: &mut Vec<u8>) {
+    for byte in path {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b':' => uri.push(*byte),
+            byte if byte.is_ascii_alphanumeric() => uri.push(*byte),
+            byte => uri.extend(format!("%{byte:02X}").bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As SQLite's page on URIs has them.
+    #[test]
+    fn paths_of_windows_are_uris() {
+        for (path, expected) in [
+            (r"C:\a b\c.db", "///C:/a%20b/c.db"),
+            (r"\\?\C:\a?.db", "///C:/a%3F.db"),
+            (r"\\server\share\a.db", "////server/share/a.db"),
+            (r"\\?\UNC\server\share\a.db", "////server/share/a.db"),
+        ] {
+            let mut uri = Vec::new();
+            windows_path(path.as_bytes(), &mut uri);
+            assert_eq!(String::from_utf8(uri).unwrap(), expected);
+        }
+    }
 }

@@ -64,21 +64,19 @@ fn occurrences(directory: &Path, text: &str) -> usize {
 
 /// Copies the files of a database that is open. Another process does it: reading them in this one
 /// would drop the locks that SQLite holds.
-#[cfg(unix)]
 fn copied(path: &Path) -> tempfile::TempDir {
     let copies = tempfile::tempdir().unwrap();
     for suffix in ["", "-wal"] {
         let mut from = path.as_os_str().to_owned();
         from.push(suffix);
         if Path::new(&from).exists() {
-            let mut copy = std::process::Command::new("cp");
-            assert!(
-                copy.arg(&from)
-                    .arg(copies.path())
-                    .status()
-                    .unwrap()
-                    .success()
-            );
+            let words: &[&str] = match cfg!(windows) {
+                true => &["cmd", "/C", "copy"],
+                false => &["cp"],
+            };
+            let mut copy = std::process::Command::new(words[0]);
+            let copy = copy.args(&words[1..]).arg(&from).arg(copies.path());
+            assert!(copy.status().unwrap().success());
         }
     }
     copies
@@ -124,7 +122,6 @@ fn shuffle(backend: &Arc<SqliteBackend>, seed: u64) -> Vec<(RowId, bool)> {
 
 /// Unused pages apart, SQLite leaves copies of rows in used ones when it moves rows between them:
 /// seed 9 has one that incremental vacuum leaves.
-#[cfg(unix)]
 #[test]
 fn nothing_deleted_is_left_after_a_purge() {
     for seed in 0..12_u64 {
@@ -145,7 +142,7 @@ fn nothing_deleted_is_left_after_a_purge() {
 }
 
 /// `ANALYZE`, which a SQLite shell may run, keeps samples of the values of indexes.
-#[cfg(all(unix, feature = "bundled"))]
+#[cfg(feature = "bundled")]
 #[test]
 fn samples_of_deleted_values_are_purged() {
     let directory = tempfile::tempdir().unwrap();
