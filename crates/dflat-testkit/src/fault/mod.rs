@@ -54,7 +54,7 @@
 //! | Work | Write, sync, truncate | Read, size, access | Open, map | Lock | Delete |
 //! |---|---|---|---|---|---|
 //! | inserts, updates, deletes, index entries, dictionary, live query, shutdown | `each_write_fails`, `each_write_is_cut_short`, `each_sync_truncation_and_deletion_fails` | `each_read_fails` | `each_open_and_lock_fails` | the same | `each_sync_truncation_and_deletion_fails` |
-//! | the same, from the k-th call on | `the_device_fails_for_good` | the same, reads | the same | the same | the same |
+//! | the same, from the k-th call on | `the_device_fails_for_good` | the same | the same | the same | the same |
 //! | transactions larger than the cache | some writes: `a_write_in_the_midst_of_a_transaction_fails` | some reads: the same | as above | as above | as above |
 //! | updates in place | some writes: `a_call_of_writing_in_place_fails` | some reads: the same | as above | some: the same | as above |
 //! | checkpoints | some: `a_call_of_a_checkpoint_fails` | some: the same | some: the same | some: the same | none is made |

@@ -122,10 +122,12 @@ pub fn each_checkpointing(
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
 fn sampled(samples: u64) -> u64 {
-    match std::env::var_os("DFLAT_FAULTS_ALL") {
-        Some(_) => u64::MAX,
-        None => samples,
-    }
+    if is_whole() { u64::MAX } else { samples }
+}
+
+/// Whether nothing is to be left out, however long it takes.
+pub(super) fn is_whole() -> bool {
+    std::env::var_os("DFLAT_FAULTS_ALL").is_some()
 }
 
 /// The second pass.

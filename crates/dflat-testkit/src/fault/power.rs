@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dflat_sqlite::inject::{PowerCut, Recording};
 
-use super::passes::Outcome;
+use super::passes::{Outcome, is_whole};
 use crate::seeds;
 
 /// Where cases that failed are kept.
@@ -52,7 +52,8 @@ pub fn cut_power(
     run(name, recording, cases.chain(between), check)
 }
 
-/// As [`cut_power`], around syncs only and with one seed: for many recordings.
+/// As [`cut_power`], around syncs only and with one seed: for many recordings. With
+/// `DFLAT_FAULTS_ALL` in the environment everywhere.
 ///
 /// # Errors
 /// As [`cut_power`].
@@ -62,6 +63,9 @@ pub fn cut_power_briefly(
     check: impl Fn(&Image) -> Outcome,
 ) -> Outcome {
     let name = Some(name);
+    if is_whole() {
+        return cut_power(name, recording, check);
+    }
     let cases = kept(name).into_iter().chain(around_syncs(recording, 1));
     run(name, recording, cases, check)
 }

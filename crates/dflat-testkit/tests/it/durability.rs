@@ -78,6 +78,21 @@ fn a_transaction_waits_for_the_device_if_it_or_its_workspace_says_so() {
     }
 }
 
+/// The header of a log that starts anew is synced, whatever the durability, so that what the log
+/// had before is not taken for a part of it.
+#[test]
+fn the_first_commit_of_a_log_waits_for_its_header() {
+    for (durability, expected) in [(Durability::Normal, 1), (Durability::Full, 2)] {
+        let (_directory, workspace) = open(durability);
+        commit(&workspace, 0, None, false);
+        workspace.purge().unwrap();
+        let found = syncs(&workspace, || commit(&workspace, 1, None, false));
+        assert_eq!(found, expected, "{durability:?}");
+        let found = syncs(&workspace, || commit(&workspace, 2, None, false));
+        assert_eq!(found, expected - 1, "{durability:?}");
+    }
+}
+
 /// Members of a group that are not full are committed with the full one or before it.
 #[test]
 fn a_full_member_makes_its_group_full() {

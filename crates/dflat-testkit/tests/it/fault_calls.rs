@@ -225,11 +225,13 @@ fn the_device_fails_for_good() {
         Operation::Map,
     ];
     fault::each_lasting(&operations, &IO, workload_to_the_end);
-    fault::each_lasting(
-        &[Operation::Read, Operation::Lock],
-        &IO,
-        workload_to_the_end,
-    );
+    let operations = [
+        Operation::Read,
+        Operation::Lock,
+        Operation::Size,
+        Operation::Access,
+    ];
+    fault::each_lasting(&operations, &IO, workload_to_the_end);
 }
 
 #[test]
