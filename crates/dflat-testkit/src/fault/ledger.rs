@@ -99,8 +99,9 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
 }
 
 /// Writes to the dictionary in the background, gives space back, checks, purges, suspends,
-/// compacts, repairs, backs up and closes to one small file; bears all errors. None of it may change what is stored. Whether
-/// the dictionary said that it was written, which [`is_maintained`] then must find.
+/// compacts, repairs, backs up and closes to one small file; bears all errors. None of it may
+/// change what is stored. Whether the dictionary said that it was written, which
+/// [`is_maintained`] then must find.
 ///
 /// # Errors
 /// If something else is stored then.

@@ -47,26 +47,34 @@
 //!
 //! # Which pass meets which calls
 //!
-//! The tests of `fault_calls.rs`, unless another file is named. Each call of the kind fails once;
-//! with *some*, a few of them, evenly spread, do so in the usual tests, and each with
-//! `DFLAT_FAULTS_ALL` in the environment, as `cargo xtask long --only calls` sets it.
+//! Each call of the kind fails once; with `some` the usual tests let a few of them fail, evenly
+//! spread, and each does so with `DFLAT_FAULTS_ALL` in the environment, as
+//! `cargo xtask long --only calls` sets it. *Look* is to read and to ask for a length or a name.
 //!
-//! | Work | Write, sync, truncate | Read, size, access | Open, map | Lock | Delete |
+//! | Work | write, sync, truncate | look | open, map | lock | delete |
 //! |---|---|---|---|---|---|
-//! | inserts, updates, deletes, index entries, dictionary, live query, shutdown | `each_write_fails`, `each_write_is_cut_short`, `each_sync_truncation_and_deletion_fails` | `each_read_fails` | `each_open_and_lock_fails` | the same | `each_sync_truncation_and_deletion_fails` |
-//! | the same, from the k-th call on | `the_device_fails_for_good` | the same | the same | the same | the same |
-//! | transactions larger than the cache | some writes: `a_write_in_the_midst_of_a_transaction_fails` | some reads: the same | as above | as above | as above |
-//! | updates in place | some writes: `a_call_of_writing_in_place_fails` | some reads: the same | as above | some: the same | as above |
-//! | checkpoints | some: `a_call_of_a_checkpoint_fails` | some: the same | some: the same | some: the same | none is made |
-//! | backfill | `fault_building.rs::each_call_of_building_fails` | the same | the same | the same | none is made |
-//! | dictionary, written behind | some: `dictionary.rs::values_survive_each_call_that_fails` | some: the same | some: the same | some: the same | as above |
-//! | incremental vacuum, purge, compaction, check, repair, suspension, the source of a backup, closing to one small file | some: `a_call_of_maintenance_fails` | some: the same | some: the same | some: the same | some: the same |
-//! | the copy of a backup | `backup.rs::a_copy_is_whole_or_not_there` | the same | the same | the same | the same |
+//! | insert, update, delete, index, dictionary, live query | W, S | R | O | O | S |
+//! | the same, from the k-th call on | L | L | L | L | L |
+//! | transaction larger than the cache | some: T | some: T | - | - | - |
+//! | updates in place | some: P | some: P | - | some: P | - |
+//! | dictionary, written behind | some: D | some: D | some: D | some: D | - |
+//! | backfill | B | B | B | B | - |
+//! | checkpoint | some: C | some: C | some: C | some: C | - |
+//! | vacuum, check, repair, suspend, backup | some: M | some: M | some: M | some: M | some: M |
+//! | the copy of a backup | K | K | K | K | K |
+//!
+//! In `fault_calls.rs`: W is `each_write_fails` and `each_write_is_cut_short`, S is
+//! `each_sync_truncation_and_deletion_fails`, R `each_read_fails`, O `each_open_and_lock_fails`,
+//! L `the_device_fails_for_good`, T `a_write_in_the_midst_of_a_transaction_fails`,
+//! P `a_call_of_writing_in_place_fails`, C `a_call_of_a_checkpoint_fails` and
+//! M `a_call_of_maintenance_fails`. D is `dictionary.rs::values_survive_each_call_that_fails`,
+//! B `fault_building.rs::each_call_of_building_fails`, K `backup.rs::a_copy_is_whole_or_not_there`.
+//! M closes to one file, too. With `-` the work makes no call that the first row does not make.
 //!
 //! A fault that no call met, because threads in the background do not call the same each time, is
-//! tried again; few may be left. ENOSPC is what writes, syncs, truncations, maps and opens give, and
-//! deletions, too; no system gives it to reads and locks, which therefore fail with EIO only, and
-//! locks with BUSY. `disk.rs::a_disk_that_is_full_loses_nothing` meets a real one.
+//! tried again; few may be left. EIO is given to all calls, ENOSPC to those that may need space:
+//! writes, syncs, truncations, opens and maps. Locks fail with BUSY, too.
+//! `disk.rs::a_disk_that_is_full_loses_nothing` meets a disk that is full for real.
 
 mod building;
 mod device;
