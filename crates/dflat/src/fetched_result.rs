@@ -65,8 +65,8 @@ impl<T: Object> FetchedResult<T> {
     }
 
     /// The query that it is the result of.
-    pub(crate) fn to_query(&self) -> Arc<Query> {
-        self.shared.query.to_shared()
+    pub(crate) fn to_query(&self) -> ShapedQuery {
+        self.shared.query.clone()
     }
 
     /// The untyped result.

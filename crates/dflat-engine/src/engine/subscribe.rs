@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use dflat_model::{Query, Table};
+use dflat_model::Table;
 
 use super::Engine;
 use super::read::Reader;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
 use crate::observe::{
-    Delivering, Event, First, Interest, Latest, Reread, Subscriber, Subscription, unlimited,
+    Delivering, Event, First, Latest, Reread, ShapedQuery, Subscriber, Subscription, unlimited,
     with_margin,
 };
 use crate::storage::{StateId, View};
@@ -31,14 +31,12 @@ pub enum Subject {
     /// The result of a query.
     Result {
         /// The query.
-        query: Arc<Query>,
-        /// What of it is seen.
-        interest: Interest,
+        query: ShapedQuery,
         /// What the subscriber knows.
         known: Known,
     },
     /// The number of a query's objects.
-    Count(Arc<Query>),
+    Count(ShapedQuery),
 }
 
 impl Engine {
@@ -57,7 +55,7 @@ impl Engine {
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<Subscription> {
         if let Subject::Result { query, .. } | Subject::Count(query) = &subject {
-            fetch::check(table, query)?;
+            fetch::check(table, &query.query())?;
         }
         let registry = &self.inner.registry;
         let subscription = registry.subscription(table, delivering, function);
@@ -142,11 +140,7 @@ impl Engine {
                 };
                 First::Object { known, latest }
             }
-            Subject::Result {
-                query,
-                interest,
-                known,
-            } => {
+            Subject::Result { query, known } => {
                 let known = match known {
                     Known::Result(fetched) => Some(fetched),
                     Known::Nothing => None,
@@ -155,20 +149,17 @@ impl Engine {
                     |k: &&Fetched| k.engine == reader.engine && k.seq.0 > 0 && k.seq >= changed;
                 let latest = match known.as_ref().filter(is_current) {
                     Some(_) => Latest::Known,
-                    None if self.inner.registry.follows(table, &query, &interest) => {
-                        Latest::Followed
-                    }
-                    None => Latest::Fetched(reader.fetch(table, &with_margin(&query))),
+                    None if self.inner.registry.follows(table, &query) => Latest::Followed,
+                    None => Latest::Fetched(reader.fetch(table, &with_margin(&query.query()))),
                 };
                 First::Result {
                     query,
-                    interest,
                     known,
                     latest,
                 }
             }
             Subject::Count(query) => {
-                let total = reader.count(table, &unlimited(&query));
+                let total = reader.count(table, &unlimited(&query.query()));
                 First::Count { query, total }
             }
         })

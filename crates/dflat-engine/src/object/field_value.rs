@@ -198,14 +198,23 @@ fn held(place: Place<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
 /// As [`field_value`].
 #[inline]
 pub fn same_value(a: &[u8], b: &[u8], field: &Field) -> Result<bool, Malformed> {
-    if let ([Step::Field(voffset)], FieldKind::Text) = (field.steps.as_ref(), field.kind) {
-        // Strings that stand in the root, as most keys do, need not be decoded to be compared.
-        let (a, b) = (TableView::root(a)?, TableView::root(b)?);
-        if let (Some(a), Some(b)) = (a.text_bytes(*voffset)?, b.text_bytes(*voffset)?) {
-            return Ok(a == b);
-        }
+    // Strings that stand in the root, as most keys do, need not be decoded to be compared.
+    if let (Some(a), Some(b)) = (root_text(a, field)?, root_text(b, field)?) {
+        return Ok(a == b);
     }
     Ok(field_value(a, field)? == field_value(b, field)?)
+}
+
+/// The bytes of `field`, if it is a string that stands in the root and is there.
+///
+/// # Errors
+/// As [`field_value`], but that they are not decoded.
+#[inline]
+pub fn root_text<'a>(payload: &'a [u8], field: &Field) -> Result<Option<&'a [u8]>, Malformed> {
+    match (field.steps.as_ref(), field.kind) {
+        ([Step::Field(voffset)], FieldKind::Text) => TableView::root(payload)?.text_bytes(*voffset),
+        _ => Ok(None),
+    }
 }
 
 /// Reads the value that the last step leads to.

@@ -20,7 +20,7 @@ mod verify;
 mod writer;
 
 pub use compare::equal;
-pub use field_value::{Members, Scope, field_value, same_value};
+pub use field_value::{Members, Scope, field_value, root_text, same_value};
 pub(crate) use field_value::{scalar_value, whole_value};
 pub use handle::{Object, ObjectBatch, Origin};
 pub use known::Knowledge;

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::merge::{Rows, Scratch, Touched};
 use super::registry::Subscriber;
 use super::shape::ShapedQuery;
-use super::{Event, Interest, LiveCount, LiveResult};
+use super::{Event, LiveCount, LiveResult};
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
@@ -45,14 +45,6 @@ pub(super) enum Live {
 }
 
 impl Live {
-    /// Whether it is the same computation.
-    pub(super) fn is(&self, query: &ShapedQuery, interest: Option<&Interest>) -> bool {
-        match self {
-            Self::Result(live) => interest == Some(live.interest()) && live.query().is(query),
-            Self::Count(live) => interest.is_none() && live.query().is(query),
-        }
-    }
-
     pub(super) fn query(&self) -> &ShapedQuery {
         match self {
             Self::Result(live) => live.query(),

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query};
+use dflat_model::CommitSeq;
 use smallvec::SmallVec;
 
-use super::Interest;
 use super::follower::{Follower, Live, Reread};
 use super::matcher::{Candidates, Found, Hits, Matcher, Sorted, touched};
 use super::merge::{Scratch, Touched};
@@ -40,38 +39,25 @@ impl Followers {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
-    /// The slot of a query, if it is followed; without an interest, of its count.
-    fn find(&self, query: &ShapedQuery, interest: Option<&Interest>) -> Option<u32> {
-        let is_it = |slot: &u32| {
-            let follower = self.follower(*slot);
-            follower.is_some_and(|f| f.live.is(query, interest) && !f.live.is_failed())
-        };
-        let slots = self.by_query.get(query.hash());
-        slots.iter().copied().find(is_it)
-    }
-
     /// Whether a query's result is followed.
-    pub(super) fn follows(&self, query: &Query, interest: &Interest) -> bool {
+    pub(super) fn follows(&self, query: &ShapedQuery) -> bool {
         let query = self.shapes.known(query);
-        query.is_some_and(|query| self.find(&query, Some(interest)).is_some())
+        query.is_some_and(|query| self.shared(&query).is_some())
     }
 
     /// A query with the shape that others have, if there are any.
-    pub(super) fn shaped(&mut self, query: &Query) -> ShapedQuery {
+    pub(super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
         self.shapes.shaped(query)
     }
 
     /// The slot of a result that is followed, and what it is.
-    pub(super) fn shared(
-        &self,
-        query: &ShapedQuery,
-        interest: &Interest,
-    ) -> Option<(u32, Fetched)> {
-        let slot = self.find(query, Some(interest))?;
-        match &self.follower(slot)?.live {
-            Live::Result(live) => Some((slot, live.current()?)),
-            Live::Count(_) => None,
-        }
+    pub(super) fn shared(&self, query: &ShapedQuery) -> Option<(u32, Fetched)> {
+        let slots = self.by_query.get(query.hash()).iter();
+        let mut current = slots.filter_map(|slot| match &self.follower(*slot)?.live {
+            Live::Result(live) if live.query().is(query) => Some((*slot, live.current()?)),
+            Live::Result(_) | Live::Count(_) => None,
+        });
+        current.next()
     }
 
     /// Follows a query from now on; its slot.

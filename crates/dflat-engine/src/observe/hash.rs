@@ -15,7 +15,11 @@ static SECRET: LazyLock<[u64; 2]> = LazyLock::new(|| {
 /// A hash of two numbers.
 #[inline]
 pub(super) fn mix(a: u64, b: u64) -> u64 {
-    let [first, second] = *SECRET;
+    mix_with(*SECRET, a, b)
+}
+
+#[inline]
+fn mix_with([first, second]: [u64; 2], a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ first) * u128::from(b ^ second);
     // Both halves: each bit of either number changes about half of them.
     (product as u64) ^ ((product >> 64) as u64)
@@ -39,17 +43,23 @@ pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
     }
 }
 
-fn of_bytes(bytes: &[u8]) -> u64 {
-    let mut hash = mix(bytes.len() as u64, 5);
+/// The hash of a text, by its bytes.
+#[inline]
+pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
+    let secret = *SECRET;
+    let mut hash = mix_with(secret, bytes.len() as u64, 5);
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
-        hash = mix(hash, u64::from_le_bytes(*word));
+        hash = mix_with(secret, hash, u64::from_le_bytes(*word));
     }
-    let mut last = [0; 8];
-    for (to, byte) in last.iter_mut().zip(rest) {
-        *to = *byte;
-    }
-    mix(hash, u64::from_le_bytes(last))
+    // What is left, with some before it if there are: its length is in the hash.
+    let last = match bytes.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => rest
+            .iter()
+            .fold(0, |last, byte| last << 8 | u64::from(*byte)),
+    };
+    mix_with(secret, hash, last)
 }
 
 /// Builds the hasher of maps whose keys are hashes.

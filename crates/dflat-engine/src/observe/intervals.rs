@@ -16,8 +16,8 @@ const LOOSE_MIN: usize = 32;
 #[derive(Default)]
 pub(super) struct Intervals {
     items: Vec<Item>,
-    /// How many are in order.
-    ordered: usize,
+    /// For each of those in order: which of its subtree's intervals ends last.
+    last: Vec<u32>,
     gone: usize,
 }
 
@@ -26,8 +26,6 @@ struct Item {
     slot: u32,
     /// It was taken out.
     gone: bool,
-    /// Which of the subtree's intervals ends last.
-    last: u32,
 }
 
 impl Intervals {
@@ -36,11 +34,14 @@ impl Intervals {
     }
 
     pub(super) fn insert(&mut self, interval: Interval, slot: u32) {
+        if self.items.len() == self.items.capacity() {
+            // Items are large and many: less room for more than a vector makes.
+            self.items.reserve_exact(self.items.len() / 8 + 1);
+        }
         self.items.push(Item {
             interval,
             slot,
             gone: false,
-            last: 0,
         });
     }
 
@@ -48,7 +49,7 @@ impl Intervals {
     /// are taken out together.
     pub(super) fn remove(&mut self, interval: &Interval, slot: u32) {
         self.tidy();
-        let (ordered, loose) = self.items.split_at_mut(self.ordered);
+        let (ordered, loose) = self.items.split_at_mut(self.last.len());
         // Of those that are the same in order, the first are gone.
         let at = ordered.partition_point(|item| match item.order((interval, slot)) {
             Ordering::Less => true,
@@ -72,7 +73,8 @@ impl Intervals {
     /// Puts all in order, if it pays.
     pub(super) fn tidy(&mut self) {
         // So many that what looking through them costs is what putting all in order costs each.
-        if self.items.len() - self.ordered > LOOSE_MIN.max(self.ordered.isqrt()) {
+        let ordered = self.last.len();
+        if self.items.len() - ordered > LOOSE_MIN.max(ordered.isqrt()) {
             self.arrange();
         }
     }
@@ -81,8 +83,9 @@ impl Intervals {
         self.items.retain(|item| !item.gone);
         // Stable sorting takes what is in order as it is.
         self.items.sort_by(|a, b| a.order((&b.interval, b.slot)));
-        (self.ordered, self.gone) = (self.items.len(), 0);
-        self.note_last(0, self.ordered);
+        self.gone = 0;
+        self.last = vec![0; self.items.len()];
+        self.note_last(0, self.items.len());
     }
 
     /// Notes for each subtree which of its intervals ends last; that of this one.
@@ -97,8 +100,8 @@ impl Intervals {
                 last = self.later(last, other);
             }
         }
-        if let Some(item) = self.items.get_mut(middle) {
-            item.last = last;
+        if let Some(noted) = self.last.get_mut(middle) {
+            *noted = last;
         }
         Some(last)
     }
@@ -116,8 +119,8 @@ impl Intervals {
     ///
     /// Costs a logarithm of the number of intervals for each visit.
     pub(super) fn stab(&self, value: ValueRef<'_>, visit: &mut impl FnMut(u32)) {
-        self.stab_tree((0, self.ordered), value, visit);
-        for item in self.items.get(self.ordered..).unwrap_or_default() {
+        self.stab_tree((0, self.last.len()), value, visit);
+        for item in self.items.get(self.last.len()..).unwrap_or_default() {
             if !item.gone && item.interval.contains(value) {
                 visit(item.slot);
             }
@@ -132,10 +135,10 @@ impl Intervals {
     ) {
         if start < end {
             let middle = start + (end - start) / 2;
-            let Some(item) = self.items.get(middle) else {
+            let (Some(item), Some(last)) = (self.items.get(middle), self.last.get(middle)) else {
                 return;
             };
-            let last = self.items.get(item.last as usize);
+            let last = self.items.get(*last as usize);
             if last.is_some_and(|last| !last.interval.ends_after(value)) {
                 return;
             }

@@ -76,7 +76,7 @@ impl LiveCount {
         let missed = self.failed;
         if missed {
             // An error is told once.
-            let Ok((total, seq)) = count(table, &unlimited(&self.query.to_query())) else {
+            let Ok((total, seq)) = count(table, &unlimited(&self.query.query())) else {
                 return Ok(None);
             };
             (self.total, self.seq, self.failed) = (total, seq, false);
@@ -94,7 +94,7 @@ impl LiveCount {
         count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,
     ) -> Result<Option<usize>> {
         let missed = std::mem::replace(&mut self.failed, true);
-        match count(table, &unlimited(&self.query.to_query())) {
+        match count(table, &unlimited(&self.query.query())) {
             Ok((total, seq)) => {
                 (self.total, self.seq, self.failed) = (total, seq, false);
                 Ok(self.tell(missed))

@@ -26,6 +26,15 @@ pub enum Interest {
 }
 
 impl Interest {
+    /// The expressions whose values are seen; none if it is all.
+    #[must_use]
+    pub fn values(&self) -> &[Expression] {
+        match self {
+            Self::Objects => &[],
+            Self::Values(expressions) => expressions,
+        }
+    }
+
     /// Whether two states of an object look the same.
     #[must_use]
     pub fn is_same(&self, table: &Table, a: &Object, b: &Object) -> bool {
@@ -80,8 +89,7 @@ pub struct ResultUpdate {
 /// has a window, those in it and some on either side, so that most changes need no fetch.
 pub struct LiveResult {
     query: ShapedQuery,
-    interest: Interest,
-    /// Shared with what was told, if the query has no window. After a fetch has failed, what was
+    /// Shared with what was told, if all of it is in the window. After a fetch has failed, what was
     /// told last.
     held: Arc<Vec<Object>>,
     /// How many objects come before those held.
@@ -113,6 +121,14 @@ fn wider(offset: usize, limit: Option<usize>) -> (usize, Option<usize>) {
     (start, limit.map(|limit| limit.saturating_add(end) - start))
 }
 
+/// What is seen of the objects held: all of them, shared, or those in a window.
+fn shown(held: &Arc<Vec<Object>>, window: Range<usize>) -> Arc<Vec<Object>> {
+    if window == (0..held.len()) {
+        return Arc::clone(held);
+    }
+    Arc::new(held.get(window).unwrap_or_default().to_vec())
+}
+
 /// How many are half of a list.
 fn half(objects: &[Object]) -> u32 {
     u32::try_from(objects.len() / 2).unwrap_or(u32::MAX)
@@ -135,7 +151,6 @@ impl LiveResult {
     #[must_use]
     pub fn new(
         query: ShapedQuery,
-        interest: Interest,
         fetched: std::result::Result<&Fetched, Arc<Vec<Object>>>,
         margin: bool,
     ) -> Self {
@@ -148,7 +163,6 @@ impl LiveResult {
         let mut live = Self {
             below: offset,
             query,
-            interest,
             held: Arc::default(),
             complete: false,
             engine: 0,
@@ -172,15 +186,15 @@ impl LiveResult {
     /// What the result is, unless a fetch has failed.
     pub(super) fn current(&self) -> Option<Fetched> {
         let window = self.window().filter(|_| !self.failed)?;
-        Some(self.fetched(self.shown(&self.held, window)))
+        Some(self.fetched(shown(&self.held, window)))
     }
 
     pub(super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
 
-    pub(super) fn interest(&self) -> &Interest {
-        &self.interest
+    fn interest(&self) -> &Interest {
+        self.query.interest()
     }
 
     /// Whether it must be fetched again, whatever a commit has changed.
@@ -226,7 +240,7 @@ impl LiveResult {
         self.seq = seq;
         let old = self.window().unwrap_or_default();
         let Some(touched) = self.narrow(rows, touched) else {
-            let told = self.shown(&self.held, old);
+            let told = shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
         if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
@@ -238,16 +252,16 @@ impl LiveResult {
             objects: &self.held,
             order,
         };
-        let same = |a: &Object, b: &Object| self.interest.is_same(table, a, b);
+        let same = |a: &Object, b: &Object| self.interest().is_same(table, a, b);
         let Some(merged) = list.merge(rows, &touched, scratch, same) else {
-            let told = self.shown(&self.held, old);
+            let told = shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
         let left = touched.before.len();
         let held = std::mem::replace(&mut self.held, Arc::new(merged.objects));
         self.let_go(left);
         let Some(new) = self.window() else {
-            let told = self.shown(&held, old);
+            let told = shown(&held, old);
             return self.fetch_again(table, told, false, refetch);
         };
         let difference = if self.is_whole() {
@@ -255,7 +269,7 @@ impl LiveResult {
         } else {
             let old = held.get(old).unwrap_or_default();
             let window = self.held.get(new.clone()).unwrap_or_default();
-            self.interest.difference(table, old, window)
+            self.interest().difference(table, old, window)
         };
         let told = (!difference.is_empty()).then(|| self.update(new, difference));
         self.trim();
@@ -279,7 +293,7 @@ impl LiveResult {
             let told = std::mem::take(&mut self.held);
             return self.fetch_again(table, told, true, refetch);
         }
-        let told = self.shown(&self.held, self.window().unwrap_or_default());
+        let told = shown(&self.held, self.window().unwrap_or_default());
         self.fetch_again(table, told, false, refetch)
     }
 
@@ -336,7 +350,7 @@ impl LiveResult {
         missed: bool,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        let wider = with_margin(&self.query.to_query());
+        let wider = with_margin(&self.query.query());
         let fetched = match refetch(table, &wider) {
             Ok(fetched) => fetched,
             Err(error) => {
@@ -353,7 +367,7 @@ impl LiveResult {
         (self.failed, self.leaving_max) = (false, half(&self.held));
         let window = self.window().unwrap_or_default();
         let shown = self.held.get(window.clone()).unwrap_or_default();
-        let difference = self.interest.difference(table, &told, shown);
+        let difference = self.interest().difference(table, &told, shown);
         // After an error the result is told again even if it is what it was before.
         Ok((missed || !difference.is_empty()).then(|| self.update(window, difference)))
     }
@@ -387,19 +401,11 @@ impl LiveResult {
         }
     }
 
-    /// What is seen of the objects held: all of them, shared, or those in a window.
-    fn shown(&self, held: &Arc<Vec<Object>>, window: Range<usize>) -> Arc<Vec<Object>> {
-        if self.is_whole() {
-            return Arc::clone(held);
-        }
-        Arc::new(held.get(window).unwrap_or_default().to_vec())
-    }
-
     /// The delivery of what is in a window now.
     fn update(&self, window: Range<usize>, difference: Difference) -> ResultUpdate {
         ResultUpdate {
             query: self.query.clone(),
-            fetched: self.fetched(self.shown(&self.held, window)),
+            fetched: self.fetched(shown(&self.held, window)),
             difference,
             commits: 1,
         }
@@ -421,7 +427,7 @@ mod tests {
 
     use dflat_model::{RowId, TableDescriptor, TableLayout, TypeDescriptor};
 
-    use super::super::merge::Row;
+    use super::super::merge::{Row, SomeRows};
     use super::*;
     use crate::change_set::RowChange;
     use crate::object::{ObjectBatch, Origin, Writer};
@@ -458,8 +464,8 @@ mod tests {
             objects: batch.finish().into(),
             seq: CommitSeq(1),
         };
-        let query = Arc::<Query>::default();
-        let mut live = LiveResult::new(query.into(), Interest::Objects, Ok(&fetched), false);
+        let query = ShapedQuery::from(Query::default());
+        let mut live = LiveResult::new(query, Ok(&fetched), false);
         let attached = |live: &LiveResult| live.held.iter().filter(|o| o.is_attached()).count();
         for (seq, gone, expected) in [(2, 0..40, 60), (3, 40..60, 0), (4, 60..61, 0)] {
             let gone = fetched.objects.get(gone).unwrap().iter();
@@ -470,7 +476,7 @@ mod tests {
             let rows: Vec<_> = gone.collect();
             let touched = Touched {
                 before: (0..rows.len() as Row).collect(),
-                after: Vec::new(),
+                after: SomeRows::new(),
             };
             let changed = (&table, rows.as_slice(), CommitSeq(seq));
             let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");

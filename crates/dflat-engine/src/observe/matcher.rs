@@ -8,10 +8,10 @@ use dflat_model::{Field, Predicate, ValueRef};
 use super::anchor::{Anchor, Atom, anchor};
 use super::hash;
 use super::intervals::Intervals;
-use super::merge::{Row, Rows, Touched, after, before};
+use super::merge::{Row, Rows, SomeRows, Touched, after, before};
 use super::shape::ShapedQuery;
 use super::slots::Slots;
-use crate::object::{Object, field_value};
+use crate::object::{Object, field_value, root_text, same_value};
 use crate::query::{Condition, is_after};
 
 /// Up to so many queries look at each row themselves.
@@ -51,15 +51,27 @@ impl FieldIndex {
         self.points.is_empty() && self.intervals.is_empty()
     }
 
-    /// Visits the queries that may ask for a value.
-    fn visit(&self, value: ValueRef<'_>, visit: &mut impl FnMut(u32)) {
+    /// Visits the queries that may ask for an object's value.
+    fn visit(&self, object: &Object, visit: &mut impl FnMut(u32)) {
         if !self.points.is_empty() {
-            let slots = self.points.get(hash::of_value(value));
+            let slots = self.points.get(self.hash(object));
             slots.iter().copied().for_each(&mut *visit);
         }
         if !self.intervals.is_empty() {
-            self.intervals.stab(value, visit);
+            self.intervals.stab(value(object, &self.field), visit);
         }
+    }
+
+    fn hash(&self, object: &Object) -> u64 {
+        match root_text(object.payload(), &self.field) {
+            Ok(Some(text)) => hash::of_bytes(text),
+            _ => hash::of_value(value(object, &self.field)),
+        }
+    }
+
+    /// Whether an object's value is what it was.
+    fn is_same(&self, was: &Object, is: &Object) -> bool {
+        same_value(was.payload(), is.payload(), &self.field) == Ok(true)
     }
 }
 
@@ -149,18 +161,18 @@ impl Matcher {
         let mut hits = std::mem::take(&mut self.hits);
         for index in &mut self.fields {
             index.intervals.tidy();
-            for row in all(rows) {
-                let of = |object| value(object, &index.field);
-                let (was, is) = (before(rows, row).map(of), after(rows, row).map(of));
-                match (was, is) {
+            for (row, (_, change)) in (0..).zip(rows) {
+                match (&change.before, &change.after) {
                     // Most changes leave what is asked for as it is.
-                    (Some(was), Some(is)) if was == is => index.visit(is, &mut |slot| {
-                        hits.extend([(slot, false, row), (slot, true, row)]);
-                    }),
-                    _ => {
-                        for (is, value) in [(false, was), (true, is)] {
-                            if let Some(value) = value {
-                                index.visit(value, &mut |slot| hits.push((slot, is, row)));
+                    (Some(was), Some(is)) if index.is_same(was, is) => {
+                        index.visit(is, &mut |slot| {
+                            hits.extend([(slot, false, row), (slot, true, row)]);
+                        })
+                    }
+                    (was, is) => {
+                        for (is, object) in [(false, was), (true, is)] {
+                            if let Some(object) = object {
+                                index.visit(object, &mut |slot| hits.push((slot, is, row)));
                             }
                         }
                     }
@@ -296,7 +308,7 @@ fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
 }
 
 /// Takes the rows out of a set, ascending.
-fn drain(bits: &mut [u64], rows: &mut Vec<Row>) {
+fn drain(bits: &mut [u64], rows: &mut SomeRows) {
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
     rows.reserve_exact(count);
     for (index, word) in (0_u32..).zip(bits) {
@@ -326,7 +338,10 @@ pub(super) fn touched(
 ) -> Touched {
     let rows = sorted.rows;
     if let (Candidates::Rows(touched), Some((field, key))) = (&mut candidates, query.key()) {
-        let is_it = |object: &Object| value(object, field).order(key).is_eq();
+        let is_it = |object: &Object| match (root_text(object.payload(), field), key) {
+            (Ok(Some(text)), ValueRef::Text(key)) => text == key.as_bytes(),
+            _ => value(object, field).order(key).is_eq(),
+        };
         touched.retain(rows, is_it);
         return std::mem::take(touched);
     }

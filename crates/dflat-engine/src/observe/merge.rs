@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use dflat_model::{Order, RowId};
+use smallvec::SmallVec;
 
 use super::difference::{Difference, Move, out_of_order};
 use super::row_merge::RowMerge;
@@ -16,13 +17,16 @@ pub(super) type Row = u32;
 /// The changes to a table, by ascending row id.
 pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
 
+/// Some of them; of many queries, a commit changes one object.
+pub(super) type SomeRows = SmallVec<[Row; 2]>;
+
 /// The rows of a change set that concern a result, each list ascending or in the result's order.
 #[derive(Default)]
 pub(super) struct Touched {
     /// The rows that met the condition before the change.
-    pub(super) before: Vec<Row>,
+    pub(super) before: SomeRows,
     /// The rows that meet it after the change.
-    pub(super) after: Vec<Row>,
+    pub(super) after: SomeRows,
 }
 
 impl Touched {

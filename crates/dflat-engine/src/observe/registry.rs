@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dflat_model::{CommitSeq, Query, RowId, Table};
+use dflat_model::{CommitSeq, RowId, Table};
 
 use super::follower::{Live, Reread};
 use super::followers::Followers;
@@ -12,7 +12,7 @@ use super::shape::ShapedQuery;
 use super::subscription::Subscription;
 use super::teller::{Executor, Teller};
 use super::watched::Watched;
-use super::{Event, Interest, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
+use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
 use crate::change_set::ChangeSet;
 use crate::error::Result;
 use crate::fetch::Fetched;
@@ -72,9 +72,7 @@ pub enum First {
     /// To a result.
     Result {
         /// The query.
-        query: Arc<Query>,
-        /// What of it is seen.
-        interest: Interest,
+        query: ShapedQuery,
         /// What the subscriber has.
         known: Option<Fetched>,
         /// What it is now.
@@ -83,7 +81,7 @@ pub enum First {
     /// To a count.
     Count {
         /// The query.
-        query: Arc<Query>,
+        query: ShapedQuery,
         /// How many objects meet its condition now.
         total: Result<(usize, CommitSeq)>,
     },
@@ -137,10 +135,10 @@ impl Registry {
 
     /// Whether a query's result is followed, so that it need not be fetched.
     #[must_use]
-    pub fn follows(&self, table: &Table, query: &Query, interest: &Interest) -> bool {
+    pub fn follows(&self, table: &Table, query: &ShapedQuery) -> bool {
         let state = self.lock();
         let table = state.get(table.name.as_ref());
-        table.is_some_and(|table| table.followers.follows(query, interest))
+        table.is_some_and(|table| table.followers.follows(query))
     }
 
     /// Registers a subscriber: what it is told first, if anything. Commits are published in their
@@ -173,16 +171,15 @@ impl Registry {
             }
             First::Result {
                 query,
-                interest,
                 known,
                 latest,
             } => {
                 let followers = &mut subscriptions.followers;
                 let shaped = followers.shaped(&query);
-                let (slot, latest) = match followers.shared(&shaped, &interest) {
+                let (slot, latest) = match followers.shared(&shaped) {
                     Some((slot, current)) => (slot, Ok(current)),
                     None => {
-                        let fetch = || reread.fetch(&table, &with_margin(&query));
+                        let fetch = || reread.fetch(&table, &with_margin(&query.query()));
                         let (latest, margin) = match (latest, &known) {
                             (Latest::Known, Some(known)) => (Ok(known.clone()), false),
                             (Latest::Fetched(latest), _) => (latest, true),
@@ -190,14 +187,13 @@ impl Registry {
                         };
                         let known = known.as_ref().map(|known| Arc::clone(&known.objects));
                         let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
-                        let seen = interest.clone();
-                        let live = LiveResult::new(shaped.clone(), seen, start, margin);
+                        let live = LiveResult::new(shaped.clone(), start, margin);
                         let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
                         (followers.add(Live::Result(live)), latest)
                     }
                 };
                 followers.subscribe(slot, Arc::clone(subscriber));
-                let event = first_result((&table, shaped), &interest, known.as_ref(), latest);
+                let event = first_result(&table, shaped, known.as_ref(), latest);
                 (Place::Follower(slot), event)
             }
             First::Count { query, total } => {
@@ -296,15 +292,15 @@ impl Registry {
 
 /// What a subscriber to a result is told first.
 fn first_result(
-    (table, query): (&Table, ShapedQuery),
-    interest: &Interest,
+    table: &Table,
+    query: ShapedQuery,
     known: Option<&Fetched>,
     latest: Result<Fetched>,
 ) -> Option<Event> {
     let before = known.map_or(&[][..], |known| known.objects.as_slice());
     let first = latest.map(|fetched| ResultUpdate {
+        difference: query.interest().difference(table, before, &fetched.objects),
         query,
-        difference: interest.difference(table, before, &fetched.objects),
         fetched,
         commits: 0,
     });

@@ -7,37 +7,61 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Weak};
 
 use dflat_model::{Comparison, Expression, Field, Predicate, Query, Value, ValueRef};
+use triomphe::ThinArc;
 
-/// A query in two parts: its shape, and the values that stand in it.
+use super::Interest;
+
+/// A query, and what of its objects is seen, in two parts: its shape, and the values that stand in
+/// it.
 #[derive(Clone, Debug)]
 pub struct ShapedQuery {
-    /// The query, with NULL in the place of each value.
-    shape: Arc<Query>,
+    shape: Arc<Shape>,
     /// The values; `None` if they stand in the shape.
-    values: Option<Arc<[Value]>>,
+    values: Option<ThinArc<(), Value>>,
 }
 
-impl From<Arc<Query>> for ShapedQuery {
-    fn from(query: Arc<Query>) -> Self {
-        Self {
-            shape: query,
-            values: None,
-        }
+#[derive(Debug, PartialEq)]
+struct Shape {
+    /// The query, with NULL in the place of each value.
+    query: Query,
+    interest: Interest,
+}
+
+impl From<Query> for ShapedQuery {
+    /// All of the objects is seen.
+    fn from(query: Query) -> Self {
+        Self::new(query, Interest::Objects)
     }
 }
 
 impl ShapedQuery {
+    /// A query that shares its shape with no other, and what of its objects is seen.
+    #[must_use]
+    pub fn new(query: Query, interest: Interest) -> Self {
+        Self {
+            shape: Arc::new(Shape { query, interest }),
+            values: None,
+        }
+    }
+
+    /// What of its objects is seen.
+    #[must_use]
+    pub fn interest(&self) -> &Interest {
+        &self.shape.interest
+    }
+
     /// What does not depend on the values: the order, the place behind which it starts, and the
     /// window.
     #[must_use]
     pub fn frame(&self) -> &Query {
-        &self.shape
+        &self.shape.query
     }
 
     /// The condition.
     pub(super) fn predicate(&self) -> Option<Cow<'_, Predicate>> {
-        let shape = self.shape.predicate.as_ref()?;
-        let Some(values) = self.values.as_ref().filter(|values| !values.is_empty()) else {
+        let shape = self.frame().predicate.as_ref()?;
+        let values = self.values.as_ref().map(|values| &values.slice);
+        let Some(values) = values.filter(|values| !values.is_empty()) else {
             return Some(Cow::Borrowed(shape));
         };
         let (mut predicate, mut values) = (shape.clone(), values.iter());
@@ -55,34 +79,29 @@ impl ShapedQuery {
             left: Expression::Field(field),
             operator: Comparison::Equal,
             right: Expression::Literal(_),
-        }) = &self.shape.predicate
+        }) = &self.frame().predicate
         else {
             return None;
         };
-        let [value] = self.values.as_deref()? else {
+        let [value] = &self.values.as_ref()?.slice else {
             return None;
         };
         let value = value.as_ref();
-        (!value.is_null() && self.shape.after.is_none()).then_some((field, value))
+        (!value.is_null() && self.frame().after.is_none()).then_some((field, value))
     }
 
     /// The query.
     #[must_use]
-    pub fn to_query(&self) -> Query {
-        Query {
-            predicate: self.predicate().map(Cow::into_owned),
-            order: self.shape.order.clone(),
-            after: self.shape.after.clone(),
-            ..*self.shape
-        }
-    }
-
-    /// The query, shared if it is kept as one.
-    #[must_use]
-    pub fn to_shared(&self) -> Arc<Query> {
+    pub fn query(&self) -> Cow<'_, Query> {
+        let frame = self.frame();
         match &self.values {
-            None => Arc::clone(&self.shape),
-            Some(_) => Arc::new(self.to_query()),
+            None => Cow::Borrowed(frame),
+            Some(_) => Cow::Owned(Query {
+                predicate: self.predicate().map(Cow::into_owned),
+                order: frame.order.clone(),
+                after: frame.after.clone(),
+                ..*frame
+            }),
         }
     }
 
@@ -94,7 +113,7 @@ impl ShapedQuery {
     /// A hash of the query among those of the same place.
     pub(super) fn hash(&self) -> u64 {
         let mut hash = super::hash::mix(Arc::as_ptr(&self.shape).addr() as u64, 0);
-        for value in self.values.iter().flat_map(|values| values.iter()) {
+        for value in self.values.iter().flat_map(|values| &values.slice) {
             hash = super::hash::mix(hash, super::hash::of_value(value.as_ref()));
         }
         hash
@@ -127,36 +146,34 @@ fn visit_values(predicate: &mut Predicate, visit: &mut impl FnMut(&mut Value)) {
 /// Shapes by a hash of them, for as long as somebody else holds them.
 #[derive(Default)]
 pub(super) struct Shapes {
-    by_hash: HashMap<u64, Vec<Weak<Query>>>,
+    by_hash: HashMap<u64, Vec<Weak<Shape>>>,
     /// From so many on those that nobody holds are looked for.
     len_max: usize,
 }
 
 impl Shapes {
     /// A query with the shape that others have, if there are any.
-    pub(super) fn shaped(&mut self, query: &Query) -> ShapedQuery {
+    pub(super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
         let (shape, values) = take_apart(query);
-        let hash = hash(&shape);
+        let hash = hash(&shape.query);
         let known = self.find(hash, &shape);
         let shape = known.unwrap_or_else(|| self.add(hash, shape));
-        let values = Some(values.into());
         ShapedQuery { shape, values }
     }
 
     /// The same, if somebody holds its shape.
-    pub(super) fn known(&self, query: &Query) -> Option<ShapedQuery> {
+    pub(super) fn known(&self, query: &ShapedQuery) -> Option<ShapedQuery> {
         let (shape, values) = take_apart(query);
-        let shape = self.find(hash(&shape), &shape)?;
-        let values = Some(values.into());
+        let shape = self.find(hash(&shape.query), &shape)?;
         Some(ShapedQuery { shape, values })
     }
 
-    fn find(&self, hash: u64, shape: &Query) -> Option<Arc<Query>> {
+    fn find(&self, hash: u64, shape: &Shape) -> Option<Arc<Shape>> {
         let mut held = self.by_hash.get(&hash)?.iter().filter_map(Weak::upgrade);
         held.find(|other| **other == *shape)
     }
 
-    fn add(&mut self, hash: u64, shape: Query) -> Arc<Query> {
+    fn add(&mut self, hash: u64, shape: Shape) -> Arc<Shape> {
         if self.by_hash.len() >= self.len_max {
             self.by_hash.retain(|_, shapes| {
                 shapes.retain(|shape| shape.strong_count() > 0);
@@ -172,14 +189,16 @@ impl Shapes {
     }
 }
 
-fn take_apart(query: &Query) -> (Query, Vec<Value>) {
-    let (mut shape, mut values) = (query.clone(), Vec::new());
-    if let Some(predicate) = &mut shape.predicate {
+fn take_apart(query: &ShapedQuery) -> (Shape, Option<ThinArc<(), Value>>) {
+    let (interest, mut values) = (query.interest().clone(), Vec::new());
+    let mut query = query.query().into_owned();
+    if let Some(predicate) = &mut query.predicate {
         visit_values(predicate, &mut |value| {
             values.push(std::mem::replace(value, Value::Null));
         });
     }
-    (shape, values)
+    let values = ThinArc::from_header_and_iter((), values.into_iter());
+    (Shape { query, interest }, Some(values))
 }
 
 /// A hash of what a query asks.
@@ -218,41 +237,47 @@ mod tests {
         }
     }
 
-    fn between(low: Value, high: Value) -> Query {
+    fn between(low: Value, high: Value, limit: usize) -> ShapedQuery {
         let low = compare(Comparison::Greater, low);
-        Query {
+        ShapedQuery::from(Query {
             predicate: Some(low.and(compare(Comparison::Less, high))),
-            limit: Some(3),
+            limit: Some(limit),
             ..Query::default()
-        }
+        })
     }
 
     #[test]
     fn queries_that_differ_in_values_alone_share_their_shape() {
         let mut shapes = Shapes::default();
-        let first = between(Value::Int(1), Value::text("b"));
-        let second = between(Value::Float(0.5), Value::Null);
+        let first = between(Value::Int(1), Value::text("b"), 3);
+        let second = between(Value::Float(0.5), Value::Null, 3);
         let [a, b] = [&first, &second].map(|query| shapes.shaped(query));
         assert!(Arc::ptr_eq(&a.shape, &b.shape) && !a.is(&b));
-        assert_eq!([a.to_query(), b.to_query()], [first.clone(), second]);
+        assert_eq!([a.query(), b.query()], [first.query(), second.query()]);
         assert!(a.is(&shapes.shaped(&first)) && a.hash() == shapes.shaped(&first).hash());
-        let other = Query {
-            limit: None,
-            ..first
+        let seen = |number: i64| {
+            let values = [Expression::Literal(Value::Int(number))];
+            let interest = Interest::Values(Arc::new(values));
+            ShapedQuery::new(first.query().into_owned(), interest)
         };
-        assert!(shapes.known(&other).is_none());
-        assert!(!Arc::ptr_eq(&shapes.shaped(&other).shape, &a.shape));
+        let others = [
+            between(Value::Int(1), Value::text("b"), 4),
+            seen(1),
+            seen(2),
+        ];
+        for other in others {
+            assert!(shapes.known(&other).is_none());
+            let [other, again] = [shapes.shaped(&other), shapes.shaped(&other)];
+            assert!(other.is(&again) && !other.is(&a));
+            assert!(!Arc::ptr_eq(&other.shape, &a.shape));
+        }
     }
 
     #[test]
     fn shapes_that_nobody_holds_are_forgotten() {
         let mut shapes = Shapes::default();
         for limit in 0..1000 {
-            let query = Query {
-                limit: Some(limit),
-                ..between(Value::Int(1), Value::Int(2))
-            };
-            drop(shapes.shaped(&query));
+            drop(shapes.shaped(&between(Value::Int(1), Value::Int(2), limit)));
         }
         assert!(shapes.by_hash.len() < 20, "{}", shapes.by_hash.len());
     }

@@ -8,7 +8,6 @@ mod select;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
@@ -203,7 +202,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         let fetched = self.source.read::<T, _>(view, |snapshot, origin| {
             fetch::fetched(snapshot, &table, query, &self.control, origin)
         })?;
-        Ok(FetchedResult::new(fetched, Arc::new(self.query).into()))
+        Ok(FetchedResult::new(fetched, self.query.into()))
     }
 
     /// Runs the query as its objects are asked for, some hundred at a time: for results that are

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, Known, Subject};
 use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
-use dflat_engine::observe::{Event, ObjectEvent, ResultUpdate};
+use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery};
 use dflat_model::{Expression, Query, Table};
 
 use super::Update;
@@ -83,7 +83,7 @@ impl<T: Object> Observable for Fetch<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.query_of(engine)?;
-        Ok(results(query, Known::Nothing))
+        Ok(results(query.into(), Known::Nothing))
     }
 }
 
@@ -101,7 +101,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
         let mut last = None;
         Ok(Observed {
             table: T::TABLE,
-            subject: Subject::Count(query),
+            subject: Subject::Count(query.into()),
             convert: Box::new(move |event, initial| match event {
                 Event::Count(count, commits) => {
                     let before = std::mem::replace(&mut last, count.as_ref().ok().copied());
@@ -134,11 +134,9 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.fetch.query_of(engine)?;
-        let reading = Selected {
-            expressions: self.expressions,
-            read: S::read,
-        };
-        Ok(observed((query, Known::Nothing), T::TABLE, reading))
+        let interest = Interest::Values(self.expressions);
+        let query = ShapedQuery::new(query, interest);
+        Ok(observed::<T, _>((query, Known::Nothing), Selected(S::read)))
     }
 }
 
@@ -210,11 +208,11 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 
     /// The query, if it was started from a workspace on this engine.
-    fn query_of(self, engine: &Engine) -> Result<Arc<Query>> {
+    fn query_of(self, engine: &Engine) -> Result<Query> {
         self.check()?;
         let (source, query) = self.into_parts();
         if source.is_some_and(|source| source.is_same(engine)) {
-            return Ok(Arc::new(query));
+            return Ok(query);
         }
         let message = format!(
             "cannot subscribe to a query of {} that was not started from this workspace",
@@ -226,23 +224,20 @@ impl<'w, T: Object> Fetch<'w, T> {
 
 /// The deliveries of a query, whole objects of which are seen.
 fn results<T: Object>(
-    query: Arc<Query>,
+    query: ShapedQuery,
     known: Known,
 ) -> Observed<Result<Update<FetchedResult<T>>>> {
-    observed((query, known), T::TABLE, Whole(PhantomData))
+    observed::<T, _>((query, known), Whole(PhantomData))
 }
 
 /// The deliveries of a query of which something is read.
-fn observed<R: Reading>(
-    (query, known): (Arc<Query>, Known),
-    table: Table,
+fn observed<T: Object, R: Reading>(
+    (query, known): (ShapedQuery, Known),
     reading: R,
 ) -> Observed<Result<Update<R::Read>>> {
-    let interest = reading.interest();
-    let of = table.clone();
     // What was told last.
     let mut last = match &known {
-        Known::Result(known) => Some(reading.read(known.clone(), &Arc::clone(&query).into()).1),
+        Known::Result(known) => Some(reading.read(known.clone(), &query).1),
         Known::Nothing => None,
     };
     let convert = move |event: Event, initial: bool| {
@@ -263,10 +258,8 @@ fn observed<R: Reading>(
             (Some(before), Some(kept)) if commits > 1 => {
                 // Several changes can come to none.
                 let (before, objects) = (R::objects(before), R::objects(kept));
-                reading
-                    .interest()
-                    .difference(&of, before, objects)
-                    .is_empty()
+                let difference = query.interest().difference(&T::TABLE, before, objects);
+                difference.is_empty()
             }
             (previous, _) => previous.is_none() && commits == 0 && !initial,
         };
@@ -280,12 +273,8 @@ fn observed<R: Reading>(
         }))
     };
     Observed {
-        table,
-        subject: Subject::Result {
-            query,
-            interest,
-            known,
-        },
+        table: T::TABLE,
+        subject: Subject::Result { query, known },
         convert: Box::new(convert),
         is_last: |_| false,
         failed: |error| Some(Err(error)),

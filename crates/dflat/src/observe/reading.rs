@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use dflat_engine::fetch::Fetched;
-use dflat_engine::observe::{Interest, ShapedQuery};
+use dflat_engine::observe::ShapedQuery;
 use dflat_engine::storage::Row;
 use dflat_model::Expression;
 
@@ -16,9 +16,6 @@ use crate::{FetchedResult, Object};
 pub(super) trait Reading: Send + 'static {
     type Read: Send + 'static;
     type Kept: Send + 'static;
-
-    /// What of the objects is seen.
-    fn interest(&self) -> Interest;
 
     fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (Self::Read, Self::Kept);
 
@@ -37,10 +34,6 @@ impl<T: Object> Reading for Whole<T> {
     type Read = FetchedResult<T>;
     type Kept = Fetched;
 
-    fn interest(&self) -> Interest {
-        Interest::Objects
-    }
-
     fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (FetchedResult<T>, Fetched) {
         let result = FetchedResult::new(fetched.clone(), query.clone());
         (result, fetched)
@@ -55,21 +48,15 @@ impl<T: Object> Reading for Whole<T> {
     }
 }
 
-/// The values of some expressions.
-pub(super) struct Selected<O> {
-    pub(super) expressions: Arc<[Expression]>,
-    pub(super) read: fn(&[Expression], &Row<'_>) -> Result<O, Unreadable>,
-}
+/// The values of the expressions that the query is interested in.
+pub(super) struct Selected<O>(pub(super) fn(&[Expression], &Row<'_>) -> Result<O, Unreadable>);
 
 impl<O: Send + Sync + 'static> Reading for Selected<O> {
     type Read = Arc<[O]>;
     type Kept = (Self::Read, Arc<Vec<Handle>>);
 
-    fn interest(&self) -> Interest {
-        Interest::Values(Arc::clone(&self.expressions))
-    }
-
-    fn read(&self, fetched: Fetched, _: &ShapedQuery) -> (Self::Read, Self::Kept) {
+    fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (Self::Read, Self::Kept) {
+        let expressions = query.interest().values();
         let objects = fetched.objects.iter();
         // Objects are verified, so that every value can be read.
         let rows = objects.filter_map(|object| {
@@ -78,7 +65,7 @@ impl<O: Send + Sync + 'static> Reading for Selected<O> {
                 payload: object.payload(),
                 value: None,
             };
-            (self.read)(&self.expressions, &row).ok()
+            (self.0)(expressions, &row).ok()
         });
         let read = rows.collect::<Self::Read>();
         (Arc::clone(&read), (read, fetched.objects))
