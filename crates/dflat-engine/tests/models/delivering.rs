@@ -147,14 +147,14 @@ impl Rig {
     }
 }
 
-/// Matches rows, slowly.
-struct Matching(Arc<AtomicUsize>);
+/// Matches rows, slowly, and tells so many subscribers of them.
+struct Matching(Arc<AtomicUsize>, usize);
 
 impl Deliver for Matching {
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
         thread::yield_now();
         self.0.fetch_sub(changes.row_count(), Ordering::SeqCst);
-        None
+        (self.1 > 0).then(|| Telling::new(1, self.1, &Arc::default()) as Arc<dyn Calls>)
     }
 
     fn renew(&self) -> Option<Arc<dyn Calls>> {
@@ -191,36 +191,44 @@ fn changed(rows: usize) -> Acknowledgement {
 
 #[test]
 fn no_more_waits_to_be_matched_than_the_bound_and_a_commit_of_each_thread() {
+    explore(|| commit_and_hold(0));
+}
+
+#[test]
+fn no_more_waits_to_be_matched_while_subscribers_are_told() {
+    explore(|| commit_and_hold(1));
+}
+
+/// Two threads commit, and look how many rows wait, while so many subscribers are told.
+fn commit_and_hold(subscribers: usize) {
     const ROWS: usize = 2;
     const BOUND: usize = 3;
-    explore(|| {
-        let unmatched: Arc<AtomicUsize> = Arc::default();
-        let matching = Box::new(Matching(Arc::clone(&unmatched)));
-        let patience = Duration::from_secs(1);
-        let deliveries = Arc::new(Deliveries::new(matching, patience, BOUND));
-        let threads = [0, 1].map(|_| {
-            let (deliveries, unmatched) = (Arc::clone(&deliveries), Arc::clone(&unmatched));
-            thread::spawn(move || {
-                for n in 0..3 {
-                    let waiting = unmatched.fetch_add(ROWS, Ordering::SeqCst) + ROWS;
-                    assert!(waiting <= BOUND + 2 * ROWS, "{waiting}");
-                    deliveries.push([changed(ROWS)]);
-                    if n % 2 == 0 {
-                        deliveries.hand_over();
-                    } else {
-                        deliveries.drain();
-                    }
-                    deliveries.hold();
+    let unmatched: Arc<AtomicUsize> = Arc::default();
+    let matching = Box::new(Matching(Arc::clone(&unmatched), subscribers));
+    let patience = Duration::from_secs(1);
+    let deliveries = Arc::new(Deliveries::new(matching, patience, BOUND));
+    let threads = [0, 1].map(|_| {
+        let (deliveries, unmatched) = (Arc::clone(&deliveries), Arc::clone(&unmatched));
+        thread::spawn(move || {
+            for n in 0..3 {
+                let waiting = unmatched.fetch_add(ROWS, Ordering::SeqCst) + ROWS;
+                assert!(waiting <= BOUND + 2 * ROWS, "{waiting}");
+                deliveries.push([changed(ROWS)]);
+                if n % 2 == 0 {
+                    deliveries.hand_over();
+                } else {
+                    deliveries.drain();
                 }
-            })
-        });
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        deliveries.wait();
-        assert_eq!(unmatched.load(Ordering::SeqCst), 0);
-        deliveries.stop(true);
+                deliveries.hold();
+            }
+        })
     });
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    deliveries.wait();
+    assert_eq!(unmatched.load(Ordering::SeqCst), 0);
+    deliveries.stop(true);
 }
 
 #[test]

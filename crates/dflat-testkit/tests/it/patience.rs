@@ -1,5 +1,6 @@
 //! Completions wait for callbacks, but not for ever.
 
+use std::ops::Range;
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
@@ -13,12 +14,18 @@ fn workspace(directory: &tempfile::TempDir, patience: Duration) -> Workspace {
 }
 
 fn insert(workspace: &Workspace, id: i32) -> TransactionHandle<()> {
+    insert_all(workspace, id..id + 1)
+}
+
+fn insert_all(workspace: &Workspace, mut ids: Range<i32>) -> TransactionHandle<()> {
     workspace.perform_changes([Bag::TABLE], move |tx| {
-        let bag = BagData {
-            id,
-            ..BagData::default()
-        };
-        tx.submit(BagChangeRequest::creation(bag)).map(drop)
+        ids.try_for_each(|id| {
+            let bag = BagData {
+                id,
+                ..BagData::default()
+            };
+            tx.submit(BagChangeRequest::creation(bag)).map(drop)
+        })
     })
 }
 
@@ -50,6 +57,29 @@ fn a_crowd_of_completions_does_not_wait_for_a_callback() {
         assert_eq!(next(&told), 1);
         drop(go);
         assert_eq!(next(&told), 1100, "the rest as one");
+    });
+}
+
+#[test]
+fn more_rows_than_memory_is_for_do_not_wait_for_a_callback() {
+    const ROWS: i32 = 22_000;
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = workspace(&directory, Duration::from_secs(3600));
+        let (subscription, go, told) = stuck(&workspace);
+        insert(&workspace, 0).detach();
+        assert_eq!(next(&told), 1);
+        let inserts = (0..4).map(|n| insert_all(&workspace, 1 + n * ROWS..1 + (n + 1) * ROWS));
+        for insert in inserts.collect::<Vec<_>>() {
+            insert.wait().unwrap();
+        }
+        assert!(
+            subscription.is_slow(),
+            "it was given up, far before its time"
+        );
+        drop(go);
+        let all = usize::try_from(1 + 4 * ROWS).unwrap();
+        assert_eq!(next(&told), all, "the rest as one");
     });
 }
 

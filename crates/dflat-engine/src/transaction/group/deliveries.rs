@@ -17,10 +17,11 @@ use super::queue::{
 };
 use crate::change_set::ChangeSet;
 use crate::error::Result;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
-/// How long a transaction's end waits at most while more do.
+/// How long a transaction's end waits at most for each time that the bound is exceeded: so what
+/// waits stays within a multiple of it, however slow matching is.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
 /// How often it looks whether it has to.
@@ -34,8 +35,6 @@ pub(super) struct Deliveries {
     /// How many changed rows may wait to be matched with what is subscribed to.
     unmatched_max: usize,
     queue: Mutex<Queue>,
-    /// A completion is being called, which is user code.
-    completing: AtomicBool,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
     /// Signalled, while somebody waits, after each item and when the queue is empty.
@@ -53,7 +52,6 @@ impl Deliveries {
             patience: Patience(patience),
             unmatched_max,
             queue: Mutex::default(),
-            completing: AtomicBool::new(false),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
@@ -172,27 +170,27 @@ impl Deliveries {
     }
 
     /// Waits while more is to be matched than there should be: commits that come faster than they
-    /// can be matched would take ever more memory. It does not wait for subscribers, nor for a
-    /// completion that takes its time. Called without a lock, a turn or the pen.
+    /// can be matched would take ever more memory. It does not wait for a subscriber who takes his
+    /// time: he is given up then. Called without a lock, a turn or the pen.
     pub(super) fn hold(&self) {
         let mut queue = self.lock();
-        let behind =
-            |queue: &Queue| queue.unmatched > self.unmatched_max && queue.current.is_none();
+        let behind = |queue: &Queue| queue.unmatched > self.unmatched_max;
         if !behind(&queue) {
             return;
         }
-        let until = Instant::now() + HELD_MAX;
+        let begun = Instant::now();
         // Under the lock: who matches counts what is done before it looks for waiters again.
         self.waiters.fetch_add(1, Ordering::AcqRel);
-        while behind(&queue) && Instant::now() < until {
+        while behind(&queue) && begun.elapsed() < self.held_max(&queue) {
             let waited = self.done.wait_timeout(queue, HELD_TICK);
-            let (locked, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            queue = locked;
-            if timeout.timed_out() && self.completing.load(Ordering::Acquire) {
-                break;
-            }
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         self.waiters.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn held_max(&self, queue: &Queue) -> Duration {
+        let times = queue.unmatched / self.unmatched_max.max(1);
+        HELD_MAX.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX))
     }
 
     /// Begins an item; if there are no calls to make, ends it.
@@ -229,11 +227,9 @@ impl Deliveries {
         completion: Completion,
     ) -> Option<Current> {
         // What is called is the user's; a panic is caught there, and would end here.
-        self.completing.store(true, Ordering::Release);
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.deliver.complete(outcome, completion)
         }));
-        self.completing.store(false, Ordering::Release);
         // Order: what changed is let go last, so that nobody waits while many objects are.
         drop(changes);
         None
@@ -369,7 +365,8 @@ impl Deliveries {
                 queue = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            match watch.look(at, Instant::now(), (queue.waiting.len(), queue.age())) {
+            let crowded = queue.is_crowded(self.unmatched_max);
+            match watch.look(at, Instant::now(), (crowded, queue.age())) {
                 Some(tick) => {
                     let waited = self.begun.wait_timeout(queue, tick);
                     queue = waited.unwrap_or_else(PoisonError::into_inner).0;

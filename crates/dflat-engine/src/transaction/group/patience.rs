@@ -3,10 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// From how many waiting items on a call is given up that takes longer than to hand it over.
-const CROWD: usize = 1024;
-
-/// How long a call may take then.
+/// How long a call may take while too much waits for its end: not longer than to hand it over.
 const CROWDED: Duration = Duration::from_micros(100);
 
 /// How often calls are looked at, and how long one may take once its item is late.
@@ -26,11 +23,11 @@ impl Patience {
         self.0 / 2
     }
 
-    /// How long a call may take if so many items wait for its end, and its own has waited for so
-    /// long; and when to look at it again.
-    fn bounds(self, waiting: usize, age: Duration) -> (Duration, Duration) {
+    /// How long a call may take if too much waits for its end or not, and its own item has waited
+    /// for so long; and when to look at it again.
+    fn bounds(self, crowded: bool, age: Duration) -> (Duration, Duration) {
         let tick = self.tick();
-        if waiting >= CROWD {
+        if crowded {
             (CROWDED, CROWDED)
         } else if age >= self.0 {
             (tick, tick)
@@ -58,24 +55,25 @@ impl<C: Copy + PartialEq> Watch<C> {
         }
     }
 
-    /// When to look again at the call that is being made for an item of this age, while so many
-    /// others wait; `None` if it has taken too long. It has taken at least as long as it was seen.
+    /// When to look again at the call that is being made for an item of this age, while too much
+    /// waits for it or not; `None` if it has taken too long. It has taken at least as long as it
+    /// was seen.
     pub(super) fn look(
         &mut self,
         call: C,
         now: Instant,
-        (waiting, age): (usize, Duration),
+        (crowded, age): (bool, Duration),
     ) -> Option<Duration> {
         let seen = self.seen.filter(|(seen, _)| *seen == call);
         let (_, since) = *self.seen.insert(seen.unwrap_or((call, now)));
-        if waiting >= CROWD && age >= self.patience.0 {
+        if crowded && age >= self.patience.0 {
             // However quick the calls are, more comes than they can take. Who is called now may be
             // one of those who take the time; if not, another is found soon.
             let recent = self.gave_up.filter(|at| now.duration_since(*at) < CROWDED);
             self.gave_up = recent.or(Some(now));
             return recent.map(|_| CROWDED);
         }
-        let (longest, tick) = self.patience.bounds(waiting, age);
+        let (longest, tick) = self.patience.bounds(crowded, age);
         (now.duration_since(since) < longest).then_some(tick)
     }
 
@@ -94,10 +92,10 @@ mod tests {
     #[test]
     fn a_call_may_take_the_patience_unless_its_item_is_late_or_many_wait() {
         let patience = Patience(SECOND);
-        assert_eq!(patience.bounds(0, Duration::ZERO).0, SECOND);
-        assert_eq!(patience.bounds(CROWD - 1, SECOND / 2).0, SECOND);
-        assert!(patience.bounds(0, SECOND).0 < SECOND / 50);
-        assert!(patience.bounds(CROWD, Duration::ZERO).0 < SECOND / 1000);
+        assert_eq!(patience.bounds(false, Duration::ZERO).0, SECOND);
+        assert_eq!(patience.bounds(false, SECOND / 2).0, SECOND);
+        assert!(patience.bounds(false, SECOND).0 < SECOND / 50);
+        assert!(patience.bounds(true, Duration::ZERO).0 < SECOND / 1000);
     }
 
     #[test]
@@ -105,7 +103,7 @@ mod tests {
         let mut watch = Watch::new(Patience(SECOND));
         let begun = Instant::now();
         // Each call is another, and has only just begun.
-        let mut look = |call, age| watch.look(call, begun + call * CROWDED / 2, (CROWD, age));
+        let mut look = |call, age| watch.look(call, begun + call * CROWDED / 2, (true, age));
         assert!((0..100).all(|call| look(call, SECOND / 2).is_some()));
         let given_up = (100..200).filter(|call| look(*call, SECOND).is_none());
         assert_eq!(given_up.count(), 50, "one at a time");
@@ -115,7 +113,7 @@ mod tests {
     fn a_call_that_is_looked_at_often_is_not_given_up_before_its_time() {
         let mut watch = Watch::new(Patience(SECOND));
         let begun = Instant::now();
-        let mut look = |call, after: Duration, age| watch.look(call, begun + after, (0, age));
+        let mut look = |call, after: Duration, age| watch.look(call, begun + after, (false, age));
         assert!((0..1000).all(|n| look(1, n * SECOND / 1000, Duration::ZERO).is_some()));
         assert_eq!(look(1, SECOND, Duration::ZERO), None);
         let late = 2 * SECOND;

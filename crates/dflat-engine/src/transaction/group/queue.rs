@@ -61,6 +61,9 @@ pub(super) enum Item {
 /// When an item was pushed, and the item.
 pub(super) type Pushed = (Instant, Item);
 
+/// From how many waiting items on too much waits.
+const CROWD: usize = 1024;
+
 /// What is to be delivered, and by whom.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -141,6 +144,12 @@ impl Queue {
     pub(super) fn progress(&self) -> Option<Progress> {
         let current = self.current.as_ref().filter(|_| self.active)?;
         Some((self.delivered, current.turn, current.calls.progress()))
+    }
+
+    /// Whether too much waits for the calls that are being made: too many items, or more rows than
+    /// this.
+    pub(super) fn is_crowded(&self, unmatched_max: usize) -> bool {
+        self.waiting.len() >= CROWD || self.unmatched > unmatched_max
     }
 
     /// How long ago the item was pushed whose calls are being made.
