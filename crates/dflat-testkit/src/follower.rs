@@ -1,9 +1,11 @@
 //! Somebody who is subscribed to a query, and checks each delivery against the one before.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dflat::{
-    Difference, FetchedResult, Field, Object, RowId, Step, Subscription, Update, Workspace,
+    Cursor, Difference, Fetch, FetchedResult, Field, Object, RowId, Step, Subscription, Update,
+    Workspace,
 };
 
 use crate::lower;
@@ -14,7 +16,9 @@ use crate::schema::{Sample, SampleData};
 /// A query that is followed, and what was told.
 pub struct Follower {
     /// What is followed.
-    pub question: Question,
+    question: Question,
+    /// The place behind which it begins.
+    after: Option<Cursor>,
     told: Arc<Mutex<Told>>,
     subscriptions: [Subscription; 3],
 }
@@ -39,9 +43,14 @@ impl Follower {
     /// Follows a query from its fetched result or from nothing, by calls where deliveries are made
     /// or by jobs that are run there, in which several commits may be one.
     #[must_use]
-    pub fn new(workspace: &Workspace, question: Question, random: &mut Random) -> Self {
+    pub fn new(
+        workspace: &Workspace,
+        question: Question,
+        after: Option<Cursor>,
+        random: &mut Random,
+    ) -> Self {
         let told: Arc<Mutex<Told>> = Arc::default();
-        let fetch = || lower::fetch(workspace.fetch::<Sample>(), &question);
+        let fetch = || fetch(workspace, &question, after.as_ref());
         let observation = if random.one_in(2) {
             workspace.observe(fetch()).unwrap()
         } else {
@@ -72,54 +81,72 @@ impl Follower {
         });
         Self {
             question,
+            after,
             told,
             subscriptions: [results.unwrap(), counts.unwrap(), projection.unwrap()],
         }
     }
 
-    /// What was told is what the model answers.
+    /// What was told is what the model answers, which knows no places to begin.
     pub fn check(&self, model: &Model) {
         for subscription in &self.subscriptions {
             let error = subscription.error();
-            assert!(error.is_none(), "{:?}: {error:?}", self.question);
+            assert!(error.is_none(), "{self:?}: {error:?}");
         }
         let told = lock(&self.told);
         let latest = told.latest.as_ref().unwrap();
+        assert_eq!(told.count, Some(latest.len()), "{self:?}");
+        let first = told.first.as_ref().unwrap();
+        let mut list = first.to_vec();
+        told.composed.apply(&mut list, |at| latest[at].clone());
+        agree(&list, latest, "by all differences");
+        if self.after.is_some() {
+            return;
+        }
         let expected = model.ask(&self.question);
         let ids = |data: &SampleData| data.id;
         let found: Vec<SampleData> = latest.iter().map(Object::to_data).collect();
         assert_eq!(
             found.iter().map(ids).collect::<Vec<_>>(),
             expected.iter().map(|data| data.id).collect::<Vec<_>>(),
-            "{:?}",
-            self.question
+            "{self:?}"
         );
         for (found, expected) in found.iter().zip(&expected) {
             assert!(same(found, expected), "{found:?} is not {expected:?}");
         }
-        assert_eq!(told.count, Some(expected.len()), "{:?}", self.question);
-        let first = told.first.as_ref().unwrap();
-        let mut list = first.to_vec();
-        told.composed.apply(&mut list, |at| latest[at].clone());
-        agree(&list, latest, "by all differences");
     }
 
-    /// What was read off the objects is what a fetch would read.
-    pub fn check_projection(&self, workspace: &Workspace) {
-        let fetch = lower::fetch(workspace.fetch::<Sample>(), &self.question);
-        let fresh = format!("{:?}", fetch.select(SEEN).unwrap());
-        assert_eq!(lock(&self.told).projected.as_ref(), Some(&fresh));
-    }
-
-    /// The row ids of what was told last, in order.
-    #[must_use]
-    pub fn row_ids(&self) -> Vec<RowId> {
-        row_ids(lock(&self.told).latest.as_ref().unwrap())
+    /// What was told, and what was read off the objects, is what a fetch gives.
+    pub fn check_fresh(&self, workspace: &Workspace) {
+        let fetch = || fetch(workspace, &self.question, self.after.as_ref());
+        let told = lock(&self.told);
+        let fresh = fetch().all().unwrap();
+        agree(told.latest.as_ref().unwrap(), &fresh, &format!("{self:?}"));
+        let fresh = format!("{:?}", fetch().select(SEEN).unwrap());
+        assert_eq!(told.projected.as_ref(), Some(&fresh), "{self:?}");
     }
 
     /// Ends it.
     pub fn cancel(&self) {
         self.subscriptions.iter().for_each(Subscription::cancel);
+    }
+}
+
+impl fmt::Debug for Follower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} after {:?}", self.question, self.after)
+    }
+}
+
+fn fetch<'w>(
+    workspace: &'w Workspace,
+    question: &Question,
+    after: Option<&Cursor>,
+) -> Fetch<'w, Sample> {
+    let fetch = lower::fetch(workspace.fetch::<Sample>(), question);
+    match after {
+        Some(cursor) => fetch.after(cursor.clone()),
+        None => fetch,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod lower;
 pub mod model;
 pub mod random;
 pub mod seeds;
+pub mod watcher;
 pub mod workload;
 
 /// The versions of the type of `schemas/evolution`, one table for all.

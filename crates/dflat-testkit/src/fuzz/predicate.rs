@@ -90,8 +90,8 @@ impl Run {
     fn follow(&mut self) {
         for workspace in [&self.memory, &self.file] {
             let question = question(&mut self.random);
-            self.live
-                .push(Follower::new(workspace, question, &mut self.random));
+            let follower = Follower::new(workspace, question, None, &mut self.random);
+            self.live.push(follower);
         }
     }
 

@@ -42,6 +42,7 @@ mod scripted;
 mod sharing;
 mod steps;
 mod stored_schema;
+mod subscribing;
 mod suspension;
 mod telemetry;
 mod wire;

@@ -4,39 +4,33 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use dflat::{
-    ChangeRequest, Error, ErrorKind, Object, TransactionContext, TransactionHandle, UpdatedObject,
-    Workspace,
+    ChangeRequest, Cursor, Error, ErrorKind, Object, TransactionContext, TransactionHandle,
+    UpdatedObject, Workspace,
 };
+use dflat_engine::engine::EngineOptions;
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
 
 use crate::fixture::{Fixture, Open, bounded};
 use crate::follower::Follower;
 use crate::lower;
-use crate::model::{
-    Cell, Condition, Effect, Key, Model, Operator, Path, Question, Refusal, Term, same,
-};
+use crate::model::{Condition, Effect, Model, Question, Refusal, same};
 use crate::random::Random;
-use crate::schema::{Body, Level, Note, Photo, Point, Sample, SampleData};
+use crate::schema::{Sample, SampleData};
 use crate::seeds;
+use crate::watcher::Watcher;
 
-const TEXTS: [&str; 7] = ["", "a", "a\0", "b", "é", "文字", "z"];
-const REALS: [f64; 8] = [
-    0.0,
-    -0.0,
-    1.5,
-    -2.5,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::NAN,
-    9_007_199_254_740_992.0,
-];
-const WIDES: [u64; 6] = [0, 1, 7, (1 << 63) - 1, 1 << 63, u64::MAX];
-const LEVELS: [Level; 3] = Level::ALL;
+mod generate;
+
+use generate::{condition, question, step};
 
 /// How many transactions a seed runs.
 const TRANSACTIONS: usize = 25;
 
 /// Seeds from this one on do more in a transaction. Those below do what they did when they failed.
 const WIDE_FROM: u64 = 1_000_000;
+
+/// Seeds from this one on have others write to the file, too, and follow pages and objects.
+const FAR_FROM: u64 = 2_000_000;
 
 /// Where seeds that failed are kept.
 const SEEDS_FILE: &str = "tests/seeds.txt";
@@ -57,7 +51,7 @@ pub fn run(open: Open, meddle: Meddle) {
         run_seed(open, meddle, seed.parse().unwrap());
     }
     // Those that do less find other things.
-    for seed in (0..).flat_map(|n| [WIDE_FROM + n, 1 + n]) {
+    for seed in (0..).flat_map(|n| [FAR_FROM + n, WIDE_FROM + n, 1 + n]) {
         run_seed(open, meddle, seed);
         if Instant::now() > end {
             break;
@@ -79,7 +73,29 @@ struct Run {
     random: Random,
     /// Whether transactions are queued several at a time, with nested groups and writes by query.
     is_wide: bool,
+    /// Somebody else who writes to the file, as in another process.
+    stranger: Option<Workspace>,
+    is_far: bool,
     live: Vec<Follower>,
+    watched: Vec<Watcher>,
+}
+
+/// How a transaction that changes nothing ends.
+#[derive(Clone, Copy)]
+enum Failure {
+    Aborts,
+    Fails,
+    Panics,
+}
+
+impl Failure {
+    fn kind(self) -> ErrorKind {
+        match self {
+            Self::Aborts => ErrorKind::Aborted,
+            Self::Fails => ErrorKind::User,
+            Self::Panics => ErrorKind::Panicked,
+        }
+    }
 }
 
 /// One change of a transaction.
@@ -97,13 +113,22 @@ enum Step {
 
 impl Run {
     fn new(open: Open, meddle: Meddle, seed: u64) -> Self {
+        let (workspace, is_far) = (open(), seed >= FAR_FROM);
+        let path = workspace.path().filter(|_| is_far);
+        let stranger = path.map(|path| {
+            let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+            Workspace::on_backend(backend, EngineOptions::default())
+        });
         Self {
-            workspace: open(),
+            workspace,
             meddle,
             model: Model::default(),
             random: Random::new(seed),
             is_wide: seed >= WIDE_FROM,
+            stranger,
+            is_far,
             live: Vec::new(),
+            watched: Vec::new(),
         }
     }
 
@@ -115,8 +140,12 @@ impl Run {
                 let place = self.random.below(self.live.len());
                 self.live.swap_remove(place).cancel();
             }
+            if self.is_far {
+                self.watch();
+            }
             (self.meddle)(&self.workspace, &mut self.random);
-            self.transactions();
+            self.others_write();
+            self.transactions(None);
             (self.meddle)(&self.workspace, &mut self.random);
             for _ in 0..4 {
                 let question = question(&mut self.random);
@@ -127,60 +156,126 @@ impl Run {
             }
             self.check_live();
         }
+        if let Some(stranger) = self.stranger {
+            stranger.shutdown().unwrap();
+        }
         self.workspace.shutdown().unwrap();
+    }
+
+    /// Watches an object, or stops to.
+    fn watch(&mut self) {
+        let random = &mut self.random;
+        if self.watched.len() < 6 {
+            let objects = self.workspace.fetch::<Sample>().all().unwrap();
+            if !objects.is_empty() {
+                let object = objects[random.below(objects.len())].clone();
+                // By the time that it is watched it may be out of date, or gone.
+                self.watched.push(Watcher::new(object));
+            }
+        }
+        for watcher in &mut self.watched {
+            if random.one_in(3) {
+                watcher.subscribe(&self.workspace);
+            }
+        }
+        if random.one_in(6) && !self.watched.is_empty() {
+            let place = random.below(self.watched.len());
+            self.watched.swap_remove(place);
+        }
+    }
+
+    /// Lets somebody else write to the file, which is looked for at once or later.
+    fn others_write(&mut self) {
+        if self.stranger.is_none() || self.random.one_in(2) {
+            return;
+        }
+        let stranger = self.stranger.clone();
+        self.transactions(stranger);
+        if self.random.one_in(2) {
+            self.workspace.refresh().unwrap();
+        }
     }
 
     fn follow(&mut self) {
         let question = question(&mut self.random);
-        let follower = Follower::new(&self.workspace, question, &mut self.random);
+        let after = self.place(&question);
+        let follower = Follower::new(&self.workspace, question, after, &mut self.random);
         self.live.push(follower);
         self.workspace.settle::<Sample>();
         self.check_live();
     }
 
-    /// A live result equals the model's answer and a fresh fetch, row ids included.
-    fn check_live(&self) {
-        for live in &self.live {
-            live.check(&self.model);
-            let query = lower::fetch(self.workspace.fetch(), &live.question);
-            let fresh: Vec<_> = query.all().unwrap().iter().map(Object::row_id).collect();
-            live.check_projection(&self.workspace);
-            assert_eq!(live.row_ids(), fresh, "{:?}", live.question);
+    /// A place in the answer to a question, now and then, behind which to begin.
+    fn place(&mut self, question: &Question) -> Option<Cursor> {
+        if !self.is_far || self.random.one_in(2) {
+            return None;
         }
+        let found = lower::fetch(self.workspace.fetch::<Sample>(), question);
+        let found = found.all().unwrap();
+        found.cursor_at(self.random.below(found.len() + 1))
     }
 
-    /// Queues transactions, which may share a commit, and waits for all of them.
-    fn transactions(&mut self) {
+    /// A live result equals the model's answer and a fresh fetch, row ids included.
+    fn check_live(&self) {
+        if self.stranger.is_some() {
+            self.workspace.refresh().unwrap();
+            self.workspace.settle::<Sample>();
+        }
+        for live in &self.live {
+            live.check(&self.model);
+            live.check_fresh(&self.workspace);
+        }
+        let objects = self.workspace.fetch::<Sample>().all().unwrap();
+        self.watched
+            .iter()
+            .for_each(|watcher| watcher.check(&objects));
+    }
+
+    /// Queues transactions of ours or of a stranger, which may share a commit, and waits for all of
+    /// them.
+    fn transactions(&mut self, stranger: Option<Workspace>) {
         let count = if self.is_wide {
             1 + self.random.below(3)
         } else {
             1
         };
+        let writer = stranger.unwrap_or_else(|| (*self.workspace).clone());
         let model = Arc::new(Mutex::new(self.model.clone()));
-        let handles: Vec<_> = (0..count).map(|_| self.transaction(&model)).collect();
-        for (handle, aborts) in handles {
-            match handle.wait() {
-                Ok(()) => assert!(!aborts),
-                Err(error) => {
-                    assert!(aborts && error.kind() == ErrorKind::Aborted, "{error:?}");
-                }
-            }
+        let handles = (0..count).map(|_| self.transaction(&writer, &model));
+        for (handle, failure) in handles.collect::<Vec<_>>() {
+            let failed = handle.wait().err();
+            let kind = failed.as_ref().map(Error::kind);
+            assert_eq!(kind, failure.map(Failure::kind), "{failed:?}");
         }
         self.model = model.lock().unwrap().clone();
     }
 
-    /// Queues a transaction; whether it aborts.
-    fn transaction(&mut self, committed: &Arc<Mutex<Model>>) -> (TransactionHandle<()>, bool) {
+    /// How a transaction is to fail, if it is.
+    fn failure(&mut self) -> Option<Failure> {
+        let failures = [Failure::Aborts, Failure::Fails, Failure::Panics];
+        let fails = self.random.one_in(6);
+        match self.is_far {
+            true => fails.then(|| *self.random.pick(&failures)),
+            false => fails.then_some(Failure::Aborts),
+        }
+    }
+
+    /// Queues a transaction; how it fails, if it is to.
+    fn transaction(
+        &mut self,
+        writer: &Workspace,
+        committed: &Arc<Mutex<Model>>,
+    ) -> (TransactionHandle<()>, Option<Failure>) {
         let (random, is_wide) = (&mut self.random, self.is_wide);
         let mut steps: Vec<Step> = (0..1 + random.below(8)).map(|_| step(random)).collect();
         if is_wide {
             widen(random, &mut steps);
         }
         let asked: Vec<Question> = (0..2).map(|_| question(random)).collect();
-        let aborts = random.one_in(6);
+        let failure = self.failure();
         let committed = Arc::clone(committed);
-        let inside: Workspace = (*self.workspace).clone();
-        let handle = self.workspace.perform_changes([Sample::TABLE], move |tx| {
+        let inside = writer.clone();
+        let handle = writer.perform_changes([Sample::TABLE], move |tx| {
             let mut model = committed.lock().unwrap().clone();
             for step in steps {
                 agree_on(tx, &mut model, step);
@@ -191,14 +286,16 @@ impl Run {
                 let found = lower::fetch(inside.fetch(), &question).all()?;
                 agree(&found, &model.ask(&question), &question);
             }
-            if aborts {
-                tx.abort();
-            } else {
-                *committed.lock().unwrap() = model;
+            match failure {
+                None => *committed.lock().unwrap() = model,
+                Some(Failure::Aborts) => assert!(tx.abort()),
+                Some(Failure::Fails) => return Err(Error::user(std::fmt::Error)),
+                // Nothing is printed.
+                Some(Failure::Panics) => std::panic::resume_unwind(Box::new("a handler")),
             }
             Ok(())
         });
-        (handle, aborts)
+        (handle, failure)
     }
 }
 
@@ -316,134 +413,5 @@ fn agree(found: &[Sample], expected: &[&SampleData], question: &Question) {
     );
     for (found, expected) in found.iter().zip(expected) {
         assert!(same(found, expected), "{found:?} is not {expected:?}");
-    }
-}
-
-fn step(random: &mut Random) -> Step {
-    let id = small(random);
-    match random.below(8) {
-        0..3 => Step::Insert(sample(random)),
-        3..5 => {
-            let mut data = sample(random);
-            if !random.one_in(4) {
-                data.id = id;
-            }
-            Step::Update(id, data)
-        }
-        5..7 => Step::Upsert(sample(random)),
-        _ => Step::Delete(id),
-    }
-}
-
-/// A number of a few, so that they meet.
-fn small(random: &mut Random) -> i32 {
-    i32::try_from(random.below(16)).unwrap() - 4
-}
-
-fn some_text(random: &mut Random) -> Option<String> {
-    (!random.one_in(3)).then(|| (*random.pick(&TEXTS)).to_owned())
-}
-
-fn point(random: &mut Random) -> Point {
-    Point {
-        x: small(random),
-        y: *random.pick(&REALS) as f32,
-    }
-}
-
-fn body(random: &mut Random) -> Option<Body> {
-    match random.below(5) {
-        0 => Some(Body::Note(Note {
-            text: some_text(random),
-            stars: small(random),
-        })),
-        1 | 2 => Some(Body::Photo(Photo {
-            url: some_text(random),
-            bytes: *random.pick(&WIDES),
-        })),
-        3 => Some(Body::Spot(point(random))),
-        _ => None,
-    }
-}
-
-fn sample(random: &mut Random) -> SampleData {
-    SampleData {
-        id: small(random),
-        rank: small(random),
-        size: small(random),
-        name: some_text(random),
-        nick: some_text(random),
-        code: random.one_in(3).then(|| small(random).to_string()),
-        weight: *random.pick(&REALS),
-        mass: *random.pick(&REALS),
-        wide: *random.pick(&WIDES),
-        flag: random.one_in(2),
-        level: *random.pick(&LEVELS),
-        maybe: (!random.one_in(3)).then(|| small(random)),
-        body: body(random),
-        point: (!random.one_in(3)).then(|| point(random)),
-        ..SampleData::default()
-    }
-}
-
-fn question(random: &mut Random) -> Question {
-    let order = (0..random.below(3)).map(|_| Key {
-        term: Term::Path(*random.pick(&Path::ALL)),
-        descending: random.one_in(2),
-        missing_first: None,
-    });
-    let order = order.collect();
-    Question {
-        condition: (!random.one_in(8)).then(|| condition(random, 3)),
-        order,
-        offset: if random.one_in(4) { random.below(4) } else { 0 },
-        limit: random.one_in(3).then(|| random.below(6)),
-    }
-}
-
-fn condition(random: &mut Random, depth: usize) -> Condition {
-    let kind = if depth == 0 {
-        random.below(5)
-    } else {
-        random.below(10)
-    };
-    let inner = |random: &mut Random| Box::new(condition(random, depth - 1));
-    match kind {
-        0..3 => {
-            let path = *random.pick(&Path::ALL);
-            Condition::Compare(path, operator(random), cell(random, path))
-        }
-        3 => {
-            let path = *random.pick(&Path::ALL);
-            let values = (0..random.below(5)).map(|_| cell(random, path)).collect();
-            Condition::In(path, values)
-        }
-        4 => Condition::IsNull(*random.pick(&Path::ALL)),
-        5..8 => Condition::And(inner(random), inner(random)),
-        8 => Condition::Or(inner(random), inner(random)),
-        _ => Condition::Not(inner(random)),
-    }
-}
-
-fn operator(random: &mut Random) -> Operator {
-    use Operator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
-    *random.pick(&[Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual])
-}
-
-/// A value to compare a field with: one that it may have.
-fn cell(random: &mut Random, path: Path) -> Cell {
-    loop {
-        let mut data = sample(random);
-        if matches!(path, Path::NoteText | Path::NoteStars) {
-            data.body = Some(Body::Note(Note {
-                text: some_text(random),
-                stars: small(random),
-            }));
-        }
-        let cell = path.of(&data);
-        // Only a float can be compared with no value: NaN.
-        if cell != Cell::Missing || matches!(path, Path::Weight | Path::Mass) {
-            return cell;
-        }
     }
 }
