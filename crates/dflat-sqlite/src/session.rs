@@ -372,6 +372,12 @@ impl Session {
         self.space.take()
     }
 
+    /// Whether a statement was ever run.
+    #[cfg(test)]
+    pub(crate) fn has_run(&self, control: Control) -> bool {
+        self.controls[control as usize].is_some()
+    }
+
     /// The number that a statement gives.
     pub(crate) fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
         let statement = self.control_statement(control)?;

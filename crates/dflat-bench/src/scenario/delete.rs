@@ -22,7 +22,7 @@ pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result
         },
         |probe| {
             let mut sides = Sides::filled(settings, Durability::Normal)?;
-            let row_ids = row_ids(&mut sides, 0)?;
+            let row_ids = sides.row_ids_of_floor(0)?;
             let ((), time) = probe.time(|| sides.floor.delete(0, &row_ids))?;
             sides.check_floor::<BenchDoc>(0, 0, 0)?;
             Ok(time)
@@ -65,7 +65,7 @@ pub(super) fn four_threads(name: &'static str, settings: &Settings) -> Result<Re
         |probe| {
             let mut sides = four_tables(settings)?;
             let row_ids = (0..4)
-                .map(|table| row_ids(&mut sides, table))
+                .map(|table| sides.row_ids_of_floor(table))
                 .collect::<Result<Vec<_>>>()?;
             let ((), time) = probe.time(|| {
                 for (table, row_ids) in row_ids.iter().enumerate() {
@@ -98,9 +98,4 @@ fn delete_all<T: Doc>(workspace: &Workspace, objects: FetchedResult<T>) -> Resul
         Ok(())
     });
     Ok(transaction.wait()?)
-}
-
-fn row_ids(sides: &mut Sides, table: usize) -> Result<Vec<i64>> {
-    let arena = sides.floor.fetch_arena(table)?;
-    Ok(arena.places.iter().map(|(row_id, ..)| *row_id).collect())
 }

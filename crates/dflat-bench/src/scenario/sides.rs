@@ -29,7 +29,8 @@ pub struct Sides {
     /// The floor.
     pub floor: Floor,
     /// A connection of the floor to each file, to take its log in: whoever does that leaves the
-    /// other's memory without a page, which both must bear.
+    /// other's memory without a page, which both must bear. The floor's reads with it what ours
+    /// reads with the connection that it does not write with.
     beside: [Floor; 2],
     /// The file of ours.
     pub ours_path: PathBuf,
@@ -61,7 +62,7 @@ impl Sides {
             floor,
             beside: [
                 Floor::open(&ours_path, durability, &[])?,
-                Floor::open(&floor_path, durability, &[])?,
+                Floor::open(&floor_path, durability, &TABLE_NAMES)?,
             ],
             ours_path,
             floor_path,
@@ -111,6 +112,17 @@ impl Sides {
     /// If it can't be.
     pub fn settle_floor(&mut self) -> Result<()> {
         self.beside[1].checkpoint()
+    }
+
+    /// The row ids of a table of the floor, read beside the connection that writes, so that this
+    /// has no page at hand that ours has not.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn row_ids_of_floor(&mut self, table: usize) -> Result<Vec<i64>> {
+        let mut row_ids = Vec::new();
+        self.beside[1].scan(table, |row_id, _| row_ids.push(row_id))?;
+        Ok(row_ids)
     }
 
     /// Checks how many objects there are in a table of ours, and the sum of their priorities.

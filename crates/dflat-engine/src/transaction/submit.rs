@@ -156,17 +156,6 @@ impl Transaction {
         }
     }
 
-    /// What this transaction made of a row: `None` if it did not touch it, `Some(None)` if it
-    /// deleted it.
-    pub(super) fn changed(&self, table: &Table, row_id: RowId) -> Result<Option<Option<Object>>> {
-        if !self.is_writing() {
-            return Ok(None);
-        }
-        let open = self.groups().lock();
-        let latest = open.changes()?.latest(table, row_id);
-        Ok(latest.map(|latest| latest.cloned()))
-    }
-
     /// Runs a write with the pen, which is taken at the first, and with what the newest code that
     /// wrote to the table knows of it: its indexes are the ones to maintain.
     fn write<R>(

@@ -31,7 +31,7 @@ impl Param<'_> {
     }
 }
 
-/// A prepared statement, at rest: neither running nor bound.
+/// A prepared statement, at rest: not running. What it is bound to must not be looked at.
 pub(super) struct Statement {
     raw: NonNull<sqlite::sqlite3_stmt>,
     db: NonNull<sqlite::sqlite3>,
@@ -115,17 +115,19 @@ impl Drop for Statement {
     }
 }
 
-/// A statement in use. Dropping it, also when a visitor panics, ends the run and lets go of what
-/// was bound, so that no pointer of a caller's is kept.
+/// A statement in use. Dropping it, also when a visitor panics, ends the run.
+///
+/// What was bound stays bound, for to let go of it costs as much as to bind it. SQLite looks at it
+/// when the statement is stepped, and by then all of it was bound anew.
 struct Run<'s>(&'s mut Statement);
 
 impl Run<'_> {
     fn bind<'p>(&self, params: impl IntoIterator<Item = Param<'p>>) -> Result<(), Fault> {
         let mut position: c_int = 0;
-        for param in params {
+        params.into_iter().try_for_each(|param| {
             position += 1;
-            self.bind_at(position, param)?;
-        }
+            self.bind_at(position, param)
+        })?;
         if position != self.0.parameters_count {
             return Err(Fault::misuse("the number of values differs from the SQL's"));
         }
@@ -136,8 +138,9 @@ impl Run<'_> {
         let raw = self.0.raw.as_ptr();
         // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come
         // with their lengths. Text and blobs bound as static are borrowed by the caller of
-        // `Statement::run` for longer than the run, and `Run::drop` unbinds them; the big-endian
-        // bytes, which live shorter, are bound as transient, which copies them.
+        // `Statement::run` for longer than the run, and SQLite reads them while it is stepped only:
+        // `run` steps when all that the statement has was bound anew, and nobody else does. The
+        // big-endian bytes, which live shorter, are bound as transient, which copies them.
         let code = unsafe {
             match param {
                 Param::Value(ValueRef::Null) => sqlite::sqlite3_bind_null(raw, position),
@@ -185,10 +188,7 @@ impl Run<'_> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         // SAFETY: The statement is live. The result of the reset repeats that of the last step.
-        unsafe {
-            sqlite::sqlite3_reset(self.0.raw.as_ptr());
-            sqlite::sqlite3_clear_bindings(self.0.raw.as_ptr());
-        }
+        unsafe { sqlite::sqlite3_reset(self.0.raw.as_ptr()) };
     }
 }
 

@@ -7,6 +7,7 @@ use dflat_engine::storage::{Source, View};
 use dflat_model::ValueRef;
 
 use super::*;
+use crate::control::Control;
 use crate::ffi::{Access, Connection};
 use crate::options::SqliteOptions;
 use crate::sample::table;
@@ -106,6 +107,35 @@ fn update(
         entries: &[],
     };
     tx.update(table, RowId(row), &write)
+}
+
+/// The original sets a savepoint for each change and releases it.
+#[test]
+fn submit_savepoint() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+    let table = filled(&backend, 3, 16);
+    let mut tx = Arc::clone(&backend).begin().unwrap();
+    insert(&mut *tx, &table, 9).unwrap();
+    update(&mut *tx, &table, 1, &[7; 20]).unwrap();
+    assert!(matches!(
+        insert(&mut *tx, &table, 9),
+        Err(WriteError::Conflict(_))
+    ));
+    assert!(tx.delete(&table, RowId(2)).unwrap());
+    tx.commit().unwrap();
+    assert_eq!(count(&backend, &table), 3);
+
+    let mut session = backend.take_writer().unwrap();
+    assert!(session.has_run(Control::BeginImmediate) && session.has_run(Control::Commit));
+    assert!(!session.has_run(Control::Savepoint));
+    // It would have been noticed.
+    session.begin_write().unwrap();
+    session.control(Control::Savepoint).unwrap();
+    assert!(session.has_run(Control::Savepoint));
+    assert!(session.rollback_write());
+    backend.return_writer(Some(session));
 }
 
 fn contents(snapshot: &mut dyn Snapshot, table: &Table) -> BTreeMap<i64, Vec<u8>> {

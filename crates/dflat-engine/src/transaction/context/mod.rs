@@ -212,7 +212,7 @@ impl Transaction {
         if self
             .tables
             .iter()
-            .any(|declared| declared.name == table.name)
+            .any(|declared| declared.is_same(table) || declared.name == table.name)
         {
             return Ok(());
         }

@@ -65,11 +65,8 @@ impl Transaction {
         let row_id = object.row_id();
         let (look_ups, saved) = self.look_ups.get();
         self.look_ups.set((look_ups + 1, saved + 1));
-        if let Some(changed) = self.changed(table, row_id)? {
-            return Ok(changed);
-        }
-        if self.is_known(object) || self.is_current(table, object) {
-            return Ok(Some(object.clone()));
+        if let Some(known) = self.known(table, object)? {
+            return Ok(known);
         }
         self.look_ups.set((look_ups + 1, saved));
         self.read(table, |snapshot, origin| {
@@ -98,16 +95,27 @@ impl Transaction {
         self.undone.set(true);
     }
 
-    /// Whether the engine knows that an object is what a look-up would find.
-    fn is_current(&self, table: &Table, object: &Object) -> bool {
+    /// What a look-up of an object would find, if that is known without one.
+    fn known(&self, table: &Table, object: &Object) -> Result<Option<Option<Object>>> {
         let mut stage = self.stage.borrow_mut();
+        // Once for all: transactions that change many objects come here for each.
         let open = self.groups.lock();
-        self.follow_group(&mut stage, &open);
-        match *stage {
-            Stage::Fresh | Stage::Committed(_) => false,
-            Stage::Group(generation) => open.is_current(generation, table, object),
-            Stage::Writing => open.is_current(open.generation(), table, object),
+        if matches!(*stage, Stage::Writing)
+            && let Some(changed) = open.changes()?.latest(table, object.row_id())
+        {
+            return Ok(Some(changed.cloned()));
         }
+        if self.is_known(object) {
+            return Ok(Some(Some(object.clone())));
+        }
+        self.follow_group(&mut stage, &open);
+        let generation = match *stage {
+            Stage::Fresh | Stage::Committed(_) => return Ok(None),
+            Stage::Group(generation) => generation,
+            Stage::Writing => open.generation(),
+        };
+        let is_current = open.is_current(generation, table, object);
+        Ok(is_current.then(|| Some(object.clone())))
     }
 
     /// Has a transaction that has read nothing read from the open group, if that has changed one of
