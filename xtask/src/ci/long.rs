@@ -15,16 +15,16 @@ Options:
   --from STEP   begin with this step
   --only STEP   run this step, and no others but those named so
 
-Steps, and the minutes that each takes on one core, once it is compiled:
-  kills      30   a thousand kills under load, and 50 while indexes are built
-  power      10   losses of power at each sync, and between
-  calls     120   each call fails, of transactions, maintenance and checkpoints
-  building    5   each call of building indexes fails
-  fuzzers    60   each fuzzer for 5 minutes
-  workload   20   random work beside the model
+Steps, and about how many minutes each takes on one idle core, once it is compiled:
+  kills      15   a thousand kills under load, and 50 while indexes are built
+  power      30   losses of power at each sync, and between
+  calls      90   each call fails, of transactions, maintenance and checkpoints
+  building    4   each call of building indexes fails
+  fuzzers    55   each fuzzer for 5 minutes
+  workload   30   random work beside the model
   threads    30   orders of threads, by the model checker
-  soak       12   mixed load, which must not grow
-  memory     60   `cargo xtask memcheck`
+  soak       11   mixed load, which must not grow
+  memory     50   `cargo xtask memcheck`
 ";
 
 /// A variable of the environment, and its value.
@@ -40,7 +40,7 @@ const STEPS: [(&str, &str, Option<Variable>); 8] = [
     (
         "power",
         "cargo test -p dflat-testkit --test it -- fault_power",
-        None,
+        Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (
         "calls",

@@ -21,13 +21,13 @@ Options:
   --from STEP   begin with this step
   --only STEP   run this step, and no others but those named so
 
-Steps, and the minutes that each takes on one core, once it is compiled:
-                valgrind  --address
+Steps, and about how many minutes each takes on one idle core, once it is compiled:
+            valgrind  --address
   backend       20     5   all tests of `dflat-sqlite`
-  payloads       5     2   damaged payloads
-  files         10     2   damaged files
-  tables        10     2   files whose tables were changed by SQL
-  inputs         5     1   what coverage-guided fuzzers have found
+  payloads      10     4   damaged payloads
+  files         10     4   damaged files
+  tables        10     4   files whose tables were changed by SQL
+  inputs         2     1   what coverage-guided fuzzers have found
 ";
 
 /// What is checked: the tests of the crate that has all calls of C, and the fuzzers of what comes

@@ -160,6 +160,9 @@ impl Pass<'_> {
     fn run(&self, workload: &Workload) -> Vec<Site> {
         let counted = count_on(self.device(), workload);
         let faults = self.faults(&counted);
+        let calls = sites(self.operations).map(|(kind, of)| counted.count_of(kind, of));
+        // Told first: whoever waits knows how much there is.
+        eprintln!("{} faults of {} calls", faults.len(), calls.sum::<u64>());
         let outcomes = each_of(&faults, |(fault, site)| {
             self.run_with(*fault, *site, workload)
         });
@@ -178,12 +181,7 @@ impl Pass<'_> {
             failures.len()
         );
         let unmet = faults.len() - met.len();
-        let calls = sites(self.operations).map(|(kind, of)| counted.count_of(kind, of));
-        let calls: u64 = calls.sum();
-        eprintln!(
-            "{} faults of {calls} calls, {unmet} met by none",
-            faults.len()
-        );
+        eprintln!("{unmet} of them were met by none");
         let unmet_max = faults.len().div_ceil(self.unmet_part());
         assert!(unmet <= unmet_max, "{unmet} faults were met by no call");
         met
