@@ -82,6 +82,29 @@ pub fn cancel_waits_for_a_callback_that_is_running(open: Open) {
     handle.wait().unwrap();
 }
 
+pub fn dropping_does_not_wait_for_a_callback_that_is_running(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let (started, starts) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    let subscription = w.subscribe(&object, move |_| {
+        started.send(()).unwrap();
+        next(&goes);
+    });
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        let mut change = ItemChangeRequest::change(tx, &object)?.unwrap();
+        change.rank = 2;
+        tx.submit(change)
+    });
+    next(&starts);
+    drop(subscription.unwrap());
+    // Only now may the callback end.
+    go.send(()).unwrap();
+    handle.wait().unwrap();
+    // It is gone with what it held.
+    assert!(starts.recv().is_err());
+}
+
 pub fn dropped_subscription_is_cancelled(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);

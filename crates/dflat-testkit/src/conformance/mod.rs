@@ -328,6 +328,7 @@ laws! { ($)
         cancel_inside_its_own_callback_is_the_last_call
         cancel_waits_for_a_callback_that_is_running
         dropped_subscription_is_cancelled
+        dropping_does_not_wait_for_a_callback_that_is_running
         callback_that_panics_is_not_called_again_and_harms_nobody
         callbacks_may_end_whatever_else_is_subscribed
     }

@@ -1,9 +1,11 @@
 //! What a commit waits for, by workspace and by transaction.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 
 use dflat::{Durability, ErrorKind, TransactionContext, Workspace};
 use dflat_sqlite::{FileKind, Operation};
+use dflat_testkit::fixture::next;
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
 fn open(durability: Durability) -> (tempfile::TempDir, Workspace) {
@@ -27,13 +29,14 @@ fn put(tx: &TransactionContext, id: i32) -> dflat::Result<()> {
 
 /// How often `work` waited for the device to have the log.
 fn syncs(workspace: &Workspace, work: impl FnOnce()) -> u64 {
-    let count = || {
-        let report = workspace.io_report().unwrap();
-        report.count_of(FileKind::Log, Operation::Flush)
-    };
-    let before = count();
+    let before = flushes(workspace);
     work();
-    count() - before
+    flushes(workspace) - before
+}
+
+fn flushes(workspace: &Workspace) -> u64 {
+    let report = workspace.io_report().unwrap();
+    report.count_of(FileKind::Log, Operation::Flush)
 }
 
 fn commit(workspace: &Workspace, id: i32, durability: Option<Durability>, late: bool) {
@@ -95,6 +98,25 @@ fn the_first_commit_of_a_log_waits_for_its_header() {
 
 /// Members of a group that are not full are committed with the full one or before it.
 #[test]
+fn what_subscribers_are_told_has_waited_for_the_device() {
+    use Durability::{Full, Normal};
+    for (durability, expected) in [(Normal, 0), (Full, 1)] {
+        let (_directory, workspace) = open(durability);
+        commit(&workspace, 0, None, false);
+        let (told, tells) = mpsc::channel();
+        let count = workspace.fetch::<Other>().live_count();
+        let observation = workspace.observe(count).unwrap().without_initial();
+        let asked = workspace.clone();
+        let subscription = observation.call(move |_| told.send(flushes(&asked)).unwrap());
+        workspace.settle().unwrap();
+        let before = flushes(&workspace);
+        commit(&workspace, 1, None, false);
+        assert_eq!(next(&tells) - before, expected, "{durability:?}");
+        subscription.unwrap().cancel();
+    }
+}
+
+#[test]
 fn a_full_member_makes_its_group_full() {
     let (_directory, workspace) = open(Durability::Normal);
     commit(&workspace, 0, None, false);
@@ -102,7 +124,7 @@ fn a_full_member_makes_its_group_full() {
     for full_at in 0..4 {
         let found = syncs(&workspace, || {
             // Queued behind one another, so that they share commits.
-            let (go, wait) = std::sync::mpsc::channel::<()>();
+            let (go, wait) = mpsc::channel::<()>();
             let first = workspace.perform_changes([Other::TABLE], move |_| {
                 let _ = wait.recv();
                 Ok(())
