@@ -111,6 +111,7 @@ impl Session {
     ) -> Result<bool, Fault> {
         // Most updates change numbers, which changes no length. Where many follow one another, to
         // write over the payload costs a quarter of what a statement does.
+        // A text would stay one, but what is updated was read before, as a blob.
         if self.holds_payloads_alone(entry)? {
             let table = &self.tables[entry.0].table.name;
             let place = (c"p", row_id.0);
