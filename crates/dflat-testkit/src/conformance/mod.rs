@@ -202,6 +202,7 @@ laws! { ($)
         pages_behind_a_replaced_object_are_those_of_all_rows
         a_place_of_another_value_of_a_fixed_key_is_before_or_behind_all
         a_range_of_most_objects_ends_with_reading_all
+        a_value_of_most_objects_ends_with_reading_all
         counts_need_the_index_alone
         in_of_ten_thousand_keys_is_exact
     }

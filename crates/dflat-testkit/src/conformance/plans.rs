@@ -180,6 +180,29 @@ pub fn a_range_of_most_objects_ends_with_reading_all(open: Open) {
     }
 }
 
+pub fn a_value_of_most_objects_ends_with_reading_all(open: Open) {
+    let w = open();
+    // Of one value there are more than are followed at first, and fewer than an eighth.
+    w.create::<Item>((0..6000).map(|n| item(&format!("{n:04}"), i32::from(n % 10 == 1))));
+    for n in [0, 900, 1100, 5998] {
+        w.delete(&w.get::<Item>(&*format!("{n:04}")).unwrap().unwrap());
+    }
+    for (value, expected, is_given_up) in [(0, 5396, true), (1, 600, false), (9, 0, false)] {
+        let fast = || w.fetch::<Item>().filter(Item::RANK.eq(value));
+        let slow = || w.fetch::<Item>().filter(Item::SIZE.eq(value));
+        assert_eq!(fast().explain().unwrap().given_up_after.is_some(), is_given_up, "{value}");
+        let all = owned_ids(&slow().all().unwrap());
+        assert_eq!(all.len(), expected);
+        assert_eq!(owned_ids(&fast().all().unwrap()), all);
+        for (offset, limit) in [(0, 512), (0, 513), (500, 20), (511, 400), (760, 9), (2990, 99)] {
+            let windowed = |fetch: Fetch<'_, Item>| {
+                owned_ids(&fetch.offset(offset).limit(limit).all().unwrap())
+            };
+            assert_eq!(windowed(fast()), windowed(slow()), "{value} {offset} {limit}");
+        }
+    }
+}
+
 pub fn counts_need_the_index_alone(open: Open) {
     let w = pairs(open, 300);
     let count = |predicate| w.fetch::<Item>().filter(predicate).count().unwrap();

@@ -7,12 +7,13 @@ use dflat_model::{
     Value,
 };
 
+use super::compute;
 use super::tree::{Node, Types, cell, number, value};
 use crate::fuzz::question::TEXTS;
 use crate::model::{Cell, among, compare, stand};
 use crate::random::Random;
 
-const COMPARISONS: [Comparison; 7] = [
+pub(super) const COMPARISONS: [Comparison; 7] = [
     Comparison::Equal,
     Comparison::Equal,
     Comparison::NotEqual,
@@ -106,7 +107,7 @@ fn part(few: &[&Field], paths: &[Field], depth: usize, random: &mut Random) -> P
     }
 }
 
-fn compared(left: Expression, operator: Comparison, right: Expression) -> Predicate {
+pub(super) fn compared(left: Expression, operator: Comparison, right: Expression) -> Predicate {
     Predicate::Compare {
         left,
         operator,
@@ -158,7 +159,7 @@ pub(super) fn term(types: Types<'_>, object: &Node, expression: &Expression) -> 
     match expression {
         Expression::Field(field) => types.read(object, field),
         Expression::Literal(value) => cell(value),
-        other => panic!("{other} is not asked for"),
+        computed => compute::value(types, object, computed),
     }
 }
 
@@ -197,20 +198,22 @@ pub(super) fn truth(types: Types<'_>, object: &Node, predicate: &Predicate) -> O
             }),
             _ => None,
         },
-        Predicate::And(parts) => joined(types, object, parts, false),
-        Predicate::Or(parts) => joined(types, object, parts, true),
+        Predicate::And(parts) => joined(parts.iter().map(|p| truth(types, object, p)), false),
+        Predicate::Or(parts) => joined(parts.iter().map(|p| truth(types, object, p)), true),
         Predicate::Not(inner) => Some(!truth(types, object, inner)?),
         Predicate::Constant(value) => Some(*value),
-        Predicate::Any { .. } => panic!("{predicate} is not asked for"),
+        Predicate::Any { vector, condition } => {
+            let members = types.members(object, vector)?.iter();
+            // A member has no parts, so that it is an object like another.
+            let leaves = members.map(|member| Node::Leaf(member.clone()));
+            joined(leaves.map(|leaf| truth(types, &leaf, condition)), true)
+        }
     }
 }
 
 /// What several come to: the deciding one, if there is one; else unknown, if there is that.
-fn joined(types: Types<'_>, object: &Node, parts: &[Predicate], decides: bool) -> Option<bool> {
-    let truths: Vec<_> = parts
-        .iter()
-        .map(|part| truth(types, object, part))
-        .collect();
+fn joined(truths: impl Iterator<Item = Option<bool>>, decides: bool) -> Option<bool> {
+    let truths: Vec<_> = truths.collect();
     if truths.contains(&Some(decides)) {
         return Some(decides);
     }

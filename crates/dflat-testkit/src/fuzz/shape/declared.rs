@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use dflat_model::{
-    Comparison, Direction, Field, IndexCondition, IndexDescriptor, Nulls, Order, Query,
+    Comparison, Direction, Field, IndexCondition, IndexDescriptor, Nulls, Order, Query, Value,
 };
 
 use super::ask::literal;
@@ -55,7 +55,8 @@ pub(super) fn condition(
             .collect()
     };
     match random.below(if depth == 0 { 6 } else { 8 }) {
-        0 => IndexCondition::IsNull(field),
+        0 => is_null(field),
+        1 if field.is_tag() => compared(field, Comparison::NotEqual, Value::Int(0)),
         1 => IndexCondition::IsNotNull(field),
         2..6 => IndexCondition::Compare {
             operator: *random.pick(&[
@@ -71,6 +72,24 @@ pub(super) fn condition(
         },
         6 => IndexCondition::And(parts(random)),
         _ => IndexCondition::Or(parts(random)),
+    }
+}
+
+/// What `is null` in a schema stands for: an empty union has the type code 0, one that is not there
+/// none.
+fn is_null(field: Field) -> IndexCondition {
+    if !field.is_tag() {
+        return IndexCondition::IsNull(field);
+    }
+    let is_empty = compared(field.clone(), Comparison::Equal, Value::Int(0));
+    IndexCondition::Or(vec![is_empty, IndexCondition::IsNull(field)].into())
+}
+
+const fn compared(field: Field, operator: Comparison, value: Value) -> IndexCondition {
+    IndexCondition::Compare {
+        field,
+        operator,
+        value,
     }
 }
 
@@ -100,12 +119,7 @@ pub(super) fn serve(query: &mut Query, index: &IndexDescriptor, random: &mut Ran
             _ => Comparison::Equal,
         };
         let value = literal(field, random);
-        let compared = IndexCondition::Compare {
-            field: field.clone(),
-            operator,
-            value,
-        };
-        parts.push(compared.to_predicate());
+        parts.push(compared(field.clone(), operator, value).to_predicate());
         if operator != Comparison::Equal {
             break;
         }

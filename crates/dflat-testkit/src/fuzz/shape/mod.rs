@@ -4,7 +4,10 @@
 
 mod ask;
 mod bytes;
+mod compute;
 mod declared;
+mod ending;
+mod members;
 mod reopening;
 mod side;
 mod text;
@@ -17,7 +20,9 @@ use dflat_model::{Expression, Field, IndexCondition, IndexDescriptor, Query, Row
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 
 use self::ask::{answer, query, term, truth};
+use self::compute::computing;
 use self::declared::serve;
+use self::members::Paths;
 use self::side::{Change, File, Side};
 use self::tree::{Node, Types, value};
 use super::predicate::STATES;
@@ -58,7 +63,7 @@ fn table(text: &str) -> Table {
 struct Run {
     random: Random,
     table: Table,
-    paths: Vec<Field>,
+    paths: Paths,
     objects: Vec<Node>,
     sides: [Side; 2],
     file: File,
@@ -68,10 +73,10 @@ struct Run {
 
 impl Run {
     fn new(table: Table, random: Random) -> Self {
-        let paths = Types(&table.types).paths();
+        let paths = Types(&table.types).all_paths();
         for field in table.indexes.iter().flat_map(|index| index.fields.iter()) {
             let is_it = |path: &&Field| path.steps == field.steps;
-            let path = paths.iter().find(is_it).unwrap();
+            let path = paths.fields.iter().find(is_it).unwrap();
             assert_eq!((path.kind, &path.default), (field.kind, &field.default));
         }
         let file = File::new();
@@ -197,45 +202,61 @@ impl Run {
     }
 
     fn ask(&mut self, state: &str) {
+        let mut random = self.random.clone();
         for _ in 0..self.queries {
-            let mut query = query(&self.paths, &mut self.random);
+            let mut query = query(&self.paths.fields, &mut random);
             let declared = self.table.indexes.iter().filter(|index| !index.is_plain());
             let declared: Vec<&IndexDescriptor> = declared.collect();
-            if !declared.is_empty() && self.random.one_in(2) {
-                let index = *self.random.pick(&declared);
-                serve(&mut query, index, &mut self.random);
+            if !declared.is_empty() && random.one_in(2) {
+                let index = *random.pick(&declared);
+                serve(&mut query, index, &mut random);
             }
-            let field = self.chosen(&query);
-            let expected = answer(Types(&self.table.types), &self.objects, &query);
-            let place = self.random.below(expected.len().max(1));
-            // So few that a plan may be given up, or gone on with, in so small a table.
-            let patience = *self.random.pick(&[1, 1, 5, 25, 512]);
-            let sides = self.sides.iter_mut();
-            sides.for_each(|side| side.set_patience(patience));
-            for side in &self.sides {
-                let found = side.fetch(&query);
-                self.check(&found, &expected, &query, state);
-                assert_eq!(side.count(&query), expected.len(), "{state}: {query}");
-                self.check_values(side, &query, &field, &expected);
-                let Some(object) = found.get(place) else {
-                    continue;
-                };
-                let behind = Query {
-                    after: Some(cursor_of(&self.table, &query, object).unwrap()),
-                    offset: 0,
-                    limit: Some(expected.len() - place - 1),
-                    ..query.clone()
-                };
-                self.check(&side.fetch(&behind), &expected[place + 1..], &behind, state);
+            self.put(&query, &mut random, state);
+            // By numbers of its own, so that seeds that failed once still ask the same.
+            let mut own = Random::new(!random.clone().number());
+            if own.one_in(3) {
+                let computing = computing(query, &self.paths, &mut own);
+                self.put(&computing, &mut own, state);
+                self.end_early(&computing, &mut own);
+            } else {
+                self.end_early(&query, &mut own);
             }
+        }
+        self.random = random;
+    }
+
+    /// Asks one query in all ways.
+    fn put(&mut self, query: &Query, random: &mut Random, state: &str) {
+        let field = self.chosen(query, random);
+        let expected = answer(Types(&self.table.types), &self.objects, query);
+        let place = random.below(expected.len().max(1));
+        // So few that a plan may be given up, or gone on with, in so small a table.
+        let patience = *random.pick(&[1, 1, 5, 25, 512]);
+        let sides = self.sides.iter_mut();
+        sides.for_each(|side| side.set_patience(patience));
+        for side in &self.sides {
+            let found = side.fetch(query);
+            self.check(&found, &expected, query, state);
+            assert_eq!(side.count(query), expected.len(), "{state}: {query}");
+            self.check_values(side, query, &field, &expected);
+            let Some(object) = found.get(place) else {
+                continue;
+            };
+            let behind = Query {
+                after: Some(cursor_of(&self.table, query, object).unwrap()),
+                offset: 0,
+                limit: Some(expected.len() - place - 1),
+                ..query.clone()
+            };
+            self.check(&side.fetch(&behind), &expected[place + 1..], &behind, state);
         }
     }
 
     /// A field to read: one that the query names, or any.
-    fn chosen(&mut self, query: &Query) -> Expression {
+    fn chosen(&self, query: &Query, random: &mut Random) -> Expression {
         match query.order.first() {
-            Some(order) if self.random.one_in(2) => order.key.clone(),
-            _ => self.random.pick(&self.paths).clone().into(),
+            Some(order) if random.one_in(2) => order.key.clone(),
+            _ => random.pick(&self.paths.fields).clone().into(),
         }
     }
 

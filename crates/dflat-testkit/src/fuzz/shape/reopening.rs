@@ -118,7 +118,7 @@ impl Reopening {
                 }
             }
         }
-        self.run.paths = Types(&table.types).paths();
+        self.run.paths = Types(&table.types).all_paths();
         self.run.sides[0].set_table(&table);
         self.run.table = table;
     }

@@ -57,6 +57,18 @@ impl Side {
         self.control.patience = patience;
     }
 
+    pub(super) const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(super) const fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(super) const fn control(&self) -> &Control {
+        &self.control
+    }
+
     fn perform(&self, work: impl FnOnce(&Rc<Transaction>) -> Result<()>) {
         let tables = vec![self.table.clone()];
         self.engine.perform_here(tables, work, |_| {}).unwrap();
