@@ -75,6 +75,15 @@ impl Session {
         Ok(found)
     }
 
+    /// Whether an index is ready, and others have written nothing past the indexes.
+    pub(crate) fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
+        let entry = self.enter(table);
+        match &self.tables[entry.0].indexes {
+            Some(known) if self.keeps() => Ok(known.is_whole(position)),
+            _ => Ok(self.indexes(table)?.is_whole(position)),
+        }
+    }
+
     fn is_there(&mut self, table: &Table, entry: Entry) -> Result<bool, Fault> {
         Ok(self.tables[entry.0].created || self.trust(table)?.exists)
     }

@@ -103,19 +103,18 @@ impl<'q> Collector<'q> {
     }
 
     pub(super) fn finish(mut self) -> Result<Vec<Object>> {
+        if self.sorted {
+            return Ok(self.batch.finish());
+        }
         let best = std::mem::take(&mut self.best).into_sorted_vec();
         for candidate in best.into_iter().skip(self.offset) {
             let pushed = self.batch.push(candidate.row_id, &candidate.payload);
             pushed.map_err(|_| corrupt(self.table, candidate.row_id))?;
         }
-        let sorted = self.sorted || self.limit.is_some();
         let mut objects = self.batch.finish();
-        if !sorted {
+        if self.limit.is_none() {
             sort(&mut objects, self.order);
             objects.drain(..self.offset.min(objects.len()));
-        }
-        if self.before.is_empty() {
-            return Ok(objects);
         }
         self.before.append(&mut objects);
         Ok(self.before)

@@ -1,22 +1,29 @@
-//! The most frequent query, one value of a field that has a key of its own: nothing is chosen.
+//! The most frequent query, one value of a field that has a key of its own: nothing is chosen, and
+//! nothing planned.
 
-use dflat_model::{Comparison, Expression, Field, Predicate, Query, Table, Value};
+use std::ops::{Bound, ControlFlow};
+use std::slice;
+
+use dflat_model::{Comparison, Direction, Expression, Field, Predicate, Query, Table, Value};
 use smallvec::smallvec;
 
-use super::{AccessPath, KeyAccess, KeyRange, Plan};
+use super::Control;
+use super::plan::{AccessPath, KeyAccess, KeyRange, Plan};
+use super::scan::{Reads, Rest, Run, Visit};
+use super::share::rows_max;
 use crate::error::Result;
-use crate::storage::{IndexState, Indexes, Key, View};
+use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
 
 /// A query for the objects with one value of a field, by row id, and the key that has these alone.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::fetch) struct Lookup<'q> {
+pub(super) struct Lookup<'q> {
     key: Key,
     value: &'q Value,
 }
 
 impl<'q> Lookup<'q> {
     /// The query as one, if it is one.
-    pub(in crate::fetch) fn of(table: &Table, query: &'q Query) -> Option<Self> {
+    pub(super) fn of(table: &Table, query: &'q Query) -> Option<Self> {
         let Some(Predicate::Compare {
             left: Expression::Field(field),
             operator: Comparison::Equal,
@@ -26,7 +33,7 @@ impl<'q> Lookup<'q> {
             return None;
         };
         // An index has NULL for an empty union, whose type code is 0 to a query.
-        let is_special = *value == Value::Null || field.is_tag();
+        let is_special = matches!(value, Value::Null) || field.is_tag();
         if is_special || !query.order.is_empty() || query.after.is_some() {
             return None;
         }
@@ -43,35 +50,75 @@ impl<'q> Lookup<'q> {
     }
 
     /// The view that it needs: the state of an index is one of the same moment.
-    pub(in crate::fetch) const fn view(self) -> View {
+    pub(super) const fn view(self) -> View {
         match self.key {
             Key::Primary => View::Latest,
             Key::Index(_) => View::Pinned,
         }
     }
 
-    /// Its plan, unless its index is not ready. No other can have fewer rows.
-    pub(in crate::fetch) fn plan(
-        self,
-        indexes: impl FnOnce() -> Result<Indexes>,
-    ) -> Result<Option<Plan>> {
-        let mut apart = Vec::new();
-        if let Key::Index(position) = self.key {
-            let indexes = indexes()?;
-            if indexes.states.get(position) != Some(&IndexState::Ready) {
-                return Ok(None);
-            }
-            apart = indexes.apart;
+    /// Whether its key has all objects, so that no other can have fewer rows to look at.
+    pub(super) fn is_served(self, snapshot: &mut dyn Snapshot, table: &Table) -> Result<bool> {
+        match self.key {
+            Key::Primary => Ok(true),
+            Key::Index(position) => snapshot.is_index_whole(table, position),
         }
+    }
+
+    /// Calls `visit` with each of its rows, by row id, until it breaks; it must be served. As any
+    /// plan, it ends with reading all rows if there are too many to be reached by a key.
+    pub(super) fn scan(
+        self,
+        snapshot: &mut dyn Snapshot,
+        table: &Table,
+        query: &Query,
+        control: &Control,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let mut run = Run::new(snapshot, table, control, Reads::Payloads);
+        let (mut reached, mut last, mut max) = (0, None, control.patience);
+        loop {
+            let mut has_more = false;
+            let source = Source::Key(KeyScan {
+                key: self.key,
+                prefix: slice::from_ref(self.value),
+                lower: Bound::Unbounded,
+                upper: Bound::Unbounded,
+                direction: Direction::Ascending,
+                after: last,
+            });
+            run.source(source, |row: Row<'_>| {
+                has_more = reached == max;
+                if has_more {
+                    return Ok(ControlFlow::Break(()));
+                }
+                reached += 1;
+                last = Some(row.row_id);
+                visit(row)
+            })?;
+            if !has_more {
+                return Ok(());
+            }
+            if reached == control.patience {
+                max = rows_max(run.snapshot, table, control)?;
+            }
+            if reached >= max {
+                let seen = last.into_iter().collect();
+                let rest = Rest { seen, sorted: true };
+                return rest.scan(run.snapshot, table, query, control, visit);
+            }
+        }
+    }
+
+    /// Its plan, if it is served.
+    pub(super) fn plan(self) -> Plan {
         let range = KeyRange::of(smallvec![self.value.clone()]);
-        let mut plan = Plan {
+        Plan {
             access: AccessPath::Key(KeyAccess::new(self.key, smallvec![range])),
             residual: None,
             sorted: true,
             by_row_id: true,
             apart: Vec::new(),
-        };
-        plan.set_apart(apart);
-        Ok(Some(plan))
+        }
     }
 }

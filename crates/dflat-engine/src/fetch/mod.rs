@@ -6,6 +6,7 @@
 
 mod collect;
 mod control;
+mod lookup;
 mod plan;
 mod scan;
 mod select;
@@ -27,7 +28,7 @@ use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
-use plan::Lookup;
+use lookup::Lookup;
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
@@ -115,10 +116,20 @@ fn planned(
     control: &Control,
 ) -> Result<Plan> {
     if let Some(lookup) = Lookup::of(table, query)
-        && let Some(plan) = lookup.plan(|| snapshot.indexes(table))?
+        && lookup.is_served(snapshot, table)?
     {
-        return Ok(plan);
+        return Ok(lookup.plan());
     }
+    chosen(snapshot, table, query, control)
+}
+
+/// Checks and plans a query that is no look-up which is served.
+fn chosen(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &Query,
+    control: &Control,
+) -> Result<Plan> {
     check(table, query)?;
     let indexes = match plan::may_use_index(table, query) {
         true => snapshot.indexes(table)?,
@@ -162,13 +173,24 @@ pub fn fetch(
     control: &Control,
     origin: Origin,
 ) -> Result<Vec<Object>> {
-    let plan = planned(snapshot, table, query, control)?;
-    let mut collector = Collector::new(table, query, plan.sorted, origin);
     if query.limit == Some(0) {
+        check(table, query)?;
+        return Ok(Vec::new());
+    }
+    if let Some(lookup) = Lookup::of(table, query)
+        && lookup.is_served(snapshot, table)?
+    {
+        let mut collector = Collector::new(table, query, true, origin);
+        // There are rarely more.
+        collector.expect_one();
+        lookup.scan(snapshot, table, query, control, &mut |row| {
+            collector.push(row)
+        })?;
         return collector.finish();
     }
+    let plan = chosen(snapshot, table, query, control)?;
+    let mut collector = Collector::new(table, query, plan.sorted, origin);
     if plan.is_look_up() {
-        // Of one value of a key there are rarely more.
         collector.expect_one();
     }
     let reads = scan::Reads::Payloads;

@@ -39,15 +39,9 @@ pub(super) fn scan(
     reads: Reads,
     visit: &mut Visit<'_>,
 ) -> Result<Option<Rest>> {
-    let mut run = Run {
-        snapshot,
-        table,
-        control,
-        watch: Watch::new(control, table),
-        reads,
-        may_give_up: reads == Reads::Payloads && plan.may_be_given_up(query),
-        after: behind(query),
-    };
+    let mut run = Run::new(snapshot, table, control, reads);
+    run.may_give_up = reads == Reads::Payloads && plan.may_be_given_up(query);
+    run.after = behind(query);
     run.watch.check()?;
     let condition = plan.residual.as_ref().map(Condition::new);
     let end = run.access(&plan.access, &plan.apart, &mut |row: Row<'_>| {
@@ -83,8 +77,8 @@ fn is_among(rows: &[RowId], row_id: RowId) -> bool {
 
 /// What is left of a plan that was given up: all rows but those that it has reached by a key.
 pub(super) struct Rest {
-    /// The latter, in order.
-    seen: Vec<RowId>,
+    /// The latter, in order; the last is enough if the rest is sorted.
+    pub(super) seen: Vec<RowId>,
     /// Whether what is left comes in the query's order, behind what came before. If not, and if
     /// that did, it is behind it all the same.
     pub(super) sorted: bool,
@@ -100,23 +94,16 @@ impl Rest {
         control: &Control,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let mut run = Run {
-            snapshot,
-            table,
-            control,
-            watch: Watch::new(control, table),
-            reads: Reads::Payloads,
-            may_give_up: false,
-            after: behind(query),
-        };
+        let after = behind(query);
         let condition = query.predicate.as_ref().map(Condition::new);
         let last = self.seen.last().filter(|_| self.sorted).copied();
-        let source = match last.max(run.after) {
+        let source = match last.max(after) {
             Some(row_id) => Source::RowsAfter(row_id),
             None => Source::Rows,
         };
         let mut seen = self.seen.iter().peekable();
-        run.source(source, &mut |row: Row<'_>| {
+        let mut run = Run::new(snapshot, table, control, Reads::Payloads);
+        run.source(source, |row: Row<'_>| {
             while seen.next_if(|seen| **seen < row.row_id).is_some() {}
             match seen.peek() {
                 Some(seen) if **seen == row.row_id => Ok(ControlFlow::Continue(())),
@@ -184,8 +171,8 @@ pub(super) fn size(
 }
 
 /// What the scans of a plan share.
-struct Run<'r> {
-    snapshot: &'r mut dyn Snapshot,
+pub(super) struct Run<'r> {
+    pub(super) snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
     control: &'r Control,
     watch: Watch<'r>,
@@ -213,7 +200,24 @@ impl End {
     }
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
+    pub(super) fn new(
+        snapshot: &'r mut dyn Snapshot,
+        table: &'r Table,
+        control: &'r Control,
+        reads: Reads,
+    ) -> Self {
+        Self {
+            snapshot,
+            table,
+            control,
+            watch: Watch::new(control, table),
+            reads,
+            may_give_up: false,
+            after: None,
+        }
+    }
+
     /// Scans what a plan gives access to.
     fn access(
         &mut self,
@@ -337,7 +341,7 @@ impl Run<'_> {
     }
 
     /// Scans one source: whether the visitor has enough.
-    fn source(
+    pub(super) fn source(
         &mut self,
         source: Source<'_>,
         mut visit: impl FnMut(Row<'_>) -> Result<ControlFlow<()>, Malformed>,

@@ -91,6 +91,12 @@ impl Indexes {
             apart: Vec::new(),
         }
     }
+
+    /// Whether the index at a position is ready, and no rows are apart.
+    #[must_use]
+    pub fn is_whole(&self, position: usize) -> bool {
+        self.states.get(position) == Some(&IndexState::Ready) && self.apart.is_empty()
+    }
 }
 
 /// How far an index is built.

@@ -164,6 +164,14 @@ pub trait Snapshot: Send {
     /// As reading the file can fail.
     fn indexes(&mut self, table: &Table) -> Result<Indexes>;
 
+    /// Whether the index at a position is ready, and nobody else has written past the indexes.
+    ///
+    /// # Errors
+    /// As reading the file can fail.
+    fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
+        Ok(self.indexes(table)?.is_whole(position))
+    }
+
     /// The state of each of the table's indexes, in their order.
     ///
     /// # Errors

@@ -8,7 +8,6 @@ mod candidate;
 mod choose;
 mod implied;
 mod intervals;
-mod lookup;
 mod place;
 mod ranges;
 
@@ -23,7 +22,6 @@ use crate::object::field_value;
 use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
 use choose::Planner;
-pub(super) use lookup::Lookup;
 
 /// How to reach the rows of a query, and what is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +162,7 @@ impl KeyRange {
 
 impl KeyAccess {
     /// Ranges of a key, to be scanned in ascending order.
-    const fn new(key: Key, ranges: SmallVec<[KeyRange; 1]>) -> Self {
+    pub(super) const fn new(key: Key, ranges: SmallVec<[KeyRange; 1]>) -> Self {
         Self {
             key,
             ranges,
