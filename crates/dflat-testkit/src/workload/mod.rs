@@ -186,11 +186,14 @@ impl Run {
 
     /// Lets somebody else write to the file, which is looked for at once or later.
     fn others_write(&mut self) {
-        if self.stranger.is_none() || self.random.one_in(2) {
-            return;
-        }
         let stranger = self.stranger.clone();
-        self.transactions(stranger);
+        let Some(stranger) = stranger.filter(|_| self.random.one_in(2)) else {
+            return;
+        };
+        // Who builds indexes commits, and whoever has read before that and writes then is refused.
+        Workspace::settle(&self.workspace).unwrap();
+        self.transactions(Some(stranger.clone()));
+        stranger.settle().unwrap();
         if self.random.one_in(2) {
             self.workspace.refresh().unwrap();
         }
