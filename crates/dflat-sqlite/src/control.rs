@@ -34,8 +34,8 @@ pub(crate) enum Control {
     /// Whether objects of the table of a name are not stored in it: it is virtual, or a column of
     /// ours is a generated one.
     FindComputed,
-    /// Whether the index table of a name has a generated column.
-    FindComputedIndex,
+    /// Whether the table of a name has an index of its own making that is unique.
+    FindUnique,
     /// The definition of the index of a name.
     FindIndex,
     /// The definition of a table, and those of its indexes that have one.
@@ -95,10 +95,8 @@ impl Control {
                  (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
                  AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))"
             }
-            Self::FindComputedIndex => {
-                "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
-                 AND type = 'table' AND (rootpage = 0 OR EXISTS \
-                 (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0))"
+            Self::FindUnique => {
+                "SELECT 1 FROM pragma_index_list(?) WHERE \"unique\" AND origin = 'c'"
             }
             Self::FindDefinitions => {
                 "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \

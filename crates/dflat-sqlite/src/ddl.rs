@@ -107,7 +107,30 @@ pub(crate) fn create_main(table: &TableDescriptor) -> String {
 
 /// The definition of a main table, as the file keeps it.
 pub(crate) fn stored_main(table: &TableDescriptor) -> String {
-    create_main(table).replacen("IF NOT EXISTS ", "", 1)
+    stored(&create_main(table))
+}
+
+/// The definitions that an index table and what is on it may have, as the file keeps them: that of
+/// the table comes first. An index that is unique may be one that SQLite does not keep so.
+pub(crate) fn stored_index(table: &TableDescriptor, position: usize) -> Vec<String> {
+    let unique = table
+        .indexes
+        .get(position)
+        .is_some_and(|index| index.unique);
+    let definitions = [Some(false), unique.then_some(true)];
+    let definitions = definitions.into_iter().flatten();
+    let mut stored: Vec<_> = definitions
+        .filter_map(|unique| create_index(table, position, unique))
+        .flatten()
+        .map(|definition| stored(&definition))
+        .collect();
+    stored.dedup();
+    stored
+}
+
+/// A definition, as the file keeps it.
+pub(crate) fn stored(definition: &str) -> String {
+    definition.replacen("IF NOT EXISTS ", "", 1)
 }
 
 /// The definitions of an index table and of the index on it, which SQLite keeps `unique` or not.
@@ -183,14 +206,6 @@ pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> 
     let columns = columns.trim_end_matches(')').split(", ");
     let columns = columns.map(|column| column.rsplit_once(' ').map_or(column, |(name, _)| name));
     columns.eq(fields.split("_and_").map(quoted_if_needed))
-}
-
-/// Whether SQLite keeps an index of this definition unique.
-pub(crate) fn is_unique(definition: &[u8]) -> bool {
-    const UNIQUE: &[u8] = b"CREATE UNIQUE ";
-    definition
-        .get(..UNIQUE.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(UNIQUE))
 }
 
 /// The statement that removes an index.

@@ -7,7 +7,7 @@ use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 use crate::control::Control;
 use crate::ddl::{
     FILLED, IndexNames, Names, PlainIndexNames, create_index, create_main, drop_index, drop_table,
-    drop_trigger, index_prefixes, is_other_index, is_unique,
+    drop_trigger, index_prefixes, is_other_index, stored,
 };
 use crate::ffi::{Fault, Param};
 use crate::session::{Entry, Session};
@@ -151,7 +151,7 @@ impl Session {
             }
             outcome => outcome?,
         }
-        Ok(!unique || self.is_kept_unique(&plain.index)?)
+        Ok(!unique || self.is_kept_unique(&plain.index, &stored(&index))?)
     }
 
     /// Empties an index table, which holds nothing that can't be derived, to be filled.
@@ -201,13 +201,13 @@ impl Session {
         self.run(entry, Operation::NoteFilled(index), [Param::Value(up_to)])
     }
 
-    /// Whether SQLite keeps the index of this name unique.
-    fn is_kept_unique(&mut self, name: &str) -> Result<bool, Fault> {
+    /// Whether SQLite keeps the index of this name unique: it has this definition.
+    fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, Fault> {
         let statement = self.control_statement(Control::FindIndex)?;
         let mut is_kept = false;
         let name = Param::Value(ValueRef::Text(name));
         self.connection.query(statement, [name], |row| {
-            is_kept = row.blob(0)?.is_some_and(is_unique);
+            is_kept = row.blob(0)? == Some(definition.as_bytes());
             Ok(ControlFlow::Break(()))
         })?;
         Ok(is_kept)

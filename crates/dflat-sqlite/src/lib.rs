@@ -24,6 +24,7 @@ mod identity;
 mod index_tables;
 mod keeper;
 mod key_range;
+mod log_header;
 mod maintain;
 mod open;
 mod options;

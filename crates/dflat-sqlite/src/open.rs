@@ -84,7 +84,7 @@ pub(crate) fn open_reader(
             opened => opened,
         };
     let read_only = || read_only::reader(path, options, monitor);
-    let opened = if options.read_only {
+    let opened = if options.read_only || read_only::is_wanted(path) {
         read_only()
     } else {
         let opened = more(open(Access::ReadOnly), &|| open(Access::ReadWrite));

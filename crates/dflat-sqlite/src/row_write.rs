@@ -133,17 +133,7 @@ impl Session {
             return Ok(known);
         }
         let table = self.tables[entry.0].table.clone();
-        let ours = stored_main(&table);
-        let statement = self.control_statement(Control::FindDefinitions)?;
-        let (mut is_ours, mut others) = (false, false);
-        let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.query(statement, [name], |row| {
-            let same = row.blob(0)? == Some(ours.as_bytes());
-            is_ours |= same;
-            others |= !same;
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let alone = is_ours && !others;
+        let alone = self.is_defined(&table.name, &[stored_main(&table)])?;
         self.tables[entry.0].holds_payloads_alone = Some(alone);
         Ok(alone)
     }

@@ -7,7 +7,7 @@ use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::control::Control;
-use crate::ddl::PlainIndexNames;
+use crate::ddl::{PlainIndexNames, stored_index};
 use crate::ffi::{Fault, Param};
 use crate::session::{Entry, Session};
 use crate::statement_text::Operation;
@@ -20,9 +20,9 @@ pub(crate) struct Trust {
     exists: bool,
     /// There is a table of the rows that others have written.
     has_foreign: bool,
-    /// The main table has all of its triggers.
+    /// The main table has all of its triggers, and they note whatever others do.
     pub(crate) main: bool,
-    /// Whether the table of each index has.
+    /// Whether the table of each index has, and is defined as we do it.
     pub(crate) indexes: Vec<bool>,
 }
 
@@ -131,19 +131,37 @@ impl Session {
                 let is_of_kind = is_of_kind(index, descriptor.unique);
                 let is_ours = is_of_kind && has(&triggers::of_index(table, index));
                 let name = PlainIndexNames::new(table, descriptor).table;
-                indexes.push(is_ours && !self.exists(Control::FindComputedIndex, &name)?);
+                indexes.push(is_ours && self.is_defined(&name, &stored_index(table, index))?);
             }
+            // What a REPLACE deletes because of another's unique index is noted by no trigger.
+            let main =
+                has(&triggers::of_main(table)) && !self.exists(Control::FindUnique, &table.name)?;
             let trust = Trust {
                 schema_version,
                 exists: self.exists(Control::FindTable, &table.name)?,
                 has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
-                main: has(&triggers::of_main(table)),
+                main,
                 indexes,
             };
             self.tables[position].trust = Some(trust);
         }
         let trust = self.tables[position].trust.as_ref();
         trust.ok_or_else(|| Fault::misuse("what was looked up is lost"))
+    }
+
+    /// Whether the table of a name has the first of these definitions, and whatever is on it one of
+    /// the others.
+    pub(crate) fn is_defined(&mut self, name: &str, definitions: &[String]) -> Result<bool, Fault> {
+        let statement = self.control_statement(Control::FindDefinitions)?;
+        let (mut is_there, mut others) = (false, false);
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |row| {
+            let found = row.blob(0)?.unwrap_or_default();
+            is_there |= definitions.first().is_some_and(|d| d.as_bytes() == found);
+            others |= !definitions.iter().any(|d| d.as_bytes() == found);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(is_there && !others)
     }
 
     /// The rows that others have written, by ascending id; one more than can be read apart, if

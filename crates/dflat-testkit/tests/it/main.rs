@@ -21,6 +21,7 @@ mod fault_free;
 mod fault_power;
 mod fixtures;
 mod foreign;
+mod foreign_definitions;
 mod foreign_indexes;
 mod fuzz_smoke;
 mod group_size;
