@@ -127,8 +127,10 @@ impl<R> TransactionHandle<R> {
     /// if the transaction has ended already. Inside it, nothing may block on another transaction.
     ///
     /// Completions and callbacks are called one after the other: while a completion runs, other
-    /// transactions are committed, but who waits for one waits for it, however long it takes. What
-    /// takes long belongs on a thread of its own.
+    /// transactions are committed, but who waits for one waits for it, however long it takes. While
+    /// more than 65,536 changed rows wait behind it to be told, each transaction is held at its
+    /// end, a second at most for each 65,536 of them. What takes long belongs on a thread of its
+    /// own.
     pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {

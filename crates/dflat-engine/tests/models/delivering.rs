@@ -161,7 +161,9 @@ impl Deliver for Matching {
         None
     }
 
-    fn complete(&self, _: Result<()>, _: Completion) {}
+    fn complete(&self, outcome: Result<()>, completion: Completion) {
+        completion(outcome);
+    }
 }
 
 /// A commit that changed rows.
@@ -229,6 +231,34 @@ fn commit_and_hold(subscribers: usize) {
     deliveries.wait();
     assert_eq!(unmatched.load(Ordering::SeqCst), 0);
     deliveries.stop(true);
+}
+
+/// What is matched waits no more, however long its completion takes.
+#[test]
+fn rows_whose_completion_is_called_hold_nobody() {
+    const ROWS: usize = 4;
+    explore(|| {
+        let matching = Box::new(Matching(Arc::new(AtomicUsize::new(ROWS)), 0));
+        let deliveries = Deliveries::new(matching, Duration::from_secs(1), ROWS - 1);
+        let deliveries = Arc::new(deliveries);
+        let (held, ends) = (Arc::clone(&deliveries), Arc::new(AtomicUsize::new(0)));
+        let ended = Arc::clone(&ends);
+        deliveries.push([Acknowledgement {
+            completion: Box::new(move |_| {
+                held.hold();
+                ended.fetch_add(1, Ordering::SeqCst);
+            }),
+            ..changed(ROWS)
+        }]);
+        let other = {
+            let deliveries = Arc::clone(&deliveries);
+            thread::spawn(move || deliveries.hold())
+        };
+        deliveries.drain();
+        other.join().unwrap();
+        assert_eq!(ends.load(Ordering::SeqCst), 1);
+        deliveries.stop(true);
+    });
 }
 
 #[test]

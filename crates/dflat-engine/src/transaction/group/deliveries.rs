@@ -35,6 +35,8 @@ pub(super) struct Deliveries {
     /// How many changed rows may wait to be matched with what is subscribed to.
     unmatched_max: usize,
     queue: Mutex<Queue>,
+    /// How many changed rows wait to be matched.
+    unmatched: AtomicUsize,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
     /// Signalled, while somebody waits, after each item and when the queue is empty.
@@ -52,6 +54,7 @@ impl Deliveries {
             patience: Patience(patience),
             unmatched_max,
             queue: Mutex::default(),
+            unmatched: AtomicUsize::new(0),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
@@ -71,7 +74,8 @@ impl Deliveries {
         for acknowledgement in ended {
             if let Ok(Some(changes)) = &acknowledgement.outcome {
                 queue.note(changes);
-                queue.unmatched += changes.row_count();
+                let rows = changes.row_count();
+                self.unmatched.fetch_add(rows, Ordering::Relaxed);
             }
             queue.waiting.push_back((now, Item::Ended(acknowledgement)));
             queue.pushed += 1;
@@ -150,22 +154,20 @@ impl Deliveries {
 
     /// Delivers items up to one that subscribers are to be told of.
     fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
-        let (mut uncounted, mut matched) = (0, 0);
+        let mut uncounted = 0;
         let mut current = None;
         while let Some((since, item)) = items.pop_front() {
-            matched += item.rows();
             current = self.begin(since, item);
             if current.is_some() {
                 break;
             }
             uncounted += 1;
             if self.waiters.load(Ordering::Acquire) > 0 {
-                let counts = (std::mem::take(&mut uncounted), std::mem::take(&mut matched));
-                self.lock().count(counts);
+                self.lock().delivered += std::mem::take(&mut uncounted);
                 self.done.notify_all();
             }
         }
-        self.lock().count((uncounted, matched));
+        self.lock().delivered += uncounted;
         current
     }
 
@@ -174,22 +176,25 @@ impl Deliveries {
     /// time: he is given up then. Called without a lock, a turn or the pen.
     pub(super) fn hold(&self) {
         let mut queue = self.lock();
-        let behind = |queue: &Queue| queue.unmatched > self.unmatched_max;
-        if !behind(&queue) {
+        if !self.is_behind() {
             return;
         }
         let begun = Instant::now();
         // Under the lock: who matches counts what is done before it looks for waiters again.
         self.waiters.fetch_add(1, Ordering::AcqRel);
-        while behind(&queue) && begun.elapsed() < self.held_max(&queue) {
+        while self.is_behind() && begun.elapsed() < self.held_max() {
             let waited = self.done.wait_timeout(queue, HELD_TICK);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         self.waiters.fetch_sub(1, Ordering::AcqRel);
     }
 
-    fn held_max(&self, queue: &Queue) -> Duration {
-        let times = queue.unmatched / self.unmatched_max.max(1);
+    fn is_behind(&self) -> bool {
+        self.unmatched.load(Ordering::Relaxed) > self.unmatched_max
+    }
+
+    fn held_max(&self) -> Duration {
+        let times = self.unmatched.load(Ordering::Relaxed) / self.unmatched_max.max(1);
         HELD_MAX.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX))
     }
 
@@ -209,6 +214,9 @@ impl Deliveries {
         };
         // Whatever happens there, the completion is called.
         let calls = catch_unwind(AssertUnwindSafe(|| self.deliver.publish(&changes)));
+        // Order: while the completion is called, they do not wait any more.
+        self.unmatched
+            .fetch_sub(changes.row_count(), Ordering::Relaxed);
         match calls.ok().flatten() {
             None => self.complete(Ok(()), Some(changes), completion),
             Some(calls) => Some(Current {
@@ -365,7 +373,7 @@ impl Deliveries {
                 queue = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let crowded = queue.is_crowded(self.unmatched_max);
+            let crowded = queue.is_crowded() || self.is_behind();
             match watch.look(at, Instant::now(), (crowded, queue.age())) {
                 Some(tick) => {
                     let waited = self.begun.wait_timeout(queue, tick);

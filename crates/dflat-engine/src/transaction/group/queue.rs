@@ -72,8 +72,6 @@ pub(super) struct Queue {
     pub(super) current: Option<Current>,
     /// A thread empties the queue.
     pub(super) active: bool,
-    /// How many changed rows were pushed and are not matched.
-    pub(super) unmatched: usize,
     pub(super) pushed: u64,
     pub(super) delivered: u64,
     /// The latest commit that changed each table.
@@ -121,35 +119,15 @@ pub(super) fn alone(
 /// calls have begun.
 pub(super) type Progress = (u64, u64, u64);
 
-impl Item {
-    /// How many rows are to be matched.
-    pub(super) fn rows(&self) -> usize {
-        match self {
-            Self::Ended(Acknowledgement { outcome, .. }) => match outcome {
-                Ok(Some(changes)) => changes.row_count(),
-                _ => 0,
-            },
-            Self::Registration(_) | Self::Foreign => 0,
-        }
-    }
-}
-
 impl Queue {
-    /// Counts items that were delivered, and rows that were matched.
-    pub(super) fn count(&mut self, (delivered, matched): (u64, usize)) {
-        self.delivered += delivered;
-        self.unmatched -= matched;
-    }
-
     pub(super) fn progress(&self) -> Option<Progress> {
         let current = self.current.as_ref().filter(|_| self.active)?;
         Some((self.delivered, current.turn, current.calls.progress()))
     }
 
-    /// Whether too much waits for the calls that are being made: too many items, or more rows than
-    /// this.
-    pub(super) fn is_crowded(&self, unmatched_max: usize) -> bool {
-        self.waiting.len() >= CROWD || self.unmatched > unmatched_max
+    /// Whether too many items wait for the calls that are being made.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.waiting.len() >= CROWD
     }
 
     /// How long ago the item was pushed whose calls are being made.
