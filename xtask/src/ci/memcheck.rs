@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::ci::{self, AfterFailure, Invocation, Step, Work};
 
-/// What a person is told. The times are those of [`CHECKED`].
+/// What a person is told. The times are those of `CHECKED`.
 pub const HELP: &str = "\
 Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
 must be installed. An access to memory that is not valid fails, and so does memory that is lost.

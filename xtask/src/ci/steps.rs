@@ -19,14 +19,15 @@ const EXAMPLES: [(&str, &str); 4] = [
 ];
 
 /// Packages whose tests take long: what a step that runs them is called, and which it runs.
-const APART: [(&str, &str, &str); 3] = [
+const APART: [(&str, &str, &str); 4] = [
     ("tests of generated code", "dflat-codegen", ""),
     (
         "laws",
         "dflat-testkit",
         " -- --skip fault --skip fuzz_smoke",
     ),
-    ("faults", "dflat-testkit", " -- fault fuzz_smoke"),
+    ("faults", "dflat-testkit", " -- fault --skip fuzz_smoke"),
+    ("fuzzers", "dflat-testkit", " -- fuzz_smoke"),
 ];
 
 /// What counts instructions: generated code beside Google's, conditions beside the same by hand.
