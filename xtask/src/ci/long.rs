@@ -15,7 +15,7 @@ Options:
   --from STEP   begin with this step
   --only STEP   run this step, and no others but those named so
 
-Steps, and about how many minutes each takes on one idle core, once it is compiled:
+Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
   kills      15   a thousand kills under load, and 50 while indexes are built
   power      30   losses of power at each sync, and between
   calls      90   each call fails, of transactions, maintenance and checkpoints

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::ci::{self, AfterFailure, Invocation, Step, Work};
 
-/// What a person is told. The times are those of `CHECKED`.
+/// What a person is told. The minutes are estimated by those of short runs.
 pub const HELP: &str = "\
 Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
 must be installed. An access to memory that is not valid fails, and so does memory that is lost.
@@ -21,7 +21,7 @@ Options:
   --from STEP   begin with this step
   --only STEP   run this step, and no others but those named so
 
-Steps, and about how many minutes each takes on one idle core, once it is compiled:
+Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
             valgrind  --address
   backend       20     5   all tests of `dflat-sqlite`
   payloads      10     4   damaged payloads

@@ -7,12 +7,13 @@ use dflat_model::CommitSeq;
 use smallvec::SmallVec;
 
 use super::follower::{Follower, Live, Reread};
-use super::matcher::{Candidates, Found, Hits, Matcher, Sorted, touched};
+use super::matcher::{Found, Hits, Matcher};
 use super::merge::{Scratch, Touched};
 use super::publication::Call;
 use super::registry::Subscriber;
 use super::shape::{ShapedQuery, Shapes};
 use super::slots::Slots;
+use super::touched::{Candidates, Sorted, touched};
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
 

@@ -3,72 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Expression, Query, Table, ValueRef};
+use dflat_model::{CommitSeq, Query, Table};
 
 use super::difference::Difference;
+use super::interest::Interest;
 use super::merge::{List, Rows, Scratch, Touched, after, before, compare};
 use super::shape::ShapedQuery;
 use crate::error::Result;
 use crate::fetch::Fetched;
-use crate::object::{Object, equal};
-use crate::query::compute;
+use crate::object::Object;
 
 /// The fewest and the most objects that are kept on either side of a window.
 const MARGIN: Range<usize> = 4..1024;
-
-/// What of an object is seen: a change to anything else is none.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Interest {
-    /// All its values.
-    Objects,
-    /// The values of these expressions.
-    Values(Arc<[Expression]>),
-}
-
-impl Interest {
-    /// The expressions whose values are seen; none if it is all.
-    #[must_use]
-    pub fn values(&self) -> &[Expression] {
-        match self {
-            Self::Objects => &[],
-            Self::Values(expressions) => expressions,
-        }
-    }
-
-    /// Whether two states of an object look the same.
-    #[must_use]
-    pub fn is_same(&self, table: &Table, a: &Object, b: &Object) -> bool {
-        if a.is(b) {
-            return true;
-        }
-        match self {
-            Self::Objects => equal(&table.types, a.payload(), b.payload()),
-            Self::Values(expressions) => expressions.iter().all(|expression| {
-                // Objects are verified, so that every value can be read.
-                let values = (
-                    compute(expression, a.payload()),
-                    compute(expression, b.payload()),
-                );
-                match values {
-                    // As the values of objects are compared: 0.0 and -0.0 are two.
-                    (Ok(ValueRef::Float(a)), Ok(ValueRef::Float(b))) => a.to_bits() == b.to_bits(),
-                    (Ok(a), Ok(b)) => a == b,
-                    _ => false,
-                }
-            }),
-        }
-    }
-
-    /// What makes one list of objects of another.
-    #[must_use]
-    pub fn difference(&self, table: &Table, old: &[Object], new: &[Object]) -> Difference {
-        if std::ptr::eq(old, new) {
-            return Difference::default();
-        }
-        let same = |a: &Object, b: &Object| self.is_same(table, a, b);
-        Difference::between(old, new, Object::row_id, same)
-    }
-}
 
 /// A result as of a commit, and what makes it of the one before.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! Which live queries a commit concerns, and by which of its rows.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use dflat_model::{Field, Predicate, ValueRef};
@@ -8,11 +7,9 @@ use dflat_model::{Field, Predicate, ValueRef};
 use super::anchor::{Anchor, Atom, anchor};
 use super::hash;
 use super::intervals::Intervals;
-use super::merge::{Row, Rows, SomeRows, Touched, after, before};
-use super::shape::ShapedQuery;
+use super::merge::{Row, Rows};
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text, same_value};
-use crate::query::{Condition, is_after};
 
 /// Up to so many queries look at each row themselves.
 ///
@@ -25,7 +22,7 @@ const LINEAR_MAX: usize = 1;
 /// The anchors of live queries, by field.
 #[derive(Default)]
 pub(super) struct Matcher {
-    fields: Vec<FieldIndex>,
+    pub(super) fields: Vec<FieldIndex>,
     /// The queries that have to see every row.
     unanchored: BTreeSet<u32>,
     anchored: usize,
@@ -39,8 +36,8 @@ type Hit = (u32, bool, Row);
 /// The most of them that memory is kept for.
 const HITS_KEPT_MAX: usize = 4096;
 
-struct FieldIndex {
-    field: Field,
+pub(super) struct FieldIndex {
+    pub(super) field: Field,
     /// By the hash of a value: the queries that ask for it.
     points: Slots,
     intervals: Intervals,
@@ -207,177 +204,13 @@ pub(super) enum Hits {
     Of(Vec<Hit>),
 }
 
-fn all(rows: Rows<'_>) -> std::ops::Range<Row> {
+pub(super) fn all(rows: Rows<'_>) -> std::ops::Range<Row> {
     0..Row::try_from(rows.len()).unwrap_or(Row::MAX)
 }
 
-fn value<'a>(object: &'a Object, field: &'a Field) -> ValueRef<'a> {
+pub(super) fn value<'a>(object: &'a Object, field: &'a Field) -> ValueRef<'a> {
     // Objects are verified, so that every value can be read.
     field_value(object.payload(), field).unwrap_or(ValueRef::Null)
-}
-
-/// Rows in the order of a field's values.
-type ByValue<'c> = Vec<(ValueRef<'c>, Row)>;
-
-/// The rows of a commit in the order of their values, for queries that look for theirs.
-pub(super) struct Sorted<'c> {
-    matcher: &'c Matcher,
-    rows: Rows<'c>,
-    /// By the place of the field in the matcher: what the rows were, and what they are.
-    fields: Vec<Option<[ByValue<'c>; 2]>>,
-    bits: Vec<u64>,
-}
-
-impl<'c> Sorted<'c> {
-    pub(super) fn new(matcher: &'c Matcher, rows: Rows<'c>) -> Self {
-        Self {
-            matcher,
-            rows,
-            fields: Vec::new(),
-            bits: Vec::new(),
-        }
-    }
-
-    /// The rows that are in an interval of the anchor, on either side, ascending.
-    fn within(&mut self, atoms: &[Atom]) -> Touched {
-        let mut touched = Touched::default();
-        self.bits.resize(self.rows.len().div_ceil(64), 0);
-        for (side, list) in [&mut touched.before, &mut touched.after]
-            .into_iter()
-            .enumerate()
-        {
-            for atom in atoms {
-                self.mark(atom, side);
-            }
-            drain(&mut self.bits, list);
-        }
-        touched
-    }
-
-    /// Puts the rows of an interval into the set.
-    fn mark(&mut self, atom: &Atom, side: usize) {
-        let fields = self.matcher.fields.iter();
-        let Some(place) = fields
-            .enumerate()
-            .find(|(_, index)| index.field == atom.field)
-        else {
-            return;
-        };
-        let place = place.0;
-        self.sort(place);
-        let sorted = self.fields.get(place).and_then(Option::as_ref);
-        let sorted = sorted.and_then(|sides| sides.get(side));
-        let (sorted, interval) = (sorted.map_or(&[][..], Vec::as_slice), &atom.interval);
-        let start = sorted.partition_point(|(value, _)| !interval.starts_before(*value));
-        let rest = sorted.get(start..).unwrap_or_default();
-        let count = rest.partition_point(|(value, _)| interval.ends_after(*value));
-        for (_, row) in rest.get(..count).unwrap_or_default() {
-            if let Some(word) = self.bits.get_mut(*row as usize / 64) {
-                *word |= 1 << (row % 64);
-            }
-        }
-    }
-
-    fn sort(&mut self, place: usize) {
-        if self.fields.len() <= place {
-            self.fields.resize_with(place + 1, || None);
-        }
-        let Some(index) = self.matcher.fields.get(place) else {
-            return;
-        };
-        let rows = self.rows;
-        if let Some(field @ None) = self.fields.get_mut(place) {
-            let side = |state: fn(Rows<'c>, Row) -> Option<&'c Object>| {
-                let of = |row| Some((value(state(rows, row)?, &index.field), row));
-                let mut values: ByValue<'c> = all(rows).filter_map(of).collect();
-                values.sort_unstable_by(|(a, x), (b, y)| order(*a, *b).then(x.cmp(y)));
-                values
-            };
-            *field = Some([side(before), side(after)]);
-        }
-    }
-}
-
-/// The order of two values; most are integers.
-#[inline]
-fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
-    match (a, b) {
-        (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
-        _ => a.order(b),
-    }
-}
-
-/// Takes the rows out of a set, ascending.
-fn drain(bits: &mut [u64], rows: &mut SomeRows) {
-    let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-    rows.reserve_exact(count);
-    for (index, word) in (0_u32..).zip(bits) {
-        let mut left = std::mem::take(word);
-        while left != 0 {
-            rows.push(index * 64 + left.trailing_zeros());
-            left &= left - 1;
-        }
-    }
-}
-
-/// Which rows may meet a query's condition.
-pub(super) enum Candidates {
-    /// These: two values may have one hash.
-    Rows(Touched),
-    /// Any of them.
-    All,
-    /// Those in the intervals of its anchor, if it has one.
-    Sorted,
-}
-
-/// The rows that met or meet a query's condition, ascending.
-pub(super) fn touched(
-    query: &ShapedQuery,
-    mut candidates: Candidates,
-    sorted: &mut Sorted<'_>,
-) -> Touched {
-    let rows = sorted.rows;
-    if let (Candidates::Rows(touched), Some((field, key))) = (&mut candidates, query.key()) {
-        let is_it = |object: &Object| match (root_text(object.payload(), field), key) {
-            (Ok(Some(text)), ValueRef::Text(key)) => text == key.as_bytes(),
-            _ => value(object, field).order(key).is_eq(),
-        };
-        touched.retain(rows, is_it);
-        return std::mem::take(touched);
-    }
-    let (predicate, frame) = (query.predicate(), query.frame());
-    let predicate = predicate.as_deref();
-    let anchor = match &candidates {
-        // Not kept with the query: it is as large.
-        Candidates::Sorted => predicate.and_then(anchor),
-        Candidates::Rows(_) | Candidates::All => None,
-    };
-    let (mut touched, exact) = match (candidates, anchor) {
-        (Candidates::Rows(touched), _) => (touched, false),
-        (_, Some(anchor)) => (sorted.within(&anchor.atoms), anchor.exact),
-        (_, None) => {
-            let were = all(rows).filter(|row| before(rows, *row).is_some());
-            let are = all(rows).filter(|row| after(rows, *row).is_some());
-            let (before, after) = (were.collect(), are.collect());
-            (Touched { before, after }, predicate.is_none())
-        }
-    };
-    if exact && frame.after.is_none() {
-        return touched;
-    }
-    let condition = predicate.filter(|_| !exact).map(Condition::new);
-    let matches = |object: &Object| {
-        let payload = object.payload();
-        // Objects are verified, so that every value can be read.
-        let meets = condition
-            .as_ref()
-            .is_none_or(|c| c.holds(payload) == Ok(Some(true)));
-        let row = (object.row_id(), payload);
-        let is_behind = |cursor| is_after(&frame.order, cursor, row) == Ok(true);
-        meets && frame.after.as_ref().is_none_or(is_behind)
-    };
-    touched.retain(rows, matches);
-    touched
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod candidate;
 mod choose;
 mod implied;
 mod intervals;
+mod limit;
 mod place;
 mod ranges;
 

@@ -175,11 +175,12 @@ impl Deliveries {
     /// can be matched would take ever more memory. It does not wait for a subscriber who takes his
     /// time: he is given up then. Called without a lock, a turn or the pen.
     pub(super) fn hold(&self) {
-        let mut queue = self.lock();
+        // Most commits find nobody behind, and take no lock for that.
         if !self.is_behind() {
             return;
         }
         let begun = Instant::now();
+        let mut queue = self.lock();
         // Under the lock: who matches counts what is done before it looks for waiters again.
         self.waiters.fetch_add(1, Ordering::AcqRel);
         while self.is_behind() && begun.elapsed() < self.held_max() {
