@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use super::Control;
 use super::plan::{AccessPath, KeyAccess, KeyRange, Plan};
 use super::scan::{Reads, Rest, Run, Visit};
-use super::share::rows_max;
+use super::share::RowCount;
 use crate::error::Result;
 use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
 
@@ -77,6 +77,7 @@ impl<'q> Lookup<'q> {
     ) -> Result<()> {
         let mut run = Run::new(snapshot, table, control, Reads::Payloads);
         let (mut reached, mut last, mut max) = (0, None, control.patience);
+        let mut count = RowCount::default();
         loop {
             let mut has_more = false;
             let source = Source::Key(KeyScan {
@@ -99,9 +100,7 @@ impl<'q> Lookup<'q> {
             if !has_more {
                 return Ok(());
             }
-            if reached == control.patience {
-                max = rows_max(run.snapshot, table, control)?;
-            }
+            max = run.rows_max(&mut count, 2 * reached)?;
             if reached >= max {
                 let seen = last.into_iter().collect();
                 let rest = Rest { seen, sorted: true };

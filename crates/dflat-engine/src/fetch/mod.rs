@@ -136,7 +136,7 @@ fn chosen(
         false => Indexes::default(),
     };
     let mut plan = Plan::new(table, query, &indexes.states, &mut |access| {
-        scan::size(snapshot, table, access, PROBE_MAX, control)
+        share::size(snapshot, table, access, PROBE_MAX, control)
     })?;
     plan.set_apart(indexes.apart);
     Ok(plan)

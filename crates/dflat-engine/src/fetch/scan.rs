@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::control::Watch;
 use super::plan::{AccessPath, KeyAccess};
-use super::share::rows_max;
+use super::share::RowCount;
 use super::{Control, Plan, corrupt};
 use crate::error::Result;
 use crate::object::Malformed;
@@ -134,42 +134,6 @@ fn qualified(
     }
 }
 
-/// Counts the rows of ranges; `None` if there are more than `max`.
-pub(super) fn size(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    access: &KeyAccess,
-    max: usize,
-    control: &Control,
-) -> Result<Option<usize>> {
-    let mut watch = Watch::new(control, table);
-    let mut rows = 0;
-    for source in access.sources() {
-        let plan = ScanPlan {
-            table,
-            source,
-            payload: false,
-        };
-        // Ranges without a row take time, too.
-        watch.check()?;
-        let mut outcome = Ok(());
-        snapshot.scan(&plan, &mut |_| {
-            rows += 1;
-            outcome = watch.row();
-            if rows > max || outcome.is_err() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
-        outcome?;
-        if rows > max {
-            return Ok(None);
-        }
-    }
-    Ok(Some(rows))
-}
-
 /// What the scans of a plan share.
 pub(super) struct Run<'r> {
     pub(super) snapshot: &'r mut dyn Snapshot,
@@ -245,7 +209,7 @@ impl<'r> Run<'r> {
         let row_ids = &row_ids[before..];
         let is_given_up = self.may_give_up
             && row_ids.len() > self.control.patience
-            && row_ids.len() > rows_max(self.snapshot, self.table, self.control)?;
+            && row_ids.len() > self.rows_max(&mut RowCount::default(), row_ids.len())?;
         if is_given_up {
             return Ok(End::GivenUp(Vec::new()));
         }
@@ -276,6 +240,7 @@ impl<'r> Run<'r> {
         let table = self.table;
         let mut seen: SmallVec<[RowId; 16]> = SmallVec::new();
         let (mut max, mut rest) = (self.control.patience, None);
+        let mut count = RowCount::default();
         loop {
             let access = rest.as_ref().unwrap_or(access);
             let (known, mut behind) = (seen.len(), None);
@@ -302,14 +267,17 @@ impl<'r> Run<'r> {
                 return Ok(End::Done);
             };
             seen.sort_unstable();
-            if known == 0 {
-                max = rows_max(self.snapshot, self.table, self.control)?;
-            }
+            max = self.rows_max(&mut count, 2 * seen.len())?;
             if seen.len() >= max {
                 return Ok(End::GivenUp(seen.into_vec()));
             }
             rest = Some(behind);
         }
+    }
+
+    /// The most rows that are reached by a key, as [`RowCount::rows_max`] has it.
+    pub(super) fn rows_max(&mut self, count: &mut RowCount, wanted: usize) -> Result<usize> {
+        count.rows_max(self.snapshot, self.table, self.control, wanted)
     }
 
     /// The row ids of several ranges together, in order.

@@ -3,13 +3,17 @@
 //! A row that is reached by a key takes as long as several that come one after the other. So who
 //! follows a key for more than some hundred rows asks how many rows there are, and reads them all
 //! instead once the key has given a good share of them.
+//!
+//! Row ids tell how many, where rows are spread over them. Where most ids are in gaps, which may be
+//! as wide as all numbers, rows are counted without their payloads, and never more than twice the
+//! share of those that were reached by the key, so that the count is paid for by them.
 
 use std::ops::ControlFlow;
 
 use dflat_model::{Query, RowId, Table};
 
 use super::control::Watch;
-use super::{AccessPath, Control, KeyAccess, Plan, scan};
+use super::{AccessPath, Control, KeyAccess, Plan};
 use crate::error::Result;
 use crate::storage::{ScanPlan, Snapshot, Source};
 
@@ -18,22 +22,58 @@ const SHARE: usize = 8;
 
 /// The places at which it is looked how close together row ids are, and the rows that are looked
 /// at there.
-const PLACES: i64 = 16;
-const ROWS: i64 = 16;
+const PLACES: usize = 16;
+const ROWS: usize = 16;
 
-/// The most rows that a plan reaches by a key.
-pub(super) fn rows_max(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    control: &Control,
-) -> Result<usize> {
-    let watch = Watch::new(control, table);
-    let mut sample = Sample {
-        snapshot,
-        table,
-        watch,
-    };
-    Ok(control.patience.max(sample.row_count()? / SHARE))
+/// A place is in a gap if row ids are so many times as close together somewhere else.
+const GAP: f64 = 8.0;
+
+/// What is known of how many rows a table has.
+#[derive(Default)]
+pub(super) enum RowCount {
+    #[default]
+    Unknown,
+    /// About so many, and no more than the row ids from the first to the last.
+    Estimated(usize),
+    /// So many up to this row id, and maybe more behind it.
+    Counted(usize, RowId),
+}
+
+impl RowCount {
+    /// The most rows that are reached by a key. If they are counted, no more is found out than
+    /// whether `wanted` may be.
+    pub(super) fn rows_max(
+        &mut self,
+        snapshot: &mut dyn Snapshot,
+        table: &Table,
+        control: &Control,
+        wanted: usize,
+    ) -> Result<usize> {
+        let mut sample = Sample {
+            snapshot,
+            table,
+            watch: Watch::new(control, table),
+        };
+        if let Self::Unknown = self {
+            *self = match sample.row_count()? {
+                Some(rows) => Self::Estimated(rows),
+                None => Self::Counted(0, RowId(0)),
+            };
+        }
+        let rows = match self {
+            Self::Unknown => 0,
+            Self::Estimated(rows) => *rows,
+            Self::Counted(rows, last) => {
+                let more = wanted.saturating_mul(SHARE).saturating_sub(*rows);
+                if more > 0 {
+                    let (found, end) = sample.behind(last.0, more)?;
+                    (*rows, *last) = (*rows + found, RowId(end));
+                }
+                *rows
+            }
+        };
+        Ok(control.patience.max(rows / SHARE))
+    }
 }
 
 /// The same, if the ranges of a plan have more entries, so that all rows are read in the end.
@@ -52,12 +92,15 @@ pub(super) fn is_given_up_after(
     if !plan.may_be_given_up(query) {
         return Ok(None);
     }
-    if !has_more(snapshot, table, (accesses, control.patience), control)? {
-        return Ok(None);
+    let (mut max, mut count) = (control.patience, RowCount::default());
+    while has_more(snapshot, table, (accesses, max), control)? {
+        let next = count.rows_max(snapshot, table, control, max.saturating_mul(2))?;
+        if next <= max {
+            return Ok(Some(max));
+        }
+        max = next;
     }
-    let max = rows_max(snapshot, table, control)?;
-    let has_more = has_more(snapshot, table, (accesses, max), control)?;
-    Ok(has_more.then_some(max))
+    Ok(None)
 }
 
 /// Whether ranges have more entries than this.
@@ -68,12 +111,48 @@ fn has_more(
     control: &Control,
 ) -> Result<bool> {
     for access in accesses {
-        match scan::size(snapshot, table, access, max, control)? {
+        match size(snapshot, table, access, max, control)? {
             Some(entries) => max -= entries,
             None => return Ok(true),
         }
     }
     Ok(false)
+}
+
+/// Counts the rows of ranges; `None` if there are more than `max`.
+pub(super) fn size(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    access: &KeyAccess,
+    max: usize,
+    control: &Control,
+) -> Result<Option<usize>> {
+    let mut watch = Watch::new(control, table);
+    let mut rows = 0;
+    for source in access.sources() {
+        let plan = ScanPlan {
+            table,
+            source,
+            payload: false,
+        };
+        // Ranges without a row take time, too.
+        watch.check()?;
+        let mut outcome = Ok(());
+        snapshot.scan(&plan, &mut |_| {
+            rows += 1;
+            outcome = watch.row();
+            if rows > max || outcome.is_err() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        outcome?;
+        if rows > max {
+            return Ok(None);
+        }
+    }
+    Ok(Some(rows))
 }
 
 /// Looks at some of a table's rows.
@@ -84,38 +163,44 @@ struct Sample<'s> {
 }
 
 impl Sample<'_> {
-    /// About how many rows there are, told by how close together their ids are at some places.
-    fn row_count(&mut self) -> Result<usize> {
+    /// About how many rows there are, told by how close together their ids are at some places, and
+    /// no more than there are ids from the first to the last. `None` if most places are in gaps, so
+    /// that the others tell nothing.
+    fn row_count(&mut self) -> Result<Option<usize>> {
         let (found, first) = self.behind(0, 1)?;
         if found == 0 {
-            return Ok(0);
+            return Ok(Some(0));
         }
         // The oldest rows may be gone.
         let before = first - 1;
         let last = self.last()?;
-        let width = (last - before) / PLACES + 1;
-        let mut count = 0.0;
-        for place in 0..PLACES {
+        let width = (last - before) / PLACES as i64 + 1;
+        let mut densities = [0.0; PLACES];
+        for (place, density) in densities.iter_mut().enumerate() {
             // Each elsewhere in its part, so that what repeats itself is not mistaken for all.
-            let within = width * place + (width as f64 * (place as f64 * 0.618).fract()) as i64;
-            let from = before.saturating_add(within).min(i64::MAX - 1);
+            let within = (width as f64 * (place as f64 * 0.618).fract()) as i64;
+            let from = (width * place as i64).saturating_add(within);
+            let from = before.saturating_add(from).min(last - 1);
             let (rows, end) = self.behind(from, ROWS)?;
             let end = if rows < ROWS { last.max(from + 1) } else { end };
-            count += rows as f64 / (end - from) as f64 * width as f64;
+            *density = rows as f64 / (end - from) as f64;
         }
-        Ok(count as usize)
+        let highest = densities.iter().copied().fold(0.0, f64::max);
+        let gaps = densities.iter().filter(|density| **density * GAP < highest);
+        if 2 * gaps.count() > PLACES {
+            return Ok(None);
+        }
+        let (sum, ids) = (densities.iter().sum::<f64>(), (last - before) as f64);
+        Ok(Some((sum * width as f64).min(ids) as usize))
     }
 
-    /// An id beyond which there is no row, not much larger than the last row's.
+    /// The last row's id.
     fn last(&mut self) -> Result<i64> {
         let (mut low, mut high) = (0, 1);
-        while self.behind(high, 1)?.0 > 0 {
+        while high < i64::MAX && self.behind(high, 1)?.0 > 0 {
             (low, high) = (high, high.saturating_mul(2));
-            if high == i64::MAX {
-                return Ok(high);
-            }
         }
-        while high - low > high / 16 + 1 {
+        while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.behind(middle, 1)?.0 > 0 {
                 low = middle;
@@ -127,22 +212,30 @@ impl Sample<'_> {
     }
 
     /// Up to `max` rows behind an id: how many there are, and the id of the last.
-    fn behind(&mut self, row_id: i64, max: i64) -> Result<(i64, i64)> {
-        self.watch.check()?;
+    fn behind(&mut self, row_id: i64, max: usize) -> Result<(usize, i64)> {
+        let Self {
+            snapshot,
+            table,
+            watch,
+        } = self;
+        watch.check()?;
         let plan = ScanPlan {
-            table: self.table,
+            table,
             source: Source::RowsAfter(RowId(row_id)),
             payload: false,
         };
         let (mut count, mut end) = (0, row_id);
-        self.snapshot.scan(&plan, &mut |row| {
+        let mut outcome = Ok(());
+        snapshot.scan(&plan, &mut |row| {
             (count, end) = (count + 1, row.row_id.0);
-            if count == max {
+            outcome = watch.row();
+            if count == max || outcome.is_err() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         })?;
+        outcome?;
         Ok((count, end))
     }
 }

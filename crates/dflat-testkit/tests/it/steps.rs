@@ -7,7 +7,7 @@ use dflat_engine::Result;
 use dflat_engine::fetch::{self, Control, PROBE_MAX};
 use dflat_engine::object::Origin;
 use dflat_engine::storage::{
-    Backend, CloseOptions, Indexes, Row, ScanPlan, Snapshot, StateId, View,
+    Backend, CloseOptions, Indexes, Row, ScanPlan, Snapshot, Source, StateId, View,
 };
 use dflat_model::{
     Comparison, Cursor, Direction, Expression, Nulls, Order, Predicate, Query, RowId, Table, Value,
@@ -15,7 +15,7 @@ use dflat_model::{
 };
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::Fixture;
-use dflat_testkit::schema::{Item, ItemData};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
 /// How many objects there are.
 const COUNT: i32 = 2000;
@@ -25,6 +25,8 @@ struct Counting {
     inner: Box<dyn Snapshot>,
     /// Rows with their payloads.
     rows: usize,
+    /// Those of them that a key gave.
+    reached: usize,
     /// Entries of keys, without payloads.
     entries: usize,
 }
@@ -38,11 +40,14 @@ impl Snapshot for Counting {
         let Self {
             inner,
             rows,
+            reached,
             entries,
         } = self;
+        let by_key = plan.payload && !matches!(plan.source, Source::Rows | Source::RowsAfter(_));
         let counter = if plan.payload { rows } else { entries };
         inner.scan(plan, &mut |row| {
             *counter += 1;
+            *reached += usize::from(by_key);
             visit(row)
         })
     }
@@ -93,11 +98,46 @@ impl Costs {
         }
     }
 
+    /// A file of items, of which every third has the rank 1: so many behind each of these row ids.
+    fn in_clusters(clusters: &[(i64, i32)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("clusters.db");
+        let mut first = 0;
+        for (row_id, count) in clusters {
+            let workspace = dflat::Workspace::open(&path).unwrap();
+            // The last row id is stored when there is one.
+            if first > 0 {
+                let sql = rusqlite::Connection::open(&path).unwrap();
+                let text = "UPDATE sqlite_sequence SET seq = ? WHERE name = ? AND seq <= ?1";
+                let changed = sql.execute(text, (row_id, Item::TABLE.name.to_string()));
+                assert_eq!(changed.unwrap(), 1, "{row_id}");
+            }
+            let numbers = first..first + count;
+            first += count;
+            let added = workspace.perform_changes([Item::TABLE], move |tx| {
+                let mut items = numbers.clone().map(|n| ItemData {
+                    id: format!("{n:05}"),
+                    rank: i32::from(n % 3 == 0),
+                    size: n % 3,
+                    ..ItemData::default()
+                });
+                items.try_for_each(|item| tx.submit(ItemChangeRequest::creation(item)).map(drop))
+            });
+            added.wait().unwrap();
+            workspace.shutdown().unwrap();
+        }
+        Self {
+            backend: SqliteBackend::open(&path, SqliteOptions::default()).unwrap(),
+            _directory: directory,
+        }
+    }
+
     fn counting(&self) -> Counting {
         let inner = Arc::clone(&self.backend).snapshot(View::Pinned).unwrap();
         Counting {
             inner,
             rows: 0,
+            reached: 0,
             entries: 0,
         }
     }
@@ -359,6 +399,70 @@ fn no_plan_costs_much_more_than_reading_everything() {
                 "{condition} {spent:?}"
             );
         }
+    }
+}
+
+/// Asks for what a third of so many rows has, and for what all have: how many rows a key gave.
+fn reached_of_many(costs: &Costs, n: usize) -> usize {
+    let either = Item::RANK.eq(1) | Item::ID.lt("1");
+    let conditions = [
+        (Item::RANK.eq(1), n.div_ceil(3)),
+        (Item::RANK.ge(1), n.div_ceil(3)),
+        (Item::RANK.between(0, 1), n),
+        (either, n),
+    ];
+    let reached = conditions.map(|(condition, found)| {
+        let (mut spent, query) = (costs.counting(), filtered(&condition));
+        let (control, origin) = (Control::default(), Origin::default());
+        let objects = fetch::fetch(&mut spent, &Item::TABLE, &query, &control, origin).unwrap();
+        let ids = objects.iter().map(|object| object.row_id());
+        assert!(ids.is_sorted_by(|a, b| a < b), "{condition}");
+        assert_eq!(objects.len(), found, "{condition}");
+        // Whatever the ids are: each once by its key, and once among all; a row at which the key
+        // is followed no further is read twice.
+        assert!(spent.reached <= n + 8, "{condition}: {}", spent.reached);
+        assert!(
+            spent.rows <= n + spent.reached,
+            "{condition}: {}",
+            spent.rows
+        );
+        // All are counted once, two ranges are, and some hundred ids are looked at.
+        assert!(
+            spent.entries <= 5 * n + 512,
+            "{condition}: {}",
+            spent.entries
+        );
+        spent.reached
+    });
+    reached.into_iter().max().unwrap()
+}
+
+#[test]
+fn a_gap_between_row_ids_does_not_pass_for_rows() {
+    let n = 6010;
+    for behind in [1 << 17, 1 << 20, 1 << 40, i64::MAX - 6000] {
+        let reached = reached_of_many(&Costs::in_clusters(&[(0, 6000), (behind, 10)]), n);
+        // Rows at which it was asked how many there are were read twice.
+        assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
+        let reached = reached_of_many(&Costs::in_clusters(&[(0, 10), (behind, 6000)]), n);
+        assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
+    }
+    let clusters: Vec<(i64, i32)> = (0..10).map(|n| (n * n << 35, 600)).collect();
+    let reached = reached_of_many(&Costs::in_clusters(&clusters), 6000);
+    assert!(reached <= reached_max(6000) + 3, "{reached}");
+}
+
+#[test]
+fn gaps_beside_which_is_looked_pass_for_rows_up_to_the_last_id() {
+    // Rows at the places alone.
+    for ids in [10_000_i64, 20_000, 1 << 40] {
+        let width = ids / 16 + 1;
+        let place = |n: i64| width * n + (width as f64 * (n as f64 * 0.618).fract()) as i64;
+        let clusters: Vec<(i64, i32)> = (0..16).map(|n| (place(n), 290)).collect();
+        let rows = 16 * 290;
+        let last = usize::try_from(clusters[15].0).unwrap() + 290;
+        let reached = reached_of_many(&Costs::in_clusters(&clusters), rows);
+        assert!(reached <= reached_max(last) + 3, "{ids}: {reached}");
     }
 }
 

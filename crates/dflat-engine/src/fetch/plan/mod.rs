@@ -188,22 +188,24 @@ impl KeyAccess {
         let Some(range) = rest.ranges.first_mut() else {
             return rest;
         };
-        match fields.get(range.prefix.len()) {
-            None => {
-                if let Some(before) = row.row_id.0.checked_sub(1) {
-                    range.after = Some(RowId(before));
-                }
-            }
+        let after = row.row_id.0.checked_sub(1).map(RowId);
+        match fields.get(range.prefix.len()..) {
+            None | Some([]) => range.after = after.or(range.after),
             // An index has another value for an empty union than its object.
-            Some(field) if field.is_tag() => {}
-            Some(field) => {
-                if let Ok(value) = field_value(row.payload, field) {
-                    let bound = Bound::Included(value.to_value());
-                    match self.direction {
-                        Direction::Ascending => range.lower = bound,
-                        Direction::Descending => range.upper = bound,
-                    }
+            Some([field, ..]) if field.is_tag() => {}
+            Some([field, further @ ..]) => {
+                let Ok(value) = field_value(row.payload, field) else {
+                    return rest;
+                };
+                let mut equal = KeyRange::of(range.prefix.clone());
+                equal.prefix.push(value.to_value());
+                equal.after = after.filter(|_| further.is_empty());
+                let behind = Bound::Excluded(value.to_value());
+                match self.direction {
+                    Direction::Ascending => range.lower = behind,
+                    Direction::Descending => range.upper = behind,
                 }
+                rest.ranges.insert(0, equal);
             }
         }
         rest
