@@ -447,7 +447,7 @@ fn a_gap_between_row_ids_does_not_pass_for_rows() {
         let reached = reached_of_many(&Costs::in_clusters(&[(0, 10), (behind, 6000)]), n);
         assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
     }
-    let clusters: Vec<(i64, i32)> = (0..10).map(|n| (n * n << 35, 600)).collect();
+    let clusters: Vec<(i64, i32)> = (0..10).map(|n| ((n * n) << 35, 600)).collect();
     let reached = reached_of_many(&Costs::in_clusters(&clusters), 6000);
     assert!(reached <= reached_max(6000) + 3, "{reached}");
 }
