@@ -1,6 +1,7 @@
 //! What a committed transaction changed.
 
 use dflat_model::{CommitSeq, RowId, Table};
+use smallvec::SmallVec;
 
 use crate::object::Object;
 
@@ -10,8 +11,8 @@ use crate::object::Object;
 pub struct ChangeSet {
     /// The commit.
     pub seq: CommitSeq,
-    /// The tables changed, each once.
-    pub tables: Vec<TableChanges>,
+    /// The tables changed, each once; most commits change one.
+    pub tables: SmallVec<[TableChanges; 1]>,
 }
 
 impl ChangeSet {
@@ -27,8 +28,8 @@ impl ChangeSet {
 pub struct TableChanges {
     /// The table.
     pub table: Table,
-    /// The rows changed, each once, by ascending row id.
-    pub rows: Vec<(RowId, RowChange)>,
+    /// The rows changed, each once, by ascending row id; many commits change one.
+    pub rows: SmallVec<[(RowId, RowChange); 1]>,
 }
 
 /// The change to one row; never absent both before and after.

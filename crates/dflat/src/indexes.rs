@@ -141,6 +141,8 @@ impl Workspace {
     /// [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
         let (completer, handle) = channel();
+        // There is nothing to return.
+        completer.give(());
         let ready = Box::new(|outcome| completer.complete(outcome));
         self.engine().when_indexes_are_ready(ready);
         IndexesReady { handle }

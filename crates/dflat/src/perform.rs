@@ -1,10 +1,9 @@
 //! Performing changes: in the background, again, or here.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use dflat_engine::dictionary::{Dictionary, Holds};
-use dflat_engine::engine::Completion;
 use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
@@ -70,11 +69,12 @@ impl Workspace {
         handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
-        let (value, completion) = self.returned(completer);
+        let given = completer.clone();
+        let dictionary = self.untyped_dictionary().clone();
         let handler =
-            Box::new(move |transaction: &Rc<Transaction>| value.run(transaction, handler));
-        self.engine()
-            .perform(types.into_iter().collect(), handler, completion);
+            move |transaction: &Rc<Transaction>| run(transaction, &dictionary, &given, handler);
+        let completion = move |outcome| completer.complete(outcome);
+        self.engine().perform(types, handler, completion);
         handle
     }
 
@@ -116,14 +116,15 @@ impl Workspace {
         mut handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
-        let (value, completion) = self.returned(completer);
-        let handler = Box::new(move |transaction: &Rc<Transaction>| {
+        let given = completer.clone();
+        let dictionary = self.untyped_dictionary().clone();
+        let handler = move |transaction: &Rc<Transaction>| {
             // Those of a run before that did not count.
-            value.holds.release(false);
-            value.run(transaction, &mut handler)
-        });
-        self.engine()
-            .perform_retrying(types.into_iter().collect(), handler, completion);
+            given.holds().release(false);
+            run(transaction, &dictionary, &given, &mut handler)
+        };
+        let completion = move |outcome| completer.complete(outcome);
+        self.engine().perform_retrying(types, handler, completion);
         handle
     }
 
@@ -171,12 +172,12 @@ impl Workspace {
         handler: impl FnOnce(&TransactionContext) -> Result<R>,
     ) -> Result<R> {
         let dictionary = self.untyped_dictionary();
-        let holds = Holds::default();
-        let ended = holds.clone();
+        let holds = Arc::new(Holds::default());
+        let ended = Arc::clone(&holds);
         self.engine().perform_here(
-            types.into_iter().collect(),
+            types,
             |transaction| {
-                let context = TransactionContext::new(transaction, dictionary, &holds);
+                let context = TransactionContext::new(transaction, dictionary, holds.clone());
                 let value = handler(&context)?;
                 holds.seal(transaction)?;
                 Ok(value)
@@ -184,50 +185,18 @@ impl Workspace {
             move |outcome| ended.release(outcome.is_ok()),
         )
     }
-
-    /// The place for what a handler returns, and the completion that hands it out.
-    fn returned<R: Send + 'static>(&self, completer: Completer<R>) -> (Returned<R>, Completion) {
-        let value = Returned {
-            value: Arc::default(),
-            dictionary: self.untyped_dictionary().clone(),
-            holds: Holds::default(),
-        };
-        let (result, holds) = (Arc::clone(&value.value), value.holds.clone());
-        let completion = Box::new(move |outcome: Result<()>| {
-            holds.release(outcome.is_ok());
-            let value = lock(&result).take();
-            completer.complete(outcome.and_then(|()| value.ok_or_else(no_value)));
-        });
-        (value, completion)
-    }
 }
 
-/// What a handler has returned, and the keys of the dictionary that it has used.
-struct Returned<R> {
-    value: Arc<Mutex<Option<R>>>,
-    dictionary: Dictionary,
-    holds: Holds,
-}
-
-impl<R> Returned<R> {
-    fn run(
-        &self,
-        transaction: &Rc<Transaction>,
-        handler: impl FnOnce(&TransactionContext) -> Result<R>,
-    ) -> Result<()> {
-        let context = TransactionContext::new(transaction, &self.dictionary, &self.holds);
-        let value = handler(&context)?;
-        self.holds.seal(transaction)?;
-        *lock(&self.value) = Some(value);
-        Ok(())
-    }
-}
-
-fn lock<R>(value: &Mutex<Option<R>>) -> MutexGuard<'_, Option<R>> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn no_value() -> crate::Error {
-    let message = "cannot give the handler's value: it did not run";
-    crate::Error::new(crate::ErrorKind::Backend, message)
+/// Runs a handler, and gives what it returns.
+fn run<R: Send + 'static>(
+    transaction: &Rc<Transaction>,
+    dictionary: &Dictionary,
+    given: &Completer<R>,
+    handler: impl FnOnce(&TransactionContext) -> Result<R>,
+) -> Result<()> {
+    let context = TransactionContext::new(transaction, dictionary, given.shared_holds());
+    let value = handler(&context)?;
+    given.holds().seal(transaction)?;
+    given.give(value);
+    Ok(())
 }

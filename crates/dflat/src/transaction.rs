@@ -1,9 +1,9 @@
 //! The typed view on a transaction, inside its handler.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use dflat_engine::dictionary::{Dictionary, Holds};
 use dflat_engine::object::Writer;
@@ -36,32 +36,27 @@ use crate::{ChangeRequest, Durability, Fetch, Object, Result, TransactionDiction
 /// }
 /// ```
 pub struct TransactionContext {
-    /// One shared pointer, which makes the type stay on its thread with one short compiler message.
-    inner: Rc<Inner>,
-}
-
-struct Inner {
+    /// This makes the type stay on its thread.
     transaction: Rc<Transaction>,
-    /// Reused from one change to the next.
-    writer: RefCell<Writer>,
     dictionary: Dictionary,
-    holds: Holds,
+    holds: Arc<dyn AsRef<Holds> + Send + Sync>,
 }
 
 impl TransactionContext {
     pub(crate) fn new(
         transaction: &Rc<Transaction>,
         dictionary: &Dictionary,
-        holds: &Holds,
+        holds: Arc<dyn AsRef<Holds> + Send + Sync>,
     ) -> Self {
         Self {
-            inner: Rc::new(Inner {
-                transaction: Rc::clone(transaction),
-                writer: RefCell::default(),
-                dictionary: dictionary.clone(),
-                holds: holds.clone(),
-            }),
+            transaction: Rc::clone(transaction),
+            dictionary: dictionary.clone(),
+            holds,
         }
+    }
+
+    fn holds(&self) -> &Holds {
+        (*self.holds).as_ref()
     }
 
     /// The workspace's dictionary inside this transaction, which must name
@@ -92,13 +87,7 @@ impl TransactionContext {
     /// ```
     #[must_use]
     pub fn dictionary(&self) -> TransactionDictionary<'_> {
-        let Inner {
-            transaction,
-            dictionary,
-            holds,
-            ..
-        } = &*self.inner;
-        TransactionDictionary::new(dictionary.clone(), transaction, holds)
+        TransactionDictionary::new(self.dictionary.clone(), &self.transaction, self.holds())
     }
 
     /// Says what the commit of this transaction is to survive, instead of what the workspace was
@@ -131,7 +120,7 @@ impl TransactionContext {
     /// [`Full`](Durability::Full) waits for the device once a commit. Asking for it after the first
     /// change writes the changes made so far once more.
     pub fn set_durability(&self, durability: Durability) {
-        self.inner.transaction.set_durability(durability);
+        self.transaction.set_durability(durability);
     }
 
     /// Carries out a change. What it did is visible to this transaction at once, and to everyone
@@ -154,11 +143,10 @@ impl TransactionContext {
     ///   its handle gives this error whatever the handler returns.
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
         if let Some(seen) = request.seen() {
-            self.inner.transaction.check_unchanged(&T::TABLE, seen)?;
+            self.transaction.check_unchanged(&T::TABLE, seen)?;
         }
-        let mut writer = self.inner.writer.borrow_mut();
-        let outcome = request.lower(&mut writer, |change| {
-            self.inner.transaction.submit(&T::TABLE, change)
+        let outcome = Writer::with_kept(|writer| {
+            request.lower(writer, |change| self.transaction.submit(&T::TABLE, change))
         })?;
         Ok(match outcome {
             Outcome::Inserted(object) => UpdatedObject::Inserted(T::from_handle(object)),
@@ -171,7 +159,7 @@ impl TransactionContext {
     /// Undoes all changes of this transaction, those before and those after; true the first time.
     /// The handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
     pub fn abort(&self) -> bool {
-        self.inner.transaction.abort()
+        self.transaction.abort()
     }
 
     /// Runs `changes`; if it returns an error, what was changed in it is undone, as if it had never
@@ -224,9 +212,7 @@ impl TransactionContext {
     /// # }
     /// ```
     pub fn nested<R>(&self, changes: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
-        let Inner {
-            transaction, holds, ..
-        } = &*self.inner;
+        let (transaction, holds) = (&self.transaction, self.holds());
         let held_before = holds.len();
         // The panic goes on below.
         let nested = || transaction.nested(|| changes(self));
@@ -244,12 +230,12 @@ impl TransactionContext {
     }
 
     pub(crate) fn source(&self) -> Source<'_> {
-        Source::Transaction(&self.inner.transaction)
+        Source::Transaction(&self.transaction)
     }
 
     /// Starts a query that sees this transaction's own changes.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
-        Fetch::in_transaction(&self.inner.transaction)
+        Fetch::in_transaction(&self.transaction)
     }
 
     /// Fetches the object with a primary key, this transaction's own changes included.
@@ -279,7 +265,7 @@ impl TransactionContext {
 
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Found>> {
-        self.inner.transaction.latest(&T::TABLE, object.handle())
+        self.transaction.latest(&T::TABLE, object.handle())
     }
 }
 

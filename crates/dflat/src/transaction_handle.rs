@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use dflat_engine::callback;
+use dflat_engine::dictionary::Holds;
 
 use crate::Result;
 
@@ -20,9 +21,13 @@ pub struct TransactionHandle<R> {
     shared: Arc<Shared<R>>,
 }
 
+/// What a transaction and its handle share: one piece of memory for all.
 struct Shared<R> {
     state: Mutex<State<R>>,
     done: Condvar,
+    /// What the handler has returned, until all is done.
+    value: Mutex<Option<R>>,
+    holds: Holds,
 }
 
 type Completion<R> = Box<dyn FnOnce(Result<R>) + Send>;
@@ -42,9 +47,23 @@ enum Waiter {
     Task(Waker),
 }
 
-/// The transaction's end of a handle.
+/// The transaction's end of a handle: that of its handler, or that of its completion.
 pub(crate) struct Completer<R> {
     shared: Arc<Shared<R>>,
+}
+
+impl<R> Clone for Completer<R> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<R> AsRef<Holds> for Shared<R> {
+    fn as_ref(&self) -> &Holds {
+        &self.holds
+    }
 }
 
 /// A handle and its other end.
@@ -53,13 +72,13 @@ pub(crate) fn channel<R>() -> (Completer<R>, TransactionHandle<R>) {
     let shared = Arc::new(Shared {
         state,
         done: Condvar::new(),
+        value: Mutex::new(None),
+        holds: Holds::default(),
     });
-    (
-        Completer {
-            shared: Arc::clone(&shared),
-        },
-        TransactionHandle { shared },
-    )
+    let completer = Completer {
+        shared: Arc::clone(&shared),
+    };
+    (completer, TransactionHandle { shared })
 }
 
 impl<R> Shared<R> {
@@ -70,8 +89,27 @@ impl<R> Shared<R> {
 }
 
 impl<R> Completer<R> {
-    /// Gives the outcome to whoever waits for it.
-    pub(crate) fn complete(self, outcome: Result<R>) {
+    /// Notes what the handler has returned.
+    pub(crate) fn give(&self, value: R) {
+        *self.value() = Some(value);
+    }
+
+    fn value(&self) -> MutexGuard<'_, Option<R>> {
+        // No user code runs under the lock.
+        let value = self.shared.value.lock();
+        value.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys of the dictionary that the transaction holds until it is completed.
+    pub(crate) fn holds(&self) -> &Holds {
+        &self.shared.holds
+    }
+
+    /// Gives what the handler has returned to whoever waits for it, or why there is nothing.
+    pub(crate) fn complete(self, outcome: Result<()>) {
+        self.holds().release(outcome.is_ok());
+        let value = self.value().take();
+        let outcome = outcome.and_then(|()| value.ok_or_else(no_value));
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Awaited(completion) => {
@@ -91,6 +129,18 @@ impl<R> Completer<R> {
             State::Done(_) | State::Taken => {}
         }
     }
+}
+
+impl<R: Send + 'static> Completer<R> {
+    /// The same for a context, which knows nothing of what the handler returns.
+    pub(crate) fn shared_holds(&self) -> Arc<dyn AsRef<Holds> + Send + Sync> {
+        Arc::clone(&self.shared) as _
+    }
+}
+
+fn no_value() -> crate::Error {
+    let message = "cannot give the handler's value: it did not run";
+    crate::Error::new(crate::ErrorKind::Backend, message)
 }
 
 impl<R> TransactionHandle<R> {

@@ -17,9 +17,9 @@ use crate::object::Writer;
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::transaction::Transaction;
 
-/// The keys that a transaction holds. Shared by its handler and its completion.
-#[derive(Clone, Default)]
-pub struct Holds(Arc<Mutex<Vec<Hold>>>);
+/// The keys that a transaction holds. Its handler and its completion share them.
+#[derive(Default)]
+pub struct Holds(Mutex<Vec<Hold>>);
 
 struct Hold {
     dictionary: Dictionary,
@@ -127,6 +127,12 @@ impl Holds {
             }
         }
         told.tell();
+    }
+}
+
+impl AsRef<Self> for Holds {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 

@@ -144,17 +144,17 @@ impl WriteBehind {
         drop(state);
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (this, taken) = (Arc::clone(self), Arc::clone(&batch));
-        let handler = Box::new(move |transaction: &std::rc::Rc<Transaction>| {
+        let handler = move |transaction: &std::rc::Rc<Transaction>| {
             let mut batch = taken.lock().unwrap_or_else(PoisonError::into_inner);
             *batch = this.take();
             batch.write(transaction, &this)
-        });
+        };
         let this = Arc::clone(self);
-        let completion = Box::new(move |outcome| {
+        let completion = move |outcome| {
             let mut batch = batch.lock().unwrap_or_else(PoisonError::into_inner);
             this.finish(std::mem::take(&mut *batch), outcome);
-        });
-        engine.perform(vec![item::TABLE], handler, completion);
+        };
+        engine.perform([item::TABLE], handler, completion);
     }
 
     fn take(&self) -> Batch {

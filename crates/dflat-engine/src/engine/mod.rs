@@ -21,7 +21,6 @@ pub use crate::telemetry::{Counts, Thresholds};
 pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, Ready};
 use crate::transaction::{Calls, Concurrency, Deliver, Groups, Scheduler};
 
-pub use perform::{Handler, RetryingHandler};
 use read::Reader;
 use share::Share;
 pub use share::WeakEngine;
@@ -179,7 +178,7 @@ impl Engine {
             let _ = done.send(());
         });
         let queued = self.inner.scheduler.enqueue_last(job);
-        queued.map_err(|error| error.context("cannot settle"))?;
+        queued.map_err(|refused| refused.error.context("cannot settle"))?;
         // The job is run, or dropped with its end of the channel.
         let _ = settled.recv();
         Ok(())

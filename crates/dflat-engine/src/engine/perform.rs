@@ -1,31 +1,62 @@
 //! Performing changes: on a thread of the engine, or on the caller's.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 
 use dflat_model::Table;
 
-use super::{Completion, Engine};
+use super::Engine;
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
-use crate::transaction::Transaction;
-
-/// What a transaction does; on a thread of the engine.
-pub type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
-
-/// The same, for one that can be run again.
-pub type RetryingHandler = Box<dyn FnMut(&Rc<Transaction>) -> Result<()> + Send>;
+use crate::sync::Arc;
+use crate::transaction::{Job, Transaction};
 
 /// How often a handler is run at most.
 const ATTEMPTS_MAX: usize = 5;
 
+/// A transaction that waits for its turn: one piece of memory, which goes from thread to thread.
+struct Queued<H, C> {
+    engine: Engine,
+    tables: Arc<[Table]>,
+    handler: H,
+    completion: C,
+    run: fn(&Engine, Arc<[Table]>, H, C),
+}
+
+impl<H: Send, C: FnOnce(Result<()>) + Send> Job for Queued<H, C> {
+    fn run(self: Box<Self>) {
+        let Self {
+            engine,
+            tables,
+            handler,
+            completion,
+            run,
+        } = *self;
+        run(&engine, tables, handler, completion);
+    }
+
+    fn refuse(self: Box<Self>, error: Error) {
+        (self.completion)(Err(error));
+    }
+}
+
 impl Engine {
-    /// Queues a transaction over these tables and returns at once. `completion` is called exactly
-    /// once: on the committing thread when all is done, callbacks included; or on this thread,
-    /// before this returns, if the transaction can't be queued.
-    pub fn perform(&self, tables: Vec<Table>, handler: Handler, completion: Completion) {
-        self.queue(tables, completion, |engine, tables, completion| {
-            engine.run(tables, handler, completion);
+    /// Queues a transaction over these tables and returns at once; `handler` is run on a thread of
+    /// the engine. `completion` is called exactly once: on the committing thread when all is done,
+    /// callbacks included; or on this thread, before this returns, if the transaction can't be
+    /// queued.
+    pub fn perform(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        handler: impl FnOnce(&Rc<Transaction>) -> Result<()> + Send + 'static,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
+        self.queue(Queued {
+            engine: self.clone(),
+            tables: tables.into_iter().collect(),
+            handler,
+            completion,
+            run: Self::run,
         });
     }
 
@@ -33,52 +64,43 @@ impl Engine {
     /// read. The last of its `ATTEMPTS_MAX` runs keeps other processes from committing.
     pub fn perform_retrying(
         &self,
-        tables: Vec<Table>,
-        handler: RetryingHandler,
-        completion: Completion,
+        tables: impl IntoIterator<Item = Table>,
+        handler: impl FnMut(&Rc<Transaction>) -> Result<()> + Send + 'static,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
-        self.queue(tables, completion, |engine, tables, completion| {
-            engine.run_retrying(&tables, handler, completion);
+        self.queue(Queued {
+            engine: self.clone(),
+            tables: tables.into_iter().collect(),
+            handler,
+            completion,
+            run: Self::run_retrying,
         });
     }
 
-    fn queue(
-        &self,
-        tables: Vec<Table>,
-        completion: Completion,
-        run: impl FnOnce(&Self, Vec<Table>, Completion) + Send + 'static,
-    ) {
-        if let Err(error) = check_named(&tables) {
-            completion(Err(error));
+    fn queue<H, C>(&self, queued: Queued<H, C>)
+    where
+        H: Send + 'static,
+        C: FnOnce(Result<()>) + Send + 'static,
+    {
+        if let Err(error) = check_named(&queued.tables) {
+            (queued.completion)(Err(error));
             return;
         }
-        // Shared with the job, so that it can be called here if the job is refused.
-        let completion = Arc::new(Mutex::new(Some(completion)));
-        let complete = Arc::clone(&completion);
-        let engine = self.clone();
-        let names = tables.clone();
-        let job = Box::new(move || {
-            let taken = complete
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                run(&engine, tables, completion);
-            }
+        let tables = Arc::clone(&queued.tables);
+        let names = tables.iter().map(|table| table.name.as_ref());
+        let mut job: Option<Box<dyn Job>> = Some(Box::new(queued));
+        let done = self.while_open(format_args!("perform changes"), || {
+            let Some(queued) = job.take() else {
+                return Ok(());
+            };
+            let queued = self.inner.scheduler.enqueue(names, queued);
+            queued.map_err(|refused| {
+                job = Some(refused.job);
+                refused.error.context("cannot perform changes")
+            })
         });
-        let names = names.iter().map(|table| table.name.as_ref());
-        let queued = self.while_open(format_args!("perform changes"), || {
-            let queued = self.inner.scheduler.enqueue(names, job);
-            queued.map_err(|error| error.context("cannot perform changes"))
-        });
-        if let Err(error) = queued {
-            let taken = completion
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            if let Some(completion) = taken {
-                completion(Err(error));
-            }
+        if let (Err(error), Some(job)) = (done, job) {
+            job.refuse(error);
         }
     }
 
@@ -91,21 +113,22 @@ impl Engine {
     /// shutdown; else those of the handler and of committing.
     pub fn perform_here<R>(
         &self,
-        tables: Vec<Table>,
+        tables: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<R>,
         ended: impl FnOnce(&Result<()>) + Send + 'static,
     ) -> Result<R> {
         callback::forbid_blocking("perform changes and wait for them")?;
         self.refuse_if_closed(format_args!("perform changes"))?;
+        let tables: Arc<[Table]> = tables.into_iter().collect();
         check_named(&tables)?;
         let (tell, told) = mpsc::channel();
-        let completion = Box::new(move |outcome| {
+        let completion = move |outcome| {
             ended(&outcome);
             // The receiver waits below.
             let _ = tell.send(outcome);
-        });
+        };
         let mut value = None;
-        let names = tables.clone();
+        let named = Arc::clone(&tables);
         let job = || {
             let handler = |transaction: &Rc<Transaction>| {
                 value = Some(handler(transaction)?);
@@ -113,7 +136,7 @@ impl Engine {
             };
             self.run(tables, handler, completion);
         };
-        let names = names.iter().map(|table| table.name.as_ref());
+        let names = named.iter().map(|table| table.name.as_ref());
         let ran = self.inner.scheduler.run_here(names, job);
         ran.map_err(|error| error.context("cannot perform changes"))?;
         let lost = |_| Error::new(ErrorKind::Backend, "the outcome of the changes is lost");
@@ -124,34 +147,39 @@ impl Engine {
     /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
     fn run(
         &self,
-        tables: Vec<Table>,
+        tables: Arc<[Table]>,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
-        completion: Completion,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
         let transaction = self.transaction(tables);
         let handled = handle(&transaction, handler);
-        transaction.finish(handled, completion);
+        transaction.finish(handled, Box::new(completion));
     }
 
     /// The same, again while another process has committed since the first read.
-    fn run_retrying(&self, tables: &[Table], mut handler: RetryingHandler, completion: Completion) {
+    fn run_retrying(
+        &self,
+        tables: Arc<[Table]>,
+        mut handler: impl FnMut(&Rc<Transaction>) -> Result<()>,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
         for _ in 1..ATTEMPTS_MAX {
-            let transaction = self.transaction(tables.to_vec());
+            let transaction = self.transaction(Arc::clone(&tables));
             let handled = handle(&transaction, &mut handler);
             if !transaction.is_overtaken() {
-                transaction.finish(handled, completion);
+                transaction.finish(handled, Box::new(completion));
                 return;
             }
             transaction.retire();
             self.inner.telemetry.note_retry();
         }
-        let transaction = self.transaction(tables.to_vec());
+        let transaction = self.transaction(tables);
         let started = transaction.write_first();
         let handled = started.and_then(|()| handle(&transaction, handler));
-        transaction.finish(handled, completion);
+        transaction.finish(handled, Box::new(completion));
     }
 
-    fn transaction(&self, tables: Vec<Table>) -> Rc<Transaction> {
+    fn transaction(&self, tables: Arc<[Table]>) -> Rc<Transaction> {
         self.inner.groups.backend().wait_while_suspended();
         Rc::new(Transaction::new(self.inner.groups.clone(), tables))
     }

@@ -72,7 +72,7 @@ impl Engine {
                 .inner
                 .scheduler
                 .enqueue([table.name.as_ref()], register);
-            queued.map_err(|error| error.context(format_args!("cannot {operation}")))
+            queued.map_err(|refused| refused.error.context(format_args!("cannot {operation}")))
         })?;
         Ok(subscription)
     }

@@ -5,11 +5,20 @@
 //! left for them. So nothing is reversed or copied afterwards, offsets between tables are positive
 //! as the format demands, and the same values give the same bytes.
 
+use std::cell::Cell;
+
 use super::{DEPTH_MAX, ScalarType};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The largest payload: SQLite's default limit for a blob, which is below the format's own 2 GiB.
 const SIZE_MAX_BYTES: usize = 1_000_000_000;
+
+/// The most room that a thread keeps for the payloads it will write.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+thread_local! {
+    static KEPT: Cell<Option<Writer>> = const { Cell::new(None) };
+}
 
 /// How many of the latest vtables are looked at for one to share.
 const SHARED_VTABLES_MAX: usize = 8;
@@ -45,6 +54,19 @@ impl Writer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Calls `write` with a writer that this thread keeps: most transactions write one payload,
+    /// which should not cost its buffers each time.
+    pub fn with_kept<R>(write: impl FnOnce(&mut Self) -> R) -> R {
+        // The thread may be ending.
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        let mut writer = kept.unwrap_or_default();
+        let written = write(&mut writer);
+        if writer.bytes.capacity() <= KEPT_BYTES_MAX {
+            let _ = KEPT.try_with(|kept| kept.set(Some(writer)));
+        }
+        written
     }
 
     /// Starts a payload; the root table comes next, with the slot returned.

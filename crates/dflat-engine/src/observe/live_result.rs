@@ -205,7 +205,7 @@ impl LiveResult {
         };
         let left = touched.before.len();
         let held = std::mem::replace(&mut self.held, Arc::new(merged.objects));
-        self.let_go(left);
+        self.let_go(left, held.len());
         let Some(new) = self.window() else {
             let told = shown(&held, old);
             return self.fetch_again(table, told, false, refetch);
@@ -319,7 +319,12 @@ impl LiveResult {
     }
 
     /// Keeps no more in memory than twice what is held: objects fetched together keep one another.
-    fn let_go(&mut self, left: usize) {
+    fn let_go(&mut self, left: usize, of: usize) {
+        if left == of {
+            // Those of a commit are on their own.
+            self.leaving_max = u32::MAX;
+            return;
+        }
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let Some(rest) = self.leaving_max.checked_sub(left) else {
             let held = Arc::make_mut(&mut self.held).iter_mut();

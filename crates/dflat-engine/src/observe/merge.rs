@@ -133,7 +133,7 @@ impl List<'_> {
         same: impl Fn(&Object, &Object) -> bool,
     ) -> Option<Merged> {
         if self.order.is_empty() {
-            return RowMerge::new(self.objects, touched).merge(rows, touched, same);
+            return RowMerge::new(self.objects, rows, touched).merge(rows, touched, same);
         }
         let left = self.positions(rows, &touched.before)?;
         scratch.removed.resize(rows.len(), 0);

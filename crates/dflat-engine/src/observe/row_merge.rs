@@ -10,6 +10,9 @@ use crate::object::Object;
 /// others between them are dealt with together: where most of a list changes, that is most of them.
 pub(super) struct RowMerge<'l> {
     list: &'l [Object],
+    /// Whether each of the list leaves or is replaced. The rows say where it stands then, and the
+    /// list is not read, whose objects may be anywhere in memory.
+    all: bool,
     /// How many of the list are dealt with.
     next: usize,
     objects: Vec<Object>,
@@ -17,10 +20,18 @@ pub(super) struct RowMerge<'l> {
 }
 
 impl<'l> RowMerge<'l> {
-    pub(super) fn new(list: &'l [Object], touched: &Touched) -> Self {
+    pub(super) fn new(list: &'l [Object], rows: Rows<'_>, touched: &Touched) -> Self {
         let left = list.len().saturating_sub(touched.before.len());
+        let is_at = |object: Option<&Object>, row: Option<&Row>| {
+            let row = row.and_then(|row| rows.get(*row as usize));
+            object.map(Object::row_id) == row.map(|(row_id, _)| *row_id)
+        };
+        let all = list.len() == touched.before.len()
+            && is_at(list.first(), touched.before.first())
+            && is_at(list.last(), touched.before.last());
         Self {
             list,
+            all,
             next: 0,
             objects: Vec::with_capacity(left + touched.after.len()),
             difference: Difference::default(),
@@ -37,11 +48,18 @@ impl<'l> RowMerge<'l> {
         let (mut were, mut are) = (touched.before.as_slice(), touched.after.as_slice());
         while !(were.is_empty() && are.is_empty()) {
             let (left, rest) = split_before(were, are.first());
-            self.remove(rows, left)?;
-            were = rest;
+            if !left.is_empty() {
+                // As much as there may be, at the first: most are removed where one is.
+                self.difference.deleted.reserve(were.len());
+                self.remove(rows, left)?;
+                were = rest;
+            }
             let (come, rest) = split_before(are, were.first());
-            self.insert(rows, come)?;
-            are = rest;
+            if !come.is_empty() {
+                self.difference.inserted.reserve(are.len());
+                self.insert(rows, come)?;
+                are = rest;
+            }
             if let (Some((was, rest_were)), Some((is, rest_are))) =
                 (were.split_first(), are.split_first())
                 && was == is
@@ -71,7 +89,7 @@ impl<'l> RowMerge<'l> {
 
     /// Keeps what stands before a row.
     fn keep_before(&mut self, row_id: RowId) {
-        if self.row_id(self.next).is_some_and(|next| next < row_id) {
+        if !self.all && self.row_id(self.next).is_some_and(|next| next < row_id) {
             let at = find(self.list, self.next, |other| other.row_id() < row_id);
             self.keep(at);
         }
@@ -79,7 +97,7 @@ impl<'l> RowMerge<'l> {
 
     /// Passes over a row, which must be there.
     fn pass(&mut self, row_id: RowId) -> Option<()> {
-        if self.row_id(self.next) != Some(row_id) {
+        if !self.all && self.row_id(self.next) != Some(row_id) {
             self.keep_before(row_id);
             self.row_id(self.next).filter(|next| *next == row_id)?;
         }
@@ -88,7 +106,6 @@ impl<'l> RowMerge<'l> {
     }
 
     fn remove(&mut self, rows: Rows<'_>, left: &[Row]) -> Option<()> {
-        self.difference.deleted.reserve(left.len());
         for row in left {
             let (row_id, _) = rows.get(*row as usize)?;
             self.pass(*row_id)?;
@@ -101,7 +118,11 @@ impl<'l> RowMerge<'l> {
         while let Some(first) = come.first() {
             let (row_id, _) = rows.get(*first as usize)?;
             self.keep_before(*row_id);
-            let next = self.row_id(self.next);
+            let next = if self.all {
+                None
+            } else {
+                self.row_id(self.next)
+            };
             let is_before = |row: &Row| match rows.get(*row as usize) {
                 Some((row_id, _)) => next.is_none_or(|next| *row_id < next),
                 None => false,

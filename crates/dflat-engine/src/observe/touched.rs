@@ -11,8 +11,11 @@ use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
 use crate::query::{Condition, is_after};
 
-/// Rows in the order of a field's values.
-type ByValue<'c> = Vec<(ValueRef<'c>, Row)>;
+/// Rows in the order of a field's values. They stand apart, because of most only the row is read.
+struct ByValue<'c> {
+    values: Vec<ValueRef<'c>>,
+    rows: Vec<Row>,
+}
 
 /// The rows of a commit in the order of their values, for queries that look for theirs.
 pub(super) struct Sorted<'c> {
@@ -61,13 +64,16 @@ impl<'c> Sorted<'c> {
         let place = place.0;
         self.sort(place);
         let sorted = self.fields.get(place).and_then(Option::as_ref);
-        let sorted = sorted.and_then(|sides| sides.get(side));
-        let (sorted, interval) = (sorted.map_or(&[][..], Vec::as_slice), &atom.interval);
-        let start = sorted.partition_point(|(value, _)| !interval.starts_before(*value));
-        let rest = sorted.get(start..).unwrap_or_default();
-        let count = rest.partition_point(|(value, _)| interval.ends_after(*value));
-        for (_, row) in rest.get(..count).unwrap_or_default() {
-            if let Some(word) = self.bits.get_mut(*row as usize / 64) {
+        let Some(ByValue { values, rows }) = sorted.and_then(|sides| sides.get(side)) else {
+            return;
+        };
+        let interval = &atom.interval;
+        let start = values.partition_point(|value| !interval.starts_before(*value));
+        let rest = values.get(start..).unwrap_or_default();
+        let count = rest.partition_point(|value| interval.ends_after(*value));
+        let bits = self.bits.as_mut_slice();
+        for row in rows.get(start..start + count).unwrap_or_default() {
+            if let Some(word) = bits.get_mut(*row as usize / 64) {
                 *word |= 1 << (row % 64);
             }
         }
@@ -84,9 +90,10 @@ impl<'c> Sorted<'c> {
         if let Some(field @ None) = self.fields.get_mut(place) {
             let side = |state: fn(Rows<'c>, Row) -> Option<&'c Object>| {
                 let of = |row| Some((value(state(rows, row)?, &index.field), row));
-                let mut values: ByValue<'c> = all(rows).filter_map(of).collect();
-                values.sort_unstable_by(|(a, x), (b, y)| order(*a, *b).then(x.cmp(y)));
-                values
+                let mut sorted: Vec<_> = all(rows).filter_map(of).collect();
+                sorted.sort_unstable_by(|(a, x), (b, y)| order(*a, *b).then(x.cmp(y)));
+                let (values, rows) = sorted.into_iter().unzip();
+                ByValue { values, rows }
             };
             *field = Some([side(before), side(after)]);
         }
@@ -105,11 +112,14 @@ fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
 /// Takes the rows out of a set, ascending.
 fn drain(bits: &mut [u64], rows: &mut SomeRows) {
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-    rows.reserve_exact(count);
+    rows.resize(count, 0);
+    let mut places = rows.iter_mut();
     for (index, word) in (0_u32..).zip(bits) {
         let mut left = std::mem::take(word);
         while left != 0 {
-            rows.push(index * 64 + left.trailing_zeros());
+            if let Some(place) = places.next() {
+                *place = index * 64 + left.trailing_zeros();
+            }
             left &= left - 1;
         }
     }

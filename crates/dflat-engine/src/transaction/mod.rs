@@ -17,10 +17,12 @@ mod replay;
 mod row;
 mod scheduler;
 mod submit;
+mod turns;
 mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
 pub use derived::{Derived, derive};
 pub use group::{Calls, Completion, Deliver, Groups, Registration};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
-pub use scheduler::{AfterJob, Concurrency, Job, Scheduler};
+pub use scheduler::{AfterJob, Concurrency, Scheduler};
+pub use turns::{Job, Refused};

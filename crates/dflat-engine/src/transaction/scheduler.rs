@@ -8,18 +8,15 @@
 //!
 //! This file does no I/O and calls no user code but the jobs.
 
-use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::turns::{Job, Place, Queues, Refused, Turns, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
-
-/// Work on some tables.
-pub type Job = Box<dyn FnOnce() + Send>;
 
 /// What is called after each job, on its thread, when its turn has been passed on; it is told
 /// whether another job is about to run.
@@ -53,47 +50,12 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The position of each table's queue.
-    tables: HashMap<String, usize>,
-    /// The jobs that wait for or hold a table's turn, the holder first, by table.
-    queues: Vec<VecDeque<Place>>,
-    /// The jobs that have not started.
-    waiting: Places,
-    /// The jobs whose turn has come on all their tables.
-    ready: VecDeque<Place>,
-    /// The guests whose turn has come, and who have not started.
-    summoned: usize,
+    turns: Turns,
     running: usize,
     threads: usize,
     idle: usize,
     handles: Vec<JoinHandle<()>>,
     closed: bool,
-}
-
-/// What a job is known by from its call to its end.
-type Place = usize;
-
-/// The jobs that have not started, each at its place. A job that runs keeps its place.
-#[derive(Default)]
-struct Places {
-    jobs: Vec<Option<Waiting>>,
-    free: Vec<Place>,
-    count: usize,
-}
-
-struct Waiting {
-    work: Work,
-    /// The positions of its tables' queues.
-    tables: Vec<usize>,
-    /// The tables on which another job is first.
-    blocked: usize,
-}
-
-enum Work {
-    /// For a thread of the scheduler.
-    Job(Job),
-    /// For the thread that waits here for its turn.
-    Guest(Arc<Condvar>),
 }
 
 impl Scheduler {
@@ -116,13 +78,15 @@ impl Scheduler {
     /// Queues a job for its turn on these tables. Returns at once.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] if the scheduler is closed, [`ErrorKind::Io`] if there is no thread
-    /// and none can be started. The job is dropped then.
-    pub fn enqueue<'t>(&self, tables: impl IntoIterator<Item = &'t str>, job: Job) -> Result<()> {
+    /// The job is given back.
+    pub fn enqueue<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t str>,
+        job: Box<dyn Job>,
+    ) -> Result<(), Refused> {
         let mut state = self.shared.lock();
         let tables = self.queues_of(&mut state, tables);
-        let id = state.queue(tables, Work::Job(job))?;
-        self.shared.start(&mut state, id)
+        self.shared.queue(&mut state, tables, job)
     }
 
     /// Runs a job on this thread when its turn on these tables comes; it needs none of the
@@ -137,18 +101,18 @@ impl Scheduler {
     ) -> Result<()> {
         let turn = Arc::new(Condvar::new());
         let mut state = self.shared.lock();
+        state.refuse_if_closed()?;
         let tables = self.queues_of(&mut state, tables);
-        let id = state.queue(tables, Work::Guest(Arc::clone(&turn)))?;
-        let is_blocked = |state: &mut State| state.waiting.get(id).is_some_and(|w| w.blocked > 0);
+        let id = state.turns.queue(tables, Work::Guest(Arc::clone(&turn)));
+        let is_blocked = |state: &mut State| state.turns.is_blocked(id);
         let waited = turn.wait_while(state, is_blocked);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-        let Some(Waiting { tables, .. }) = state.waiting.remove(id) else {
+        let Some(tables) = state.turns.admit(id) else {
             return Ok(());
         };
-        state.summoned -= 1;
         let mut state = self.shared.run(state, id, &tables, job, 0);
         // Without a thread to take it, this one does what it has made ready.
-        while state.threads == 0 && !state.ready.is_empty() {
+        while state.threads == 0 && state.turns.ready() > 0 {
             state = self.shared.run_next(state);
         }
         Ok(())
@@ -159,10 +123,13 @@ impl Scheduler {
         &self,
         state: &mut State,
         tables: impl IntoIterator<Item = &'t str>,
-    ) -> Vec<usize> {
-        let mut tables: Vec<usize> = match self.concurrency {
-            Concurrency::MultiWriter => tables.into_iter().map(|t| state.queue_of(t)).collect(),
-            Concurrency::SingleWriter => vec![state.queue_of("")],
+    ) -> Queues {
+        let mut tables: Queues = match self.concurrency {
+            Concurrency::MultiWriter => tables
+                .into_iter()
+                .map(|t| state.turns.queue_of(t))
+                .collect(),
+            Concurrency::SingleWriter => [state.turns.queue_of("")].into_iter().collect(),
         };
         tables.sort_unstable();
         tables.dedup();
@@ -173,11 +140,10 @@ impl Scheduler {
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
-    pub fn enqueue_last(&self, job: Job) -> Result<()> {
+    pub fn enqueue_last(&self, job: Box<dyn Job>) -> Result<(), Refused> {
         let mut state = self.shared.lock();
-        let tables = (0..state.queues.len()).collect();
-        let id = state.queue(tables, Work::Job(job))?;
-        self.shared.start(&mut state, id)
+        let tables = state.turns.all();
+        self.shared.queue(&mut state, tables, job)
     }
 
     /// Refuses further jobs. Those queued run.
@@ -190,7 +156,7 @@ impl Scheduler {
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
-        let busy = |state: &mut State| state.running > 0 || state.waiting.count > 0;
+        let busy = |state: &mut State| state.running > 0 || !state.turns.is_empty();
         let waited = self.shared.ended.wait_while(state, busy);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let handles = std::mem::take(&mut state.handles);
@@ -217,22 +183,32 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a job that was queued, if its turn has come.
-    fn start(self: &Arc<Self>, state: &mut State, id: Place) -> Result<()> {
-        if state.ready.back() != Some(&id) {
+    /// Queues a job, and starts it if its turn has come.
+    fn queue(
+        self: &Arc<Self>,
+        state: &mut State,
+        tables: Queues,
+        job: Box<dyn Job>,
+    ) -> Result<(), Refused> {
+        if let Err(error) = state.refuse_if_closed() {
+            return Err(Refused { job, error });
+        }
+        let id = state.turns.queue(tables, Work::Job(job));
+        if !state.turns.is_ready(id) {
             return Ok(());
         }
-        self.provide_thread(state).inspect_err(|_| {
-            state.ready.pop_back();
-            if let Some(waiting) = state.waiting.remove(id) {
-                state.leave(id, &waiting.tables);
-            }
-        })
+        let Err(error) = self.provide_thread(state) else {
+            return Ok(());
+        };
+        match state.turns.withdraw(id) {
+            Some(job) => Err(Refused { job, error }),
+            None => Ok(()),
+        }
     }
 
     /// Sees to it that a thread takes a job that has become ready.
     fn provide_thread(self: &Arc<Self>, state: &mut State) -> Result<()> {
-        if state.idle >= state.ready.len() || state.threads >= self.threads_max {
+        if state.idle >= state.turns.ready() || state.threads >= self.threads_max {
             self.ready.notify_one();
             return Ok(());
         }
@@ -261,11 +237,11 @@ impl Shared {
     fn work(self: &Arc<Self>) {
         let mut state = self.lock();
         loop {
-            if !state.ready.is_empty() {
+            if state.turns.ready() > 0 {
                 state = self.run_next(state);
                 continue;
             }
-            if state.closed && state.waiting.count == 0 {
+            if state.closed && state.turns.is_empty() {
                 break;
             }
             state.idle += 1;
@@ -273,7 +249,7 @@ impl Shared {
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = woken;
             state.idle -= 1;
-            if timeout.timed_out() && state.ready.is_empty() {
+            if timeout.timed_out() && state.turns.ready() == 0 {
                 break;
             }
         }
@@ -290,17 +266,9 @@ impl Shared {
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
     ) -> MutexGuard<'s, State> {
-        let id = state.ready.pop_front();
-        match id.and_then(|id| Some((id, state.waiting.remove(id)?))) {
-            Some((
-                id,
-                Waiting {
-                    work: Work::Job(job),
-                    tables,
-                    ..
-                },
-            )) => self.run(state, id, &tables, job, 1),
-            _ => state,
+        match state.turns.next() {
+            Some((id, job, tables)) => self.run(state, id, &tables, || job.run(), 1),
+            None => state,
         }
     }
 
@@ -319,17 +287,17 @@ impl Shared {
         // User code is caught where it runs; nothing else may take the turn along either.
         let _ = catch_unwind(AssertUnwindSafe(job));
         state = self.lock();
-        let readied = state.leave(id, tables);
+        let readied = state.turns.leave(id, tables);
         for _ in takes..readied {
             // This thread will take it at the latest.
             let _ = self.provide_thread(&mut state);
         }
-        let more = !state.ready.is_empty() || state.summoned > 0;
+        let more = state.turns.ready() > 0 || state.turns.summoned() > 0;
         drop(state);
         let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
         state = self.lock();
         state.running -= 1;
-        if state.closed && state.running == 0 && state.waiting.count == 0 {
+        if state.closed && state.running == 0 && state.turns.is_empty() {
             self.ended.notify_all();
         }
         state
@@ -337,111 +305,11 @@ impl Shared {
 }
 
 impl State {
-    /// The position of a table's queue.
-    fn queue_of(&mut self, table: &str) -> usize {
-        // Looked up first: the table is nearly always known, and its name need not be cloned then.
-        if let Some(position) = self.tables.get(table) {
-            return *position;
-        }
-        let position = self.queues.len();
-        self.queues.push(VecDeque::new());
-        self.tables.insert(table.to_owned(), position);
-        position
-    }
-
-    /// Puts work into its queues; among what is ready, if its turn has come.
-    fn queue(&mut self, tables: Vec<usize>, work: Work) -> Result<Place> {
+    fn refuse_if_closed(&self) -> Result<()> {
         if self.closed {
-            return Err(Error::new(
-                ErrorKind::ShutDown,
-                "the workspace is shut down",
-            ));
+            let message = "the workspace is shut down";
+            return Err(Error::new(ErrorKind::ShutDown, message));
         }
-        let id = self.waiting.reserve();
-        let mut blocked = 0;
-        for table in &tables {
-            if let Some(queue) = self.queues.get_mut(*table) {
-                blocked += usize::from(!queue.is_empty());
-                queue.push_back(id);
-            }
-        }
-        let waiting = Waiting {
-            work,
-            tables,
-            blocked,
-        };
-        if blocked == 0 {
-            summon(&mut self.ready, &mut self.summoned, id, &waiting);
-        }
-        self.waiting.put(id, waiting);
-        Ok(id)
+        Ok(())
     }
-
-    /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
-    /// of it.
-    fn leave(&mut self, id: Place, tables: &[usize]) -> usize {
-        let mut readied = 0;
-        for table in tables {
-            let Some(queue) = self.queues.get_mut(*table) else {
-                continue;
-            };
-            let left = queue.pop_front();
-            debug_assert_eq!(left, Some(id), "a job runs only while it is first");
-            let Some(next) = queue.front() else { continue };
-            let next = *next;
-            if let Some(waiting) = self.waiting.get_mut(next) {
-                waiting.blocked -= 1;
-                if waiting.blocked == 0 {
-                    readied +=
-                        usize::from(summon(&mut self.ready, &mut self.summoned, next, waiting));
-                }
-            }
-        }
-        self.waiting.free.push(id);
-        readied
-    }
-}
-
-impl Places {
-    /// A place of no job.
-    fn reserve(&mut self) -> Place {
-        self.free.pop().unwrap_or_else(|| {
-            self.jobs.push(None);
-            self.jobs.len() - 1
-        })
-    }
-
-    fn put(&mut self, place: Place, waiting: Waiting) {
-        if let Some(job) = self.jobs.get_mut(place) {
-            *job = Some(waiting);
-            self.count += 1;
-        }
-    }
-
-    fn get(&self, place: Place) -> Option<&Waiting> {
-        self.jobs.get(place)?.as_ref()
-    }
-
-    fn get_mut(&mut self, place: Place) -> Option<&mut Waiting> {
-        self.jobs.get_mut(place)?.as_mut()
-    }
-
-    /// Takes a job that is about to run, and leaves its place reserved.
-    fn remove(&mut self, place: Place) -> Option<Waiting> {
-        let waiting = self.jobs.get_mut(place)?.take()?;
-        self.count -= 1;
-        Some(waiting)
-    }
-}
-
-/// Calls work whose turn has come; whether a thread of the scheduler is needed.
-fn summon(ready: &mut VecDeque<Place>, summoned: &mut usize, id: Place, waiting: &Waiting) -> bool {
-    match &waiting.work {
-        Work::Job(_) => ready.push_back(id),
-        Work::Guest(turn) => {
-            *summoned += 1;
-            turn.notify_one();
-        }
-    }
-    matches!(waiting.work, Work::Job(_))
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 
 use dflat_model::{CommitSeq, RowId, Table};
+use smallvec::SmallVec;
 
 use crate::change_set::{ChangeSet, RowChange, TableChanges};
 use crate::object::Object;
@@ -11,7 +12,7 @@ use crate::object::Object;
 /// The changes of a transaction, a row once, in the order tables were first changed.
 #[derive(Default)]
 pub(super) struct WriteSet {
-    tables: Vec<ChangedTable>,
+    tables: SmallVec<[ChangedTable; 1]>,
     /// How many marks are set.
     marks: usize,
     /// What changes to rows that had been changed before replaced, while a mark is set.
@@ -37,7 +38,7 @@ struct Replaced {
 /// ascending order, which keeps the list sorted; the first that does not makes an index of it.
 struct ChangedTable {
     table: Table,
-    rows: Vec<(RowId, RowChange)>,
+    rows: SmallVec<[(RowId, RowChange); 1]>,
     /// Positions in `rows`, once they are not in ascending order.
     positions: Option<HashMap<RowId, usize>>,
 }
@@ -61,7 +62,7 @@ impl WriteSet {
     ) {
         let position = self.tables.iter().position(|changed| changed.is_of(table));
         let position = position.unwrap_or_else(|| {
-            let (table, rows, positions) = (table.clone(), Vec::new(), None);
+            let (table, rows, positions) = (table.clone(), SmallVec::new(), None);
             self.tables.push(ChangedTable {
                 table,
                 rows,
@@ -234,7 +235,7 @@ impl ChangedTable {
 
     /// Takes the rows out that were changed after the first `rows`.
     fn split_off(&mut self, rows: usize) -> Vec<(RowId, RowChange)> {
-        let taken = self.rows.split_off(rows.min(self.rows.len()));
+        let taken: Vec<_> = self.rows.drain(rows.min(self.rows.len())..).collect();
         if let Some(positions) = &mut self.positions {
             for (row_id, _) in &taken {
                 positions.remove(row_id);

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use dflat_engine::transaction::{Concurrency, Scheduler};
+use dflat_engine::transaction::{Concurrency, Job, Scheduler};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -14,10 +14,7 @@ fn next<T>(receiver: &Receiver<T>) -> T {
 }
 
 /// A job that tells its name when it starts and ends when it is let go.
-fn gated(
-    name: &'static str,
-    started: &Sender<&'static str>,
-) -> (Box<dyn FnOnce() + Send>, Sender<()>) {
+fn gated(name: &'static str, started: &Sender<&'static str>) -> (Box<dyn Job>, Sender<()>) {
     let (go, gate) = mpsc::channel::<()>();
     let started = started.clone();
     let job = Box::new(move || {

@@ -27,9 +27,6 @@ struct Store {
     failures: AtomicUsize,
 }
 
-type Handler = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
-type Completion = Box<dyn FnOnce(Result<()>) + Send>;
-
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
@@ -49,7 +46,12 @@ impl Engine {
         true
     }
 
-    pub(crate) fn perform(&self, _: Vec<Table>, handler: Handler, completion: Completion) {
+    pub(crate) fn perform(
+        &self,
+        _: [Table; 1],
+        handler: impl FnOnce(&Rc<Transaction>) -> Result<()> + Send + 'static,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
         let store = Arc::clone(&self.0);
         thread::spawn(move || {
             let turn = store.turn.lock().unwrap();

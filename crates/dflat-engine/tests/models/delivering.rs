@@ -113,7 +113,7 @@ impl Rig {
     fn commit(&self, number: usize) {
         let changes = ChangeSet {
             seq: CommitSeq(number as u64),
-            tables: Vec::new(),
+            tables: Vec::new().into(),
         };
         self.deliveries.push([Acknowledgement {
             outcome: Ok(Some(changes)),
@@ -180,12 +180,12 @@ fn changed(rows: usize) -> Acknowledgement {
             indexes: Vec::new().into(),
             types: Vec::new().into(),
         }),
-        rows: vec![(RowId(1), change); rows],
+        rows: vec![(RowId(1), change); rows].into(),
     };
     Acknowledgement {
         outcome: Ok(Some(ChangeSet {
             seq: CommitSeq(1),
-            tables: vec![table],
+            tables: vec![table].into(),
         })),
         completion: Box::new(|_| ()),
     }

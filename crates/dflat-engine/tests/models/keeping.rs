@@ -29,8 +29,8 @@ impl Rig {
     /// A transaction that sets a key, and whether it fails; it is done when the thread is.
     fn perform(&self, key: &'static str, value: i64, fails: bool) -> thread::JoinHandle<()> {
         let (engine, dictionary) = (self.engine.clone(), self.dictionary.clone());
-        let holds = Holds::default();
-        let released = holds.clone();
+        let holds = Arc::new(Holds::default());
+        let released = Arc::clone(&holds);
         let (done, is_done) = shuttle::sync::mpsc::channel();
         let handler = move |transaction: &Rc<Transaction>| {
             let inside = dictionary.inside(transaction, &holds);
@@ -49,7 +49,7 @@ impl Rig {
             done.send(()).unwrap();
         };
         thread::spawn(move || {
-            engine.perform(vec![TABLE], Box::new(handler), Box::new(completion));
+            engine.perform([TABLE], handler, completion);
             is_done.recv().unwrap();
         })
     }

@@ -73,6 +73,8 @@ mod queue;
 mod scheduler;
 #[path = "../../src/observe/teller.rs"]
 mod teller;
+#[path = "../../src/transaction/turns.rs"]
+mod turns;
 
 mod beneath;
 mod cancelling;

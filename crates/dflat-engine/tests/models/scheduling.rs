@@ -5,7 +5,8 @@ use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
 use crate::explore;
-use crate::scheduler::{Concurrency, Job, Scheduler};
+use crate::scheduler::{Concurrency, Scheduler};
+use crate::turns::Job;
 
 /// What has happened, in order.
 type Log<T> = Arc<Mutex<Vec<T>>>;
@@ -15,7 +16,7 @@ fn scheduler(threads_max: usize) -> Scheduler {
 }
 
 /// A job that notes its name.
-fn note<T: Send + 'static>(log: &Log<T>, name: T) -> Job {
+fn note<T: Send + 'static>(log: &Log<T>, name: T) -> Box<dyn Job> {
     let log = Arc::clone(log);
     Box::new(move || log.lock().unwrap().push(name))
 }
@@ -144,7 +145,7 @@ fn no_more_jobs_run_at_a_time_than_there_may_be_threads() {
                 most.fetch_max(now, Ordering::SeqCst);
                 thread::yield_now();
                 running.fetch_sub(1, Ordering::SeqCst);
-                noted();
+                noted.run();
             });
             scheduler.enqueue([table], job).unwrap();
         }

@@ -434,7 +434,7 @@ fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
                 .submit(&Item::TABLE, Change::Create { payload })
                 .map(drop)
         });
-        engine.perform(vec![Item::TABLE], insert, completion);
+        engine.perform([Item::TABLE], insert, completion);
     }
     for _ in 0..100 {
         next(&ended).unwrap();

@@ -130,7 +130,7 @@ pub fn current(backend: &Arc<dyn Backend>) -> Option<Rc<Transaction>> {
 impl Transaction {
     /// A transaction over these tables.
     #[must_use]
-    pub fn new(groups: Groups, tables: Vec<Table>) -> Self {
+    pub fn new(groups: Groups, tables: Arc<[Table]>) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let seq = groups.committed();
         let durability = Cell::new(groups.backend().durability());
@@ -138,7 +138,7 @@ impl Transaction {
             durability,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             groups,
-            tables: tables.into(),
+            tables,
             seq,
             stage: RefCell::new(Stage::Fresh),
             basis: Cell::default(),

@@ -1,0 +1,259 @@
+//! Whose turn it is: the queues of the tables, and who stands in them.
+//!
+//! Who names a table stands in its queue from his call to his end. The first of all his queues has
+//! his turn.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::error::Error;
+use crate::sync::{Arc, Condvar};
+
+/// Work on some tables. A function is one that is dropped if it is refused.
+pub trait Job: Send {
+    /// Does it: its turn has come.
+    fn run(self: Box<Self>);
+
+    /// Ends it: its turn will never come, for this reason.
+    fn refuse(self: Box<Self>, error: Error);
+}
+
+impl<F: FnOnce() + Send> Job for F {
+    fn run(self: Box<Self>) {
+        self();
+    }
+
+    fn refuse(self: Box<Self>, _: Error) {}
+}
+
+/// A job that was not queued, and why. Nothing was called: that is for who owns the job.
+pub struct Refused {
+    /// The job.
+    pub job: Box<dyn Job>,
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) if the scheduler is closed,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no thread and none can be started.
+    pub error: Error,
+}
+
+/// The positions of the queues of a job's tables, which are few.
+pub(super) type Queues = SmallVec<[usize; 4]>;
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Refused({})", self.error)
+    }
+}
+
+/// Who waits for his turn, and whose has come.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// The position of each table's queue.
+    tables: HashMap<String, usize>,
+    /// The jobs that wait for or hold a table's turn, the holder first, by table.
+    queues: Vec<VecDeque<Place>>,
+    /// The jobs that have not started.
+    waiting: Places,
+    /// The jobs whose turn has come on all their tables.
+    ready: VecDeque<Place>,
+    /// The guests whose turn has come, and who have not started.
+    summoned: usize,
+}
+
+/// What a job is known by from its call to its end.
+pub(super) type Place = usize;
+
+/// The jobs that have not started, each at its place. A job that runs keeps its place.
+#[derive(Default)]
+struct Places {
+    jobs: Vec<Option<Waiting>>,
+    free: Vec<Place>,
+    count: usize,
+}
+
+struct Waiting {
+    work: Work,
+    /// The positions of its tables' queues.
+    tables: Queues,
+    /// The tables on which another job is first.
+    blocked: usize,
+}
+
+pub(super) enum Work {
+    /// For a thread of the scheduler.
+    Job(Box<dyn Job>),
+    /// For the thread that waits here for its turn.
+    Guest(Arc<Condvar>),
+}
+
+impl Turns {
+    /// The position of a table's queue.
+    pub(super) fn queue_of(&mut self, table: &str) -> usize {
+        // Looked up first: the table is nearly always known, and its name need not be cloned then.
+        if let Some(position) = self.tables.get(table) {
+            return *position;
+        }
+        let position = self.queues.len();
+        self.queues.push(VecDeque::new());
+        self.tables.insert(table.to_owned(), position);
+        position
+    }
+
+    /// All queues.
+    pub(super) fn all(&self) -> Queues {
+        (0..self.queues.len()).collect()
+    }
+
+    /// Puts work into its queues; among what is ready, if its turn has come.
+    pub(super) fn queue(&mut self, tables: Queues, work: Work) -> Place {
+        let id = self.waiting.reserve();
+        let mut blocked = 0;
+        for table in &tables {
+            if let Some(queue) = self.queues.get_mut(*table) {
+                blocked += usize::from(!queue.is_empty());
+                queue.push_back(id);
+            }
+        }
+        let waiting = Waiting {
+            work,
+            tables,
+            blocked,
+        };
+        if blocked == 0 {
+            summon(&mut self.ready, &mut self.summoned, id, &waiting);
+        }
+        self.waiting.put(id, waiting);
+        id
+    }
+
+    /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
+    /// of it.
+    pub(super) fn leave(&mut self, id: Place, tables: &[usize]) -> usize {
+        let mut readied = 0;
+        for table in tables {
+            let Some(queue) = self.queues.get_mut(*table) else {
+                continue;
+            };
+            let left = queue.pop_front();
+            debug_assert_eq!(left, Some(id), "a job runs only while it is first");
+            let Some(next) = queue.front() else { continue };
+            let next = *next;
+            if let Some(waiting) = self.waiting.get_mut(next) {
+                waiting.blocked -= 1;
+                if waiting.blocked == 0 {
+                    readied +=
+                        usize::from(summon(&mut self.ready, &mut self.summoned, next, waiting));
+                }
+            }
+        }
+        self.waiting.free.push(id);
+        readied
+    }
+
+    /// The next job whose turn has come, which runs from now on, and its queues.
+    pub(super) fn next(&mut self) -> Option<(Place, Box<dyn Job>, Queues)> {
+        let id = self.ready.pop_front()?;
+        match self.waiting.remove(id)? {
+            Waiting {
+                work: Work::Job(job),
+                tables,
+                ..
+            } => Some((id, job, tables)),
+            Waiting { .. } => None,
+        }
+    }
+
+    /// The queues of a guest whose turn has come, and who runs from now on.
+    pub(super) fn admit(&mut self, guest: Place) -> Option<Queues> {
+        let waiting = self.waiting.remove(guest)?;
+        self.summoned -= 1;
+        Some(waiting.tables)
+    }
+
+    /// Takes back a job that was queued just now, and whose turn has come.
+    pub(super) fn withdraw(&mut self, id: Place) -> Option<Box<dyn Job>> {
+        self.ready.pop_back();
+        match self.waiting.remove(id)? {
+            Waiting {
+                work: Work::Job(job),
+                tables,
+                ..
+            } => {
+                self.leave(id, &tables);
+                Some(job)
+            }
+            Waiting { .. } => None,
+        }
+    }
+
+    /// Whether somebody is before him in one of his queues.
+    pub(super) fn is_blocked(&self, id: Place) -> bool {
+        let waiting = self.waiting.get(id);
+        waiting.is_some_and(|waiting| waiting.blocked > 0)
+    }
+
+    /// Whether the turn has come of the job that was queued last.
+    pub(super) fn is_ready(&self, last: Place) -> bool {
+        self.ready.back() == Some(&last)
+    }
+
+    /// How many jobs have their turn and wait for a thread.
+    pub(super) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many guests have their turn and have not begun.
+    pub(super) fn summoned(&self) -> usize {
+        self.summoned
+    }
+
+    /// Whether nobody waits who has not begun.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.count == 0
+    }
+}
+
+impl Places {
+    /// A place of no job.
+    fn reserve(&mut self) -> Place {
+        self.free.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            self.jobs.len() - 1
+        })
+    }
+
+    fn put(&mut self, place: Place, waiting: Waiting) {
+        if let Some(job) = self.jobs.get_mut(place) {
+            *job = Some(waiting);
+            self.count += 1;
+        }
+    }
+
+    fn get(&self, place: Place) -> Option<&Waiting> {
+        self.jobs.get(place)?.as_ref()
+    }
+
+    fn get_mut(&mut self, place: Place) -> Option<&mut Waiting> {
+        self.jobs.get_mut(place)?.as_mut()
+    }
+
+    /// Takes a job that is about to run, and leaves its place reserved.
+    fn remove(&mut self, place: Place) -> Option<Waiting> {
+        let waiting = self.jobs.get_mut(place)?.take()?;
+        self.count -= 1;
+        Some(waiting)
+    }
+}
+
+/// Calls work whose turn has come; whether a thread of the scheduler is needed.
+fn summon(ready: &mut VecDeque<Place>, summoned: &mut usize, id: Place, waiting: &Waiting) -> bool {
+    match &waiting.work {
+        Work::Job(_) => ready.push_back(id),
+        Work::Guest(turn) => {
+            *summoned += 1;
+            turn.notify_one();
+        }
+    }
+    matches!(waiting.work, Work::Job(_))
+}
