@@ -40,18 +40,14 @@ pub(crate) struct KeyShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Payload,
-    /// The value in the index, of the field at this position.
-    Value(usize),
+    /// The values in the index.
+    Values,
     Nothing,
 }
 
 impl Content {
     pub(crate) const fn payload(wanted: bool) -> Self {
         if wanted { Self::Payload } else { Self::Nothing }
-    }
-
-    pub(crate) const fn is_value(self) -> bool {
-        matches!(self, Self::Value(_))
     }
 }
 

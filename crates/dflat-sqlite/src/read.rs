@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{IndexState, KeyScan, Row, ScanPlan, Source};
-use dflat_model::{RowId, Table};
+use dflat_engine::fetch::KeyParts;
+use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
+use dflat_model::{Field, RowId, Table};
 
 use crate::control::Control;
 use crate::ddl::PlainIndexNames;
@@ -25,6 +26,17 @@ enum End {
     Broken,
     /// At once, because there is no main table.
     NoTable,
+}
+
+/// The fields of an index whose values a statement gives; none if it gives payloads.
+fn fields_read(table: &Table, operation: Operation) -> &[Field] {
+    match operation {
+        Operation::ScanKey(shape) if shape.content == Content::Values => {
+            let index = shape.index.and_then(|position| table.indexes.get(position));
+            index.map_or(&[], |index| &index.fields)
+        }
+        _ => &[],
+    }
 }
 
 impl Session {
@@ -63,9 +75,9 @@ impl Session {
                 }
                 Ok(())
             }
-            Source::Key(scan) | Source::Entries(scan, _) => {
+            Source::Key(scan) | Source::Entries(scan) => {
                 let content = match plan.source {
-                    Source::Entries(_, field) => Content::Value(field),
+                    Source::Entries(_) => Content::Values,
                     _ => Content::payload(payload),
                 };
                 let segments = segments(table, scan, content)?;
@@ -143,7 +155,7 @@ impl Session {
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
-        let is_value = matches!(operation, Operation::ScanKey(shape) if shape.content.is_value());
+        let fields = fields_read(table, operation);
         let end = Cell::new(End::Complete);
         let visited = Cell::new(false);
         let mut attempt = |session: &mut Self| {
@@ -153,19 +165,24 @@ impl Session {
                 .query(statement, params.clone(), |columns| {
                     visited.set(true);
                     let row_id = RowId(columns.integer(0));
-                    let flow = visit(match is_value {
+                    let flow = match fields {
                         // A payload that is NULL or no blob is as unreadable as an empty one.
-                        false => Row {
+                        [] => visit(Row {
                             row_id,
                             payload: columns.blob(1)?.unwrap_or_default(),
-                            value: None,
-                        },
-                        true => Row {
-                            row_id,
-                            payload: &[],
-                            value: Some(columns.value(1)?),
-                        },
-                    });
+                            entry: None,
+                        }),
+                        fields => {
+                            let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
+                            let values: KeyParts<'_> = values.collect::<Result<_, _>>()?;
+                            let values = &values;
+                            visit(Row {
+                                row_id,
+                                payload: &[],
+                                entry: Some(storage::Entry { fields, values }),
+                            })
+                        }
+                    };
                     if flow.is_break() {
                         end.set(End::Broken);
                     }

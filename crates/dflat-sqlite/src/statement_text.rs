@@ -171,9 +171,9 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
                 Content::Payload => format!(
                     "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
                 ),
-                Content::Value(field) => {
-                    let value = index.columns.get(field)?;
-                    format!("SELECT i.rowid, i.{value} FROM {table} AS i")
+                Content::Values => {
+                    let values = index.columns.join(", i.");
+                    format!("SELECT i.rowid, i.{values} FROM {table} AS i")
                 }
                 Content::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
             };

@@ -22,9 +22,8 @@ pub(super) type Visit<'v> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, Malfor
 pub(super) enum Reads {
     /// Their payloads.
     Payloads,
-    /// Their values in the index whose ranges the plan has, in the field at this position, or their
-    /// payloads.
-    Values(usize),
+    /// Their values in the index whose ranges the plan has, or their payloads.
+    Values,
     /// Nothing.
     RowIds,
 }
@@ -220,7 +219,7 @@ impl<'r> Run<'r> {
     fn ranges(&mut self, access: &KeyAccess, visit: &mut Visit<'_>) -> Result<bool> {
         for source in access.sources() {
             let source = match (source, self.reads) {
-                (Source::Key(scan), Reads::Values(field)) => Source::Entries(scan, field),
+                (Source::Key(scan), Reads::Values) => Source::Entries(scan),
                 (source, _) => source,
             };
             if self.source(source, &mut *visit)? {

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use dflat_model::{
-    ColumnType, Direction, Expression, Field, Nulls, Order, Query, RowId, Table, Value, ValueRef,
+    ColumnType, Direction, Expression, Nulls, Order, Query, RowId, Table, Value, ValueRef,
 };
 
 use super::scan::{Reads, Visit, scan};
@@ -13,7 +13,7 @@ use super::{AccessPath, Control, Plan, planned};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::{compare_keys, compute};
-use crate::storage::{Key, Row, Snapshot};
+use crate::storage::{Key, Row, Snapshot, position_of};
 
 /// Counts the objects of a query. An order does not matter, a window does.
 ///
@@ -137,35 +137,30 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
         _ => None,
     };
     let fields = index.map_or(&[][..], |index| &*index.fields);
-    // An index has NULL for an empty union, and no sign of a zero.
-    let is_exact = |field: &Field| field.column_type() != ColumnType::Real;
-    let place_of = |expression: &Expression, exactly: bool| {
-        let asked = expression.as_field()?;
-        fields.iter().position(|field| {
-            let has_it = asked.steps == field.steps && asked.kind == field.kind;
-            has_it && !field.is_tag() && (!exactly || is_exact(field))
-        })
+    let has = |expression: &Expression| {
+        let asked = expression.as_field();
+        // An index has NULL for an empty union.
+        let asked = asked.filter(|field| !field.is_tag());
+        asked.is_some_and(|field| position_of(fields, field).is_some())
     };
-    match covered {
-        Covered::Unordered(None) => Reads::RowIds,
-        Covered::Unordered(Some(expression)) => {
-            place_of(expression, false).map_or(Reads::Payloads, Reads::Values)
-        }
+    // It has no sign of a zero.
+    let has_exactly = |expression: &Expression| {
+        let field = expression.as_field();
+        has(expression) && field.is_some_and(|field| field.column_type() != ColumnType::Real)
+    };
+    let (is_empty, has_all) = match covered {
+        Covered::Unordered(expression) => (expression.is_none(), expression.is_none_or(has)),
         Covered::Selected(expressions) => {
             let order = query.order.iter().map(|order| &order.key);
-            let order = order.filter(|_| !plan.sorted);
-            let mut asked = expressions.iter().chain(order);
-            let Some(first) = asked.next() else {
-                return Reads::RowIds;
-            };
-            // A row has one value.
-            match place_of(first, true) {
-                Some(place) if asked.all(|other| place_of(other, true) == Some(place)) => {
-                    Reads::Values(place)
-                }
-                _ => Reads::Payloads,
-            }
+            let mut order = order.filter(|_| !plan.sorted).peekable();
+            let is_empty = expressions.is_empty() && order.peek().is_none();
+            (is_empty, expressions.iter().chain(order).all(has_exactly))
         }
+    };
+    match has_all {
+        _ if is_empty => Reads::RowIds,
+        true => Reads::Values,
+        false => Reads::Payloads,
     }
 }
 
@@ -174,7 +169,8 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
 /// # Errors
 /// If the payload is damaged.
 pub fn value_of<'r>(row: &Row<'r>, expression: &'r Expression) -> Result<ValueRef<'r>, Malformed> {
-    match row.value {
+    let entry = row.entry.zip(expression.as_field());
+    match entry.and_then(|(entry, field)| entry.value(field)) {
         Some(value) => Ok(value),
         None => compute(expression, row.payload),
     }

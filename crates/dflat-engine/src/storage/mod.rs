@@ -33,7 +33,7 @@ use dflat_model::{RowId, Table, ValueRef};
 use crate::error::{Error, Result};
 pub use index::{EntryValues, IndexEntry, IndexState, IndexStates, Indexes};
 pub use memory::MemoryBackend;
-pub use scan::{Key, KeyScan, Row, ScanPlan, Source};
+pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
 
 /// A place where objects are stored.
 pub trait Backend: Send + Sync + 'static {

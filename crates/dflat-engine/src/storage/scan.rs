@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use dflat_model::{Direction, RowId, Table, Value, ValueRef};
+use dflat_model::{Direction, Field, RowId, Table, Value, ValueRef};
 
 /// What to scan, and in which order.
 #[derive(Clone, Debug)]
@@ -29,9 +29,8 @@ pub enum Source<'a> {
     PrimaryKey(&'a [ValueRef<'a>]),
     /// Rows by the primary key or an index that is ready.
     Key(KeyScan<'a>),
-    /// The same rows by an index, for the value that each has in it in the field at this position:
-    /// [`Row::value`].
-    Entries(KeyScan<'a>, usize),
+    /// The same rows by an index, for the values that each has in it: [`Row::entry`].
+    Entries(KeyScan<'a>),
 }
 
 /// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
@@ -72,7 +71,32 @@ pub struct Row<'a> {
     pub row_id: RowId,
     /// The object's bytes, unverified; none if they are not wanted.
     pub payload: &'a [u8],
-    /// Its value in the index of [`Source::Entries`]. A backend that has the payload at hand may
+    /// Its values in the index of [`Source::Entries`]. A backend that has the payload at hand may
     /// give that instead.
-    pub value: Option<ValueRef<'a>>,
+    pub entry: Option<Entry<'a>>,
+}
+
+/// What a row has in an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The fields of the index.
+    pub fields: &'a [Field],
+    /// The value of each.
+    pub values: &'a [ValueRef<'a>],
+}
+
+impl<'a> Entry<'a> {
+    /// The value of a field, if the index has it.
+    #[must_use]
+    pub fn value(self, field: &Field) -> Option<ValueRef<'a>> {
+        let position = position_of(self.fields, field)?;
+        self.values.get(position).copied()
+    }
+}
+
+/// Where a field stands among those of a key.
+#[must_use]
+pub fn position_of(fields: &[Field], field: &Field) -> Option<usize> {
+    let is_it = |other: &Field| other.steps == field.steps && other.kind == field.kind;
+    fields.iter().position(is_it)
 }

@@ -84,7 +84,7 @@ impl Engine {
             visit(Row {
                 row_id,
                 payload,
-                value: None,
+                entry: None,
             });
         }
         Ok(())

@@ -15,7 +15,7 @@ use dflat_model::{
 };
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::Fixture;
-use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Task, TaskData};
 
 /// How many objects there are.
 const COUNT: i32 = 2000;
@@ -88,6 +88,25 @@ impl Costs {
                 nick: name,
                 ..ItemData::default()
             }
+        }));
+        let path = fixture.path().unwrap();
+        let (workspace, directory) = fixture.into_parts();
+        workspace.shutdown().unwrap();
+        Self {
+            backend: SqliteBackend::open(&path, SqliteOptions::default()).unwrap(),
+            _directory: directory.unwrap(),
+        }
+    }
+
+    /// A file of tasks, in three lists and of five days.
+    fn of_tasks() -> Self {
+        let fixture = Fixture::sqlite();
+        fixture.create::<Task>((0..300).map(|id| TaskData {
+            id,
+            list: id % 3,
+            due: Some(i64::from(id % 5)),
+            title: Some(format!("{:03}", 999 - id)),
+            ..TaskData::default()
         }));
         let path = fixture.path().unwrap();
         let (workspace, directory) = fixture.into_parts();
@@ -354,6 +373,60 @@ fn an_index_has_the_values_of_its_field() {
         ..Query::default()
     };
     assert_eq!(select(&largest, &rank), (30, 0, 30));
+}
+
+#[test]
+fn an_index_over_several_fields_has_the_values_of_all() {
+    let costs = Costs::of_tasks();
+    let field = |condition: &dflat::Predicate<Task>| {
+        let bytes = condition.to_bytes().unwrap();
+        match Predicate::from_bytes(&bytes).unwrap() {
+            Predicate::Compare { left, .. } => left,
+            other => panic!("{other} is no comparison"),
+        }
+    };
+    let (list, due) = (field(&Task::LIST.eq(0)), field(&Task::DUE.eq(0)));
+    let (title, rank) = (field(&Task::TITLE.eq("")), field(&Task::RANK.eq(0)));
+    let by = |key: &Expression| Order {
+        key: key.clone(),
+        direction: Direction::Ascending,
+        nulls: Nulls::Smallest,
+    };
+    let of_list = Predicate::from_bytes(&Task::LIST.eq(1).to_bytes().unwrap()).unwrap();
+    let select = |query: &Query, fields: &[&Expression]| {
+        let mut snapshot = costs.counting();
+        let fields: Vec<Expression> = fields.iter().copied().cloned().collect();
+        let read = &mut |row: Row<'_>| {
+            let values = fields.iter().map(|field| fetch::value_of(&row, field));
+            values.map(|value| Ok(value?.to_value())).collect()
+        };
+        let control = Control::default();
+        let found: Vec<Vec<Value>> =
+            fetch::select(&mut snapshot, &Task::TABLE, query, &fields, &control, read).unwrap();
+        (found, snapshot.rows, snapshot.entries)
+    };
+    let by_due = Query {
+        predicate: Some(of_list),
+        order: vec![by(&due)],
+        limit: Some(30),
+        ..Query::default()
+    };
+    let (found, rows, entries) = select(&by_due, &[&due, &list]);
+    let expected = (0..30).map(|n| vec![Value::Int(n / 20), Value::Int(1)]);
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    // Both indexes that start with the list were counted.
+    let counted = 2 * 100;
+    assert_eq!((rows, entries), (0, counted + 30));
+    // One of a pair stands in no index that has the order.
+    let (found, rows, entries) = select(&by_due, &[&due, &rank]);
+    assert_eq!((found.len(), rows, entries), (30, 30, counted));
+    let by_title = Query {
+        order: vec![by(&title)],
+        ..by_due
+    };
+    let (found, rows, entries) = select(&by_title, &[&list, &title]);
+    assert_eq!(found[0], [Value::Int(1), Value::text("701")]);
+    assert_eq!((found.len(), rows, entries), (30, 0, counted + 30));
 }
 
 #[test]

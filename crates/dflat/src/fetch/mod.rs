@@ -222,9 +222,8 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 
     /// Runs the query and reads these fields off its objects, and nothing else of them; not even
-    /// the objects, if it is a single field, and an index on this serves condition and order. An
-    /// index on floats does so for numbers about them only, because it does not keep the sign of a
-    /// zero.
+    /// the objects, if the index that serves condition and order, over one field or over several,
+    /// has all of these. Not if one is a float: an index does not keep the sign of a zero.
     ///
     /// A value is `None` where the object has none. Objects are not verified as a whole: damage
     /// elsewhere in them goes unnoticed.

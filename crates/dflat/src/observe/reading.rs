@@ -63,7 +63,7 @@ impl<O: Send + Sync + 'static> Reading for Selected<O> {
             let row = Row {
                 row_id: object.row_id(),
                 payload: object.payload(),
-                value: None,
+                entry: None,
             };
             (self.0)(expressions, &row).ok()
         });

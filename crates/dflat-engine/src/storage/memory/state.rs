@@ -99,7 +99,7 @@ impl State {
             visit(Row {
                 row_id,
                 payload: if wanted { &stored.payload } else { &[] },
-                value: None,
+                entry: None,
             })
         };
         let _ = match &plan.source {
@@ -124,7 +124,7 @@ impl State {
                 };
                 table.each(&table.range(plan.table, &scan), lend)
             }
-            Source::Key(scan) | Source::Entries(scan, _) => {
+            Source::Key(scan) | Source::Entries(scan) => {
                 table.each(&table.range(plan.table, scan), lend)
             }
         };

@@ -227,7 +227,7 @@ impl Run {
 
     /// Asks one query in all ways.
     fn put(&mut self, query: &Query, random: &mut Random, state: &str) {
-        let field = self.chosen(query, random);
+        let fields = self.chosen(query, random);
         let expected = answer(Types(&self.table.types), &self.objects, query);
         let place = random.below(expected.len().max(1));
         // So few that a plan may be given up, or gone on with, in so small a table.
@@ -238,7 +238,7 @@ impl Run {
             let found = side.fetch(query);
             self.check(&found, &expected, query, state);
             assert_eq!(side.count(query), expected.len(), "{state}: {query}");
-            self.check_values(side, query, &field, &expected);
+            self.check_values(side, query, &fields, &expected);
             let Some(object) = found.get(place) else {
                 continue;
             };
@@ -252,27 +252,38 @@ impl Run {
         }
     }
 
-    /// A field to read: one that the query names, or any.
-    fn chosen(&self, query: &Query, random: &mut Random) -> Expression {
-        match query.order.first() {
-            Some(order) if random.one_in(2) => order.key.clone(),
-            _ => random.pick(&self.paths.fields).clone().into(),
+    /// Fields to read, one at least: those of an index, one that the query names, or any.
+    fn chosen(&self, query: &Query, random: &mut Random) -> Vec<Expression> {
+        let mut fields: Vec<Expression> = match query.order.first() {
+            _ if !self.table.indexes.is_empty() && random.one_in(3) => {
+                let index = random.pick(&self.table.indexes);
+                index.fields.iter().rev().cloned().map(Into::into).collect()
+            }
+            Some(order) if random.one_in(2) => vec![order.key.clone()],
+            _ => Vec::new(),
+        };
+        if fields.is_empty() || random.one_in(4) {
+            fields.push(random.pick(&self.paths.fields).clone().into());
         }
+        fields
     }
 
-    fn check_values(&self, side: &Side, query: &Query, field: &Expression, expected: &[&Node]) {
+    fn check_values(&self, side: &Side, query: &Query, fields: &[Expression], expected: &[&Node]) {
         let types = Types(&self.table.types);
+        let of = |object: &&Node, field| value(&term(types, object, field));
         let wanted = expected
             .iter()
-            .map(|object| value(&term(types, object, field)));
-        let wanted: Vec<Value> = wanted.collect();
+            .map(|object| fields.iter().map(|field| of(object, field)).collect());
+        let wanted: Vec<Vec<Value>> = wanted.collect();
         // By its text, which tells zeros by their sign.
-        let text = |values: &[Value]| format!("{values:?}");
+        let text = |values: &[Vec<Value>]| format!("{values:?}");
         assert_eq!(
-            text(&side.select(query, field)),
+            text(&side.select(query, fields)),
             text(&wanted),
-            "{field} of {query}"
+            "{fields:?} of {query}"
         );
+        let field = &fields[0];
+        let wanted = expected.iter().map(|object| of(object, field)).collect();
         let whole = |mut values: Vec<Value>| {
             values.sort_by(|a, b| a.as_ref().order(b.as_ref()));
             let values = values.iter().map(value_text);

@@ -126,18 +126,20 @@ impl Side {
         counted.unwrap()
     }
 
-    /// The values of a field, in the query's order.
-    pub(super) fn select(&self, query: &Query, field: &Expression) -> Vec<Value> {
+    /// The values of some fields, in the query's order.
+    pub(super) fn select(&self, query: &Query, fields: &[Expression]) -> Vec<Vec<Value>> {
         let (table, control) = (&self.table, &self.control);
         let view = fetch::view_for(table, query);
-        let expressions = std::slice::from_ref(field);
         let selected = self.engine.read(table, view, |snapshot, _| {
-            let read = &mut |row: Row<'_>| Ok(fetch::value_of(&row, field)?.to_value());
+            let read = &mut |row: Row<'_>| {
+                let values = fields.iter().map(|field| fetch::value_of(&row, field));
+                values.map(|value| Ok(value?.to_value())).collect()
+            };
             fetch::select(
                 &mut Once::new(snapshot, view),
                 table,
                 query,
-                expressions,
+                fields,
                 control,
                 read,
             )
