@@ -2,10 +2,12 @@
 
 use dflat::{Predicate, query};
 
+use crate::bench_doc::BenchDoc;
+use crate::flags::{Rights, User};
 use crate::post::{Color, ImageContent, Post, TextContent};
 
 /// Both are the same data.
-fn same(written: &Predicate<Post>, meant: &Predicate<Post>) {
+fn same<T>(written: &Predicate<T>, meant: &Predicate<T>) {
     assert_eq!(
         written.to_bytes().unwrap(),
         meant.to_bytes().unwrap(),
@@ -121,5 +123,47 @@ fn dots_lead_to_fields_and_methods() {
     same(
         &query!(Post: content.as_::<ImageContent>().images.len == 0),
         &images().is_empty(),
+    );
+}
+
+#[test]
+fn what_has_no_operator_is_called() {
+    let n = || Post::PRIORITY;
+    same(&query!(Post: priority.between(1, 5)), &n().between(1, 5));
+    same(&query!(Post: priority.not_in([1, 2])), &n().not_in([1, 2]));
+    same(&query!(Post: !(priority in [1, 2])), &!n().in_([1, 2]));
+    same(
+        &query!(Post: (priority - 1) / 2 == 3),
+        &((n() - 1) / 2).eq(3),
+    );
+    same(&query!(Post: 10 % priority == 1), &(10 % n()).eq(1));
+    same(&query!(Post: tag == title), &Post::TAG.eq(Post::TITLE));
+    same(&query!(Post: tag.is_not_null), &Post::TAG.is_not_null());
+    same(
+        &query!(Post: title.ends_with("a") || title.contains("b") || title.like("a%_")),
+        &(Post::TITLE.ends_with("a") | Post::TITLE.contains("b") | Post::TITLE.like("a%_")),
+    );
+    same(
+        &query!(Post: title.ignore_case() == "A"),
+        &Post::TITLE.ignore_case().eq("A"),
+    );
+    same(
+        &query!(Post: content.tag in [1, 2]),
+        &Post::CONTENT.tag().in_([1, 2]),
+    );
+    let images = || Post::CONTENT.as_::<ImageContent>().images();
+    same(
+        &query!(Post: content.as_::<ImageContent>().images.all(it.ends_with(".png"))),
+        &images().all(|image| image.ends_with(".png")),
+    );
+    same(
+        &query!(Post: content.as_::<ImageContent>().images.contains("a")),
+        &images().contains("a"),
+    );
+    same(&query!(BenchDoc: pos.x > 1.5), &BenchDoc::POS.x().gt(1.5));
+    let both = Rights::READ | Rights::WRITE;
+    same(
+        &query!(User: rights.has_all(both) || rights.has_any(Rights::READ)),
+        &(User::RIGHTS.has_all(both) | User::RIGHTS.has_any(Rights::READ)),
     );
 }

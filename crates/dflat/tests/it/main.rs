@@ -14,6 +14,24 @@ mod query_pages;
 mod readme;
 mod tour;
 
+#[path = "../../../dflat-codegen/tests/data/bench_doc/rust.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the test uses a part of it"
+)]
+mod bench_doc;
+
+#[path = "../../../dflat-codegen/tests/data/flags/rust.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the test uses a part of it"
+)]
+mod flags;
+
 #[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
 #[allow(
     dead_code,

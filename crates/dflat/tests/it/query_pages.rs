@@ -7,6 +7,8 @@ use dflat::{
     Cancellation, Cursor, Predicate, Result, TransactionContext, VectorField, Workspace, query,
 };
 
+use crate::bench_doc::{BenchDoc, BenchDocChangeRequest, BenchDocData, Vec3};
+use crate::flags::{Rights, User, UserChangeRequest, UserData};
 use crate::post::{Color, Content, ImageContent, Post, PostChangeRequest, PostData, TextContent};
 
 const QUERIES: &str = include_str!("../../../../docs/queries.md");
@@ -52,6 +54,9 @@ fn conditions_of_the_table_are_told_apart() -> Result<()> {
     for (predicate, expected) in [
         (Post::PRIORITY.eq(1), ""),
         (Post::PRIORITY.ne(1), "abc"),
+        (Post::PRIORITY.lt(1), "c"),
+        (Post::PRIORITY.le(1), "c"),
+        (Post::PRIORITY.gt(1), "ab"),
         (Post::PRIORITY.ge(1), "ab"),
         (Post::PRIORITY.between(1, 5), ""),
         (Post::PRIORITY.in_([1, 2]), ""),
@@ -60,24 +65,102 @@ fn conditions_of_the_table_are_told_apart() -> Result<()> {
         (Post::TAG.is_not_null(), "bc"),
         (Post::TAG.eq(Post::TITLE), ""),
         ((Post::PRIORITY * 2 + 1).gt(7), "ab"),
+        (((Post::PRIORITY - 1) / 2).eq(3), "b"),
         ((10 % Post::PRIORITY).eq(1), "c"),
         (Post::TITLE.len().lt(9), "abc"),
         (Post::TITLE.starts_with("a"), "a"),
+        (Post::TITLE.ends_with("a"), "a"),
         (Post::TITLE.contains("a"), "a"),
+        (Post::TITLE.like("a%_"), ""),
         (Post::TITLE.ignore_case().like("a%_"), ""),
         (Post::TITLE.ignore_case().eq("A"), "a"),
         (a() & b(), "a"),
         (a() | b(), "abc"),
         (!a(), "bc"),
-        (images().any(|image| image.ends_with(".png")), ""),
-        (images().contains("a"), ""),
-        (images().len().gt(2), ""),
+        (Post::CONTENT.tag().in_([1, 2]), "ab"),
         (Post::CONTENT.matches::<TextContent>(), "ab"),
         (Post::CONTENT.as_::<TextContent>().text().eq("a"), "ab"),
     ] {
         assert_eq!(titles(predicate.clone())?, expected, "{predicate}");
     }
     Ok(())
+}
+
+#[test]
+fn members_of_the_table_are_told_apart() -> Result<()> {
+    let workspace = some_posts()?;
+    let created = workspace.perform_changes([Post::TABLE], |tx| {
+        let posts: [(&str, &[&str]); 3] =
+            [("d", &[]), ("e", &["x.png"]), ("f", &["a", "y.png", "z"])];
+        for (title, images) in posts {
+            let images = images.iter().map(|image| (*image).to_owned()).collect();
+            let content = Content::ImageContent(ImageContent { images });
+            tx.submit(PostChangeRequest::creation(PostData {
+                title: title.into(),
+                content: Some(content),
+                ..PostData::default()
+            }))?;
+        }
+        Ok(())
+    });
+    created.wait()?;
+    for (predicate, expected) in [
+        (images().any(|image| image.ends_with(".png")), "ef"),
+        (images().all(|image| image.ends_with(".png")), "de"),
+        (images().is_empty(), "d"),
+        (images().contains("a"), "f"),
+        (images().len().gt(2), "f"),
+        (!images().contains("a"), "de"),
+    ] {
+        let found = workspace.fetch::<Post>().filter(predicate.clone()).all()?;
+        let titles: String = found.iter().map(Post::title).collect();
+        assert_eq!(titles, expected, "{predicate}");
+    }
+    Ok(())
+}
+
+#[test]
+fn flags_and_structs_of_the_table_are_told_apart() -> Result<()> {
+    let workspace = Workspace::in_memory();
+    let created = workspace.perform_changes([User::TABLE, BenchDoc::TABLE], |tx| {
+        for (id, rights) in (0..).zip([Rights::empty(), Rights::READ, both()]) {
+            let data = UserData {
+                id,
+                rights,
+                ..UserData::default()
+            };
+            tx.submit(UserChangeRequest::creation(data))?;
+        }
+        for (title, x) in [("near", 1.5), ("far", 2.5)] {
+            let data = BenchDocData {
+                title: title.into(),
+                pos: Some(Vec3 { x, y: 0.0, z: 0.0 }),
+                ..BenchDocData::default()
+            };
+            tx.submit(BenchDocChangeRequest::creation(data))?;
+        }
+        Ok(())
+    });
+    created.wait()?;
+    for (predicate, expected) in [
+        (User::RIGHTS.has_all(both()), 1),
+        (User::RIGHTS.has_any(both()), 2),
+    ] {
+        let found = workspace
+            .fetch::<User>()
+            .filter(predicate.clone())
+            .count()?;
+        assert_eq!(found, expected, "{predicate}");
+    }
+    let far = workspace
+        .fetch::<BenchDoc>()
+        .filter(BenchDoc::POS.x().gt(1.5));
+    assert_eq!(far.select(BenchDoc::TITLE)?, [Some("far".to_owned())]);
+    Ok(())
+}
+
+fn both() -> Rights {
+    Rights::READ | Rights::WRITE
 }
 
 #[test]
@@ -95,6 +178,12 @@ fn results_of_the_table_are_told() -> Result<()> {
         titles(fetch().order_by(Post::TAG.ascending().nulls_last()))?,
         "bca"
     );
+    assert_eq!(
+        titles(fetch().order_by(Post::TAG.descending().nulls_first()))?,
+        "acb"
+    );
+    let texts = fetch().order_by(Post::CONTENT.as_::<TextContent>().text().ascending());
+    assert_eq!(titles(texts)?, "cab");
     let own = fetch().order_by(
         Post::COLOR
             .position_in(&[Color::Blue, Color::Red])
@@ -106,7 +195,13 @@ fn results_of_the_table_are_told() -> Result<()> {
     assert_eq!(titles(fetch().after(place))?, "bc");
     assert_eq!(fetch().count()?, 3);
     assert!(fetch().exists()?);
+    assert_eq!(fetch().min(Post::PRIORITY)?, Some(-3));
     assert_eq!(fetch().max(Post::PRIORITY)?, Some(150));
+    let first = fetch().first()?;
+    assert_eq!(first, workspace.get::<Post>("a")?);
+    assert_eq!(workspace.get_many::<Post>(["a", "x"])?, [first, None]);
+    let twice = fetch().select(Post::PRIORITY * 2)?;
+    assert_eq!(twice, [Some(300), Some(14), Some(-6)]);
     let (sum, mean) = (fetch().sum(Post::PRIORITY)?, fetch().avg(Post::PRIORITY)?);
     assert_eq!((sum, mean), (Some(154), Some(154.0 / 3.0)));
     assert_eq!(fetch().select((Post::TITLE, Post::PRIORITY))?.len(), 3);
@@ -259,5 +354,5 @@ fn what_the_pages_show_is_that_code() {
             cells += 1;
         }
     }
-    assert_eq!(cells, 38);
+    assert_eq!(cells, 56);
 }
