@@ -40,21 +40,37 @@ impl Header {
     }
 }
 
-/// The count of the header when a connection was opened to write, given what it was before and
-/// after the file got its log. A count that is not explained by that shows commits of others.
-pub(crate) fn count_at_open(before: u32, after: u32) -> u32 {
-    /// What it costs to begin a file and to give it its log, and the latter alone.
-    const BEGUN: u32 = 2;
-    const GIVEN: u32 = 1;
-    let expected = if before == 0 {
-        BEGUN
-    } else {
-        before.wrapping_add(GIVEN)
-    };
-    if after == before || after == expected {
-        before
-    } else {
-        after
+/// The counts of the header between which a connection was opened to write, and which name the same
+/// contents: the file was begun and got its log, if it had none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Opening {
+    before: u32,
+    after: u32,
+}
+
+impl Opening {
+    /// Given the counts before and after. One that is not explained by beginning the file and giving
+    /// it its log shows commits of others: then nothing is known of what was before.
+    pub(crate) fn new(before: u32, after: u32) -> Self {
+        /// What it costs to begin a file and to give it its log, and the latter alone.
+        const BEGUN: u32 = 2;
+        const GIVEN: u32 = 1;
+        let expected = if before == 0 {
+            BEGUN
+        } else {
+            before.wrapping_add(GIVEN)
+        };
+        let is_explained = after == before || after == expected;
+        Self {
+            before: if is_explained { before } else { after },
+            after,
+        }
+    }
+
+    /// Whether nothing was committed between a count and the opening. Who could not open the log may
+    /// have seen the last one, too.
+    fn has(self, count: u32) -> bool {
+        count.wrapping_sub(self.before) <= self.after.wrapping_sub(self.before)
     }
 }
 
@@ -131,8 +147,8 @@ struct Known {
     log: Option<LogCount>,
     /// What the file was like when a connection was opened that found an empty log.
     file: Option<u64>,
-    /// The count in the header when this backend first opened the file to write.
-    opened_at: Option<u32>,
+    /// How this backend first opened the file to write.
+    opening: Option<Opening>,
     /// Somebody else may have committed, and nobody was told yet.
     others_wrote: bool,
     /// This backend may have committed since `last`, and not noted it yet.
@@ -145,7 +161,7 @@ pub(crate) struct Standing {
     count: Count,
     elsewhere: u32,
     era: u32,
-    opened_at: u32,
+    opening: Opening,
     follows_own: bool,
 }
 
@@ -170,9 +186,9 @@ impl Commits {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the header's count when the file was opened to write.
-    pub(crate) fn note_open(&self, count: u32) {
-        self.lock().opened_at.get_or_insert(count);
+    /// Notes that the file was opened to write.
+    pub(crate) fn note_open(&self, opening: Opening) {
+        self.lock().opening.get_or_insert(opening);
     }
 
     /// Notes what the file is like on which a connection was opened that found an empty log.
@@ -208,7 +224,7 @@ impl Commits {
             count,
             elsewhere: known.elsewhere,
             era: known.era,
-            opened_at: known.opened_at.unwrap_or(0),
+            opening: known.opening.unwrap_or_default(),
             follows_own,
         }
     }
@@ -250,7 +266,7 @@ impl Commits {
             count,
             elsewhere: known.elsewhere,
             era: known.era,
-            opened_at: known.opened_at.unwrap_or(0),
+            opening: known.opening.unwrap_or_default(),
             follows_own: false,
         };
         !latest.follows(count) || standing.is_overtaken(since)
@@ -309,8 +325,8 @@ impl Standing {
         match (State::of(since), self.count) {
             (State::Unknown, _) => false,
             // The file got its log, and the count began anew, when it was opened to write.
-            (State::NoFile, _) => self.elsewhere != 0 || self.opened_at != 0,
-            (State::File(then), Count::Log(_)) => self.elsewhere != 0 || self.opened_at != then,
+            (State::NoFile, _) => self.elsewhere != 0 || !self.opening.has(0),
+            (State::File(then), Count::Log(_)) => self.elsewhere != 0 || !self.opening.has(then),
             (State::File(then), Count::File(_)) => is_after(self.elsewhere, then),
             (State::Log { .. }, Count::File(_)) => true,
             (State::Log { era, count }, Count::Log(_)) => {

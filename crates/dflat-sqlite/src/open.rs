@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::commits::{Commits, Header, count_at_open};
+use crate::commits::{Commits, Header, Opening};
 use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
 use crate::options::SqliteOptions;
 use crate::read_only;
@@ -129,7 +129,7 @@ pub(crate) fn open_writer(
     let header = |connection: &Connection| Header::read(connection).unwrap_or_default();
     let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
-    commits.note_open(count_at_open(before.count, header(&connection).count));
+    commits.note_open(Opening::new(before.count, header(&connection).count));
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
     let durable = session.set_durability(options.durability);
     durable.map_err(|fault| fault.error(what()))?;

@@ -144,11 +144,12 @@ fn counts_may_wrap_and_begin_anew() {
 fn states_before_the_log_are_known_by_the_header() {
     let commits = Commits::default();
     let (nothing, read) = (StateId::default(), commits.state(Some(Count::File(9))));
-    commits.note_open(count_at_open(9, 10));
+    commits.note_open(Opening::new(9, 10));
     let ours = commits.note_begin(log(0));
     assert!(!ours.is_overtaken(read), "the log was ours");
     assert!(ours.is_overtaken(nothing));
-    assert!(ours.is_overtaken(commits.state(Some(Count::File(8)))));
+    let counted = |count| ours.is_overtaken(commits.state(Some(Count::File(count))));
+    assert_eq!([8, 9, 10, 11].map(counted), [true, false, false, true]);
     assert!(
         !ours.is_overtaken(commits.state(None)),
         "what is not known is let pass"

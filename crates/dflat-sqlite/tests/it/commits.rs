@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, StateId, View};
 use dflat_model::{Table, ValueRef};
-use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
+use dflat_sqlite::inject::{Action, Failure, Fault, FaultPlan};
+use dflat_sqlite::{FileKind, Operation, Reclaim, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;
 use crate::sample::{INT, begin, snapshot, table_of};
@@ -119,6 +120,59 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
             assert!(!tx.follows_own(), "{position} {after}");
         }
     }
+}
+
+/// A file that was begun, and got no log for a while.
+#[test]
+fn what_could_not_be_opened_is_no_commit_of_others() {
+    let kinds = [
+        FileKind::Main,
+        FileKind::Log,
+        FileKind::LogIndex,
+        FileKind::Journal,
+    ];
+    let operations = [
+        Operation::Open,
+        Operation::Write,
+        Operation::Lock,
+        Operation::Map,
+    ];
+    let mut failed = 0;
+    for (kind, operation) in kinds.into_iter().flat_map(|k| operations.map(|o| (k, o))) {
+        for at in 1..6 {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("a.db");
+            let plan = FaultPlan::attach(&path).unwrap();
+            plan.skip_syncs();
+            let options = SqliteOptions {
+                reclaim: Reclaim::Never,
+                io_stats: true,
+                ..SqliteOptions::default()
+            };
+            let backend = SqliteBackend::open(&path, options).unwrap();
+            plan.add(Fault {
+                kind: Some(kind),
+                operation,
+                at,
+                lasting: true,
+                action: Action::Fail(Failure::Io),
+            });
+            // Each transaction reads first.
+            let read = || Arc::clone(&backend).snapshot(View::Pinned)?.pin();
+            for _ in 0..3 {
+                let begun = read().and_then(|_| Arc::clone(&backend).begin());
+                failed += i32::from(begun.map(|tx| tx.rollback()).is_err());
+            }
+            plan.clear();
+            let state = read().unwrap();
+            let tx = begin(&backend);
+            assert!(!tx.is_overtaken(state), "{kind:?} {operation:?} {at}");
+            tx.rollback();
+            commit(&backend, 1);
+            assert!(commit(&backend, 2), "{kind:?} {operation:?} {at}");
+        }
+    }
+    assert!(failed > 9, "{failed}");
 }
 
 /// With the last connection the log goes, and its count; the next log may come to the same.

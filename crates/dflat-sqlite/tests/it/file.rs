@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dflat_engine::ErrorKind;
 use dflat_engine::storage::{Backend, CloseOptions, Source, View};
-use dflat_sqlite::{Durability, SqliteBackend, SqliteOptions};
+use dflat_sqlite::{Durability, Operation, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;
 use crate::sample::*;
@@ -200,6 +200,34 @@ fn two_backends_may_share_a_file() {
     assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
     other = open(&path);
     assert_eq!(latest_ids(&other, &post()), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn who_writes_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let first = three_posts(&path);
+    let options = SqliteOptions {
+        busy_timeout: Duration::from_secs(3600),
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    let second = SqliteBackend::open(&path, options).unwrap();
+    // What opening the file locks is not counted below.
+    begin(&second).commit().unwrap();
+    let locks = || second.io_report().unwrap().count(Operation::Lock);
+    let tx = begin(&first);
+    thread::scope(|scope| {
+        let before = locks();
+        let waiting = scope.spawn(|| Arc::clone(&second).begin().map(drop));
+        // It asks again and again.
+        while locks() < before + 9 {
+            assert!(!waiting.is_finished(), "{}", locks() - before);
+            thread::yield_now();
+        }
+        tx.commit().unwrap();
+        waiting.join().unwrap().unwrap();
+    });
 }
 
 #[test]
