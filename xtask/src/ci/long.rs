@@ -34,37 +34,37 @@ type Variable = (&'static str, &'static str);
 const STEPS: [(&str, &str, Option<Variable>); 8] = [
     (
         "kills",
-        "cargo test -p dflat-testkit --test it -- kill",
+        "cargo test --profile long -p dflat-testkit --test it -- kill",
         Some(("DFLAT_KILLS", "1000")),
     ),
     (
         "power",
-        "cargo test -p dflat-testkit --test it -- fault_power",
+        "cargo test --profile long -p dflat-testkit --test it -- loss_of_power",
         Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (
         "calls",
-        "cargo test -p dflat-testkit --test it -- fault_calls",
+        "cargo test --profile long -p dflat-testkit --test it -- fault_calls each_call_that_fails",
         Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (
         "building",
-        "cargo test -p dflat-testkit --test it -- fault_building",
+        "cargo test --profile long -p dflat-testkit --test it -- each_call_of_building",
         Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (
         "fuzzers",
-        "cargo test -p dflat-testkit --test it -- fuzz_smoke",
+        "cargo test --profile long -p dflat-testkit --test it -- fuzz_smoke",
         Some(("DFLAT_FUZZ_SECONDS", "300")),
     ),
     (
         "workload",
-        "cargo test -p dflat-testkit --test it -- workload",
+        "cargo test --profile long -p dflat-testkit --test it -- workload",
         Some(("DFLAT_WORKLOAD_SECONDS", "600")),
     ),
     (
         "threads",
-        "cargo test -p dflat-engine --test models --test grouping",
+        "cargo test --profile long -p dflat-engine --test models --test grouping",
         Some(("DFLAT_MODEL_RUNS", "100000")),
     ),
     (

@@ -44,6 +44,9 @@ pub struct Ledger {
     pub large: bool,
     /// Each transaction of so many asks for full durability; 0 for none.
     pub full_every: u64,
+    /// The transaction before which the device is well again, and from which on none may fail; 0
+    /// for none.
+    pub heals_before: u64,
     /// The kinds of the errors of transactions that failed.
     pub errors: Vec<ErrorKind>,
 }
@@ -56,10 +59,10 @@ enum Step {
 }
 
 /// Inserts, updates, deletes, reads by key, index and scan, follows a query and shuts down. Bears
-/// all errors; finds an error where something was told that is not so.
+/// all errors while the device may fail; finds an error where something was told that is not so.
 ///
 /// # Errors
-/// What was told wrongly.
+/// What was told wrongly, or fails on a device that is well again.
 pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     ledger.states.insert(0, Contents::new());
     let Ok(workspace) = device.open() else {
@@ -77,19 +80,33 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
         let after = applied(&contents, &steps);
         ledger.states.insert(number, after.clone());
         let is_full = ledger.full_every > 0 && number.is_multiple_of(ledger.full_every);
+        let is_well = ledger.heals_before > 0 && number >= ledger.heals_before;
+        if number == ledger.heals_before {
+            device.heal();
+        }
         match perform(&workspace, number, steps, is_full)? {
             Ok(()) => {
                 device.acknowledge(number);
                 contents = after;
                 follower.expect(&contents, number)?;
             }
+            Err(error) if is_well => {
+                return Err(format!("{number} fails on a device that is well: {error}"));
+            }
             Err(error) => {
                 ledger.errors.push(error.kind());
                 follower.expect_silence(number)?;
             }
         }
-        read(&workspace, &contents).map_or(Ok(()), |found| found)?;
-        read_dictionary(&workspace, device.acknowledged()).map_or(Ok(()), |found| found)?;
+        for found in [
+            read(&workspace, &contents),
+            read_dictionary(&workspace, device.acknowledged()),
+        ] {
+            match found {
+                None if is_well => return Err("reading fails on a device that is well".to_owned()),
+                found => found.unwrap_or(Ok(()))?,
+            }
+        }
     }
     drop(subscription);
     // An error is reported; a second call must do no harm.

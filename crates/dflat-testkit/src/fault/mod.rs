@@ -54,7 +54,7 @@
 //! | Work | write, sync, truncate | look | open, map | lock | delete |
 //! |---|---|---|---|---|---|
 //! | insert, update, delete, index, dictionary, live query | W, S | R | O | O | S |
-//! | the same, from the k-th call on | L | L | L | L | L |
+//! | the same, from the k-th call on | L, H | L, H | L, H | L, H | L |
 //! | transaction larger than the cache | some: T | some: T | - | - | - |
 //! | updates in place | some: P | some: P | - | some: P | - |
 //! | dictionary, written behind | some: D | some: D | some: D | some: D | - |
@@ -65,9 +65,10 @@
 //!
 //! In `fault_calls.rs`: W is `each_write_fails` and `each_write_is_cut_short`, S is
 //! `each_sync_truncation_and_deletion_fails`, R `each_read_fails`, O `each_open_and_lock_fails`,
-//! L `the_device_fails_for_good`, T `a_write_in_the_midst_of_a_transaction_fails`,
-//! P `a_call_of_writing_in_place_fails`, C `a_call_of_a_checkpoint_fails` and
-//! M `a_call_of_maintenance_fails`. D is `dictionary.rs::values_survive_each_call_that_fails`,
+//! L `the_device_fails_for_good`, H `a_workspace_goes_on_when_the_device_is_well_again`,
+//! T `a_write_in_the_midst_of_a_transaction_fails`, P `a_call_of_writing_in_place_fails`,
+//! C `a_call_of_a_checkpoint_fails` and M `a_call_of_maintenance_fails`.
+//! D is `dictionary.rs::values_survive_each_call_that_fails`,
 //! B `fault_building.rs::each_call_of_building_fails`, K `backup.rs::a_copy_is_whole_or_not_there`.
 //! M closes to one file, too. With `-` the work makes no call that the first row does not make.
 //!

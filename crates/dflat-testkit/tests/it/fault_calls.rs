@@ -36,6 +36,9 @@ fn workload(device: &Device) -> Outcome {
 fn workload_of(device: &Device, large: bool) -> Outcome {
     let (ledger, found) = run(device, large)?;
     compare(device, found)?;
+    if ledger.errors.len() > 1 {
+        return Err(format!("after one call all of {:?} fail", ledger.errors));
+    }
     // What is reported is what happened.
     let kinds = [ErrorKind::Io, ErrorKind::StorageFull, ErrorKind::Busy];
     match ledger.errors.iter().find(|kind| !kinds.contains(kind)) {
@@ -232,6 +235,21 @@ fn the_device_fails_for_good() {
         Operation::Access,
     ];
     fault::each_lasting(&operations, &IO, workload_to_the_end);
+}
+
+/// Not only when it is opened anew: reading and writing go on.
+#[test]
+fn a_workspace_goes_on_when_the_device_is_well_again() {
+    let recovering = |device: &Device| {
+        let mut ledger = Ledger::default();
+        ledger.heals_before = 6;
+        run_workload(device, &mut ledger)?;
+        device.heal();
+        compare(device, check(&device.path(), &ledger)?)
+    };
+    let operations = [Operation::Write, Operation::Flush];
+    fault::each_lasting(&operations, &NO_SPACE, recovering);
+    fault::each_lasting(&LOOKING, &IO, recovering);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn open(path: &Path) -> Workspace {
 }
 
 fn item(number: u32) -> ItemData {
-    let key = number % 40;
+    let key = number % KEYS;
     ItemData {
         id: format!("item{key}"),
         rank: i32::try_from(number % 5).unwrap(),
@@ -41,15 +41,19 @@ fn item(number: u32) -> ItemData {
     }
 }
 
+/// How many keys there are.
+const KEYS: u32 = 40;
+
 /// The key that a transaction deletes.
 fn deleted(number: u32) -> String {
-    format!("item{}", number * 7 % 40)
+    format!("item{}", number * 7 % KEYS)
 }
 
 /// What is stored after so many transactions.
 fn model(count: u32) -> BTreeMap<String, ItemData> {
     let mut items = BTreeMap::new();
-    for number in 1..=count {
+    // Each key was written by one of the last ones.
+    for number in count.saturating_sub(KEYS - 1).max(1)..=count {
         items.remove(&deleted(number));
         let data = item(number);
         items.insert(data.id.clone(), data);

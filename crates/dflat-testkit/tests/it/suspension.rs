@@ -95,6 +95,34 @@ fn what_is_queued_waits_and_what_others_write_is_seen() {
 }
 
 #[test]
+fn who_reads_waits_until_it_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = Workspace::builder(directory.path().join("a.db"));
+    let workspace = builder
+        .busy_timeout(Duration::from_secs(3600))
+        .open()
+        .unwrap();
+    put(&workspace, 1).wait().unwrap();
+    workspace.suspend().unwrap();
+    std::thread::scope(|scope| {
+        let (starts, started) = mpsc::channel();
+        let workspace = &workspace;
+        let reading = scope.spawn(move || {
+            starts.send(()).unwrap();
+            count(workspace)
+        });
+        started.recv().unwrap();
+        // Enough for it to fail at once, if it did: it has nothing else to do.
+        for _ in 0..1000 {
+            assert!(!reading.is_finished());
+            std::thread::yield_now();
+        }
+        workspace.resume();
+        assert_eq!(reading.join().unwrap(), 1);
+    });
+}
+
+#[test]
 fn who_still_reads_is_in_the_way_and_not_harmed() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = open(&directory.path().join("a.db"));
