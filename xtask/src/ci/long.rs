@@ -19,7 +19,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   kills      15   a thousand kills under load, and 50 while indexes are built
   power      30   losses of power at each sync, and between
   calls      90   each call fails, of transactions, maintenance and checkpoints
-  building    4   each call of building indexes fails
+  building    1   each call of building indexes fails
   fuzzers    55   each fuzzer for 5 minutes
   workload   30   random work beside the model
   threads    30   orders of threads, by the model checker
