@@ -49,8 +49,8 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// Given the counts before and after. One that is not explained by beginning the file and giving
-    /// it its log shows commits of others: then nothing is known of what was before.
+    /// Given the counts before and after. One that is not explained by beginning the file and
+    /// giving it its log shows commits of others: then nothing is known of what was before.
     pub(crate) fn new(before: u32, after: u32) -> Self {
         /// What it costs to begin a file and to give it its log, and the latter alone.
         const BEGUN: u32 = 2;
@@ -67,8 +67,8 @@ impl Opening {
         }
     }
 
-    /// Whether nothing was committed between a count and the opening. Who could not open the log may
-    /// have seen the last one, too.
+    /// Whether nothing was committed between a count and the opening. Who could not open the log
+    /// may have seen the last one, too.
     fn has(self, count: u32) -> bool {
         count.wrapping_sub(self.before) <= self.after.wrapping_sub(self.before)
     }
