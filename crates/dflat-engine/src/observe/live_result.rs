@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table};
 
+use super::bound::Bound;
 use super::difference::Difference;
 use super::interest::Interest;
-use super::merge::{List, Rows, Scratch, Touched, after, before, compare};
+use super::merge::{List, Rows, Scratch, Touched, after, before};
 use super::shape::ShapedQuery;
 use crate::error::Result;
 use crate::fetch::Fetched;
@@ -263,24 +264,26 @@ impl LiveResult {
             return (nothing || (self.below == 0 && self.complete)).then_some(touched);
         };
         let order = &self.query.frame().order;
-        let is_below = |object: &Object| compare(order, object, first).is_lt();
-        let is_above = |object: &Object| compare(order, object, last).is_gt();
-        let (starts, ends) = (self.below == 0, self.complete);
+        // What begins or ends the result has nothing beyond it.
+        let first = (self.below > 0).then(|| Bound::new(order, first));
+        let last = (!self.complete).then(|| Bound::new(order, last));
+        let is_below = |object: &Object| first.as_ref().is_some_and(|first| first.is_above(object));
+        let is_above = |object: &Object| last.as_ref().is_some_and(|last| last.is_below(object));
         let mut below = self.below;
         touched.before.retain(|row| match before(rows, *row) {
-            Some(object) if !starts && is_below(object) => {
+            Some(object) if is_below(object) => {
                 below = below.saturating_sub(1);
                 false
             }
-            Some(object) => ends || !is_above(object),
+            Some(object) => !is_above(object),
             None => false,
         });
         touched.after.retain(|row| match after(rows, *row) {
-            Some(object) if !starts && is_below(object) => {
+            Some(object) if is_below(object) => {
                 below += 1;
                 false
             }
-            Some(object) => ends || !is_above(object),
+            Some(object) => !is_above(object),
             None => false,
         });
         self.below = below;

@@ -5,6 +5,7 @@
 //! Making them is somebody else's, with no lock held.
 
 mod anchor;
+mod bound;
 mod delivery;
 mod difference;
 mod event;
