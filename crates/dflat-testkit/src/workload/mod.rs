@@ -39,7 +39,7 @@ const SEEDS_FILE: &str = "tests/seeds.txt";
 pub type Meddle = fn(&Fixture, &mut Random);
 
 /// Runs the seeds that failed before, then new ones until the time is over:
-/// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds.
+/// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds. It says how many they were.
 ///
 /// # Panics
 /// With the seed, if the workspace and the model disagree; it is added to `tests/seeds.txt`.
@@ -51,9 +51,12 @@ pub fn run(open: Open, meddle: Meddle) {
         run_seed(open, meddle, seed.parse().unwrap());
     }
     // Those that do less find other things.
-    for seed in (0..).flat_map(|n| [FAR_FROM + n, WIDE_FROM + n, 1 + n]) {
+    let seeds = (0..).flat_map(|n| [FAR_FROM + n, WIDE_FROM + n, 1 + n]);
+    for (count, seed) in (1..).zip(seeds) {
         run_seed(open, meddle, seed);
         if Instant::now() > end {
+            let thread = std::thread::current();
+            eprintln!("{}: {count} seeds", thread.name().unwrap_or("workload"));
             break;
         }
     }
