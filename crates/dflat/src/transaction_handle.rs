@@ -91,7 +91,8 @@ impl<R> Shared<R> {
 impl<R> Completer<R> {
     /// Notes what the handler has returned.
     pub(crate) fn give(&self, value: R) {
-        *self.value() = Some(value);
+        // That of a run before is dropped without the lock.
+        let _before = self.value().replace(value);
     }
 
     fn value(&self) -> MutexGuard<'_, Option<R>> {

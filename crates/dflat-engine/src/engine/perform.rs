@@ -167,6 +167,7 @@ impl Engine {
             let transaction = self.transaction(Arc::clone(&tables));
             let handled = handle(&transaction, &mut handler);
             if !transaction.is_overtaken() {
+                release(handler);
                 transaction.finish(handled, Box::new(completion));
                 return;
             }
@@ -175,7 +176,8 @@ impl Engine {
         }
         let transaction = self.transaction(tables);
         let started = transaction.write_first();
-        let handled = started.and_then(|()| handle(&transaction, handler));
+        let handled = started.and_then(|()| handle(&transaction, &mut handler));
+        release(handler);
         transaction.finish(handled, Box::new(completion));
     }
 
@@ -195,6 +197,12 @@ fn handle(
         transaction.enter(|transaction| handler(transaction))
     });
     handled.and_then(|outcome| outcome)
+}
+
+/// Drops a handler that was not consumed: what it holds may be the last workspace, whose end would
+/// wait for this very thread.
+fn release<H>(handler: H) {
+    let _ = callback::run("the end of a transaction's handler", || drop(handler));
 }
 
 fn check_named(tables: &[Table]) -> Result<()> {

@@ -215,6 +215,24 @@ pub fn last_workspace_may_be_dropped_inside_a_handler(open: Open) {
     drop(directory);
 }
 
+pub fn last_workspace_may_be_dropped_with_a_retrying_handler(open: Open) {
+    let (w, directory) = open().into_parts();
+    let mut stream = w.stream(w.fetch::<Item>()).unwrap();
+    let (go, goes) = mpsc::channel::<()>();
+    let inside = w.clone();
+    let handle = w.perform_changes_retrying([Item::TABLE], move |tx| {
+        next(&goes);
+        assert!(inside.get::<Item>("a")?.is_none());
+        tx.submit(ItemChangeRequest::creation(item("a", 1)))
+    });
+    drop(w);
+    go.send(()).unwrap();
+    assert!(handle.wait().is_ok());
+    // It ends, although nobody but the handler has held it.
+    block_on(async { while stream.next().await.is_some() {} });
+    drop(directory);
+}
+
 pub fn subscription_outlives_its_workspace_without_harm(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);

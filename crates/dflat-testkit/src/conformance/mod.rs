@@ -300,6 +300,7 @@ laws! { ($)
         dropping_the_last_workspace_finishes_what_was_queued
         dropping_one_of_two_workspaces_ends_nothing
         last_workspace_may_be_dropped_inside_a_handler
+        last_workspace_may_be_dropped_with_a_retrying_handler
         subscription_outlives_its_workspace_without_harm
         callback_may_hold_the_last_workspace
         callback_that_cancels_itself_may_hold_the_last_workspace
