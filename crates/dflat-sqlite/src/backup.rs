@@ -1,6 +1,6 @@
 //! A copy of the file while others write to it.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,13 @@ use crate::open;
 use crate::part::{self, Name};
 use crate::readers::PlaceId;
 use crate::session::Session;
+use crate::sync_ahead::sync_ahead;
 
 /// The pages of a step.
 const STEP_PAGES: i32 = 256;
+
+/// The pages of a copy after which the device is to take them.
+const SYNC_PAGES: u64 = 4096;
 
 /// How far work on a file has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,7 @@ impl SqliteBackend {
             // Nothing was written yet: an empty file says as much.
             None => true,
             Some(session) => {
-                let is_whole = copy(session, &mut part.connection, &what, progress);
+                let is_whole = part.fill(session, &what, progress);
                 session.check_untorn()?;
                 is_whole?
             }
@@ -116,7 +120,14 @@ impl SqliteBackend {
         });
         match locked {
             // Nobody else makes a file of its name: it is this one.
-            Ok(connection) if name.path().exists() => Ok(Some(Part { connection, name })),
+            Ok(connection) if name.path().exists() => {
+                let file = OpenOptions::new().write(true).open(name.path()).ok();
+                Ok(Some(Part {
+                    connection,
+                    file,
+                    name,
+                }))
+            }
             Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
             _ => Ok(None),
         }
@@ -209,12 +220,38 @@ impl Drop for Source<'_> {
 
 /// A file that is not whole yet; deleted when dropped.
 struct Part {
-    // Order: closed before its name is deleted, without which some systems don't.
+    // Order: closed before its name is deleted, without which some systems don't. The connection
+    // first: its locks end when any handle of the file is closed.
     connection: Connection,
+    /// To sync it while it is written; none if it can't be opened again.
+    file: Option<File>,
     name: Name,
 }
 
 impl Part {
+    /// Copies a database into it; whether that came to its end.
+    fn fill(
+        &mut self,
+        source: &mut Session,
+        what: &dyn Fn() -> String,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let Some(file) = &self.file else {
+            return copy(source, &mut self.connection, what, progress);
+        };
+        let synced = sync_ahead(file, |ask| {
+            let mut asked_at = 0;
+            copy(source, &mut self.connection, what, &mut |told| {
+                if told.done.saturating_sub(asked_at) >= SYNC_PAGES {
+                    asked_at = told.done;
+                    ask();
+                }
+                progress(told)
+            })
+        });
+        synced.map_err(|error| open::create_error(error, what()))?
+    }
+
     /// Gives it its name, if nothing else has that.
     fn publish(self, to: &Path) -> io::Result<()> {
         let path = self.name.path();
@@ -226,10 +263,10 @@ impl Part {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             Err(_) => {
-                drop(self.connection);
+                drop((self.connection, self.file));
                 fs::rename(path, to)?;
             }
-            Ok(()) => drop(self.connection),
+            Ok(()) => drop((self.connection, self.file)),
         }
         drop(self.name);
         to.parent().map_or(Ok(()), sync_directory)

@@ -41,6 +41,7 @@ mod sample;
 mod session;
 mod snapshot;
 mod statement_text;
+mod sync_ahead;
 mod transaction;
 mod triggers;
 mod trust;

@@ -1,0 +1,56 @@
+//! Has the device take what is written of a large file while more is written, so that little is
+//! left to wait for at the end.
+
+use std::fs::File;
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+/// Does work that writes to a file, and calls what it is given when there is something to take.
+///
+/// # Errors
+/// If the device failed to take it: it may not say so again at the end.
+pub(crate) fn sync_ahead<R>(file: &File, work: impl FnOnce(&dyn Fn()) -> R) -> io::Result<R> {
+    thread::scope(|scope| {
+        // One more sync takes all that was asked for meanwhile.
+        let (ask, asked) = mpsc::sync_channel(1);
+        let thread = thread::Builder::new().name("dflat-sync".to_owned());
+        let sync = move || asked.into_iter().try_for_each(|()| file.sync_data());
+        // Without a thread all is left to the end.
+        let syncing = thread.spawn_scoped(scope, sync);
+        let outcome = work(&|| {
+            // Asked already, or failed, which is told below.
+            let _ = ask.try_send(());
+        });
+        drop(ask);
+        match syncing.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(Err(error))) => Err(error),
+            _ => Ok(outcome),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_work_gives_is_given() {
+        let file = tempfile::tempfile().unwrap();
+        for asks in [0, 1, 100] {
+            let given = sync_ahead(&file, |ask| (0..asks).for_each(|_| ask()));
+            assert!(given.is_ok());
+        }
+        assert_eq!(sync_ahead(&file, |_| 7).unwrap(), 7);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_sync_that_failed_is_an_error() {
+        // Nothing of a pipe can be on a device.
+        let (_reader, writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(writer));
+        assert!(sync_ahead(&file, |_| ()).is_ok());
+        assert!(sync_ahead(&file, |ask| ask()).is_err());
+    }
+}
