@@ -14,6 +14,10 @@ use crate::transaction::{Job, Transaction};
 /// How often a handler is run at most.
 const ATTEMPTS_MAX: usize = 5;
 
+/// The most bytes of a handler that go along when its transaction is handed on. What is larger
+/// stays where it is: a thread of the scheduler has no room for many copies of it.
+const MOVED_MAX_BYTES: usize = 1024;
+
 /// A transaction that waits for its turn: one piece of memory, which goes from thread to thread.
 struct Queued<H, C> {
     engine: Engine,
@@ -51,13 +55,13 @@ impl Engine {
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
-        self.queue(Queued {
-            engine: self.clone(),
-            tables: tables.into_iter().collect(),
-            handler,
-            completion,
-            run: Self::run,
-        });
+        if size_of_val(&handler) > MOVED_MAX_BYTES {
+            type Kept = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
+            let handler: Kept = Box::new(handler);
+            self.queue(tables, handler, completion, Self::run);
+        } else {
+            self.queue(tables, handler, completion, Self::run);
+        }
     }
 
     /// The same with a handler that is run again if another process has committed since its first
@@ -68,25 +72,37 @@ impl Engine {
         handler: impl FnMut(&Rc<Transaction>) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
-        self.queue(Queued {
-            engine: self.clone(),
-            tables: tables.into_iter().collect(),
-            handler,
-            completion,
-            run: Self::run_retrying,
-        });
+        if size_of_val(&handler) > MOVED_MAX_BYTES {
+            type Kept = Box<dyn FnMut(&Rc<Transaction>) -> Result<()> + Send>;
+            let handler: Kept = Box::new(handler);
+            self.queue(tables, handler, completion, Self::run_retrying);
+        } else {
+            self.queue(tables, handler, completion, Self::run_retrying);
+        }
     }
 
-    fn queue<H, C>(&self, queued: Queued<H, C>)
-    where
+    fn queue<H, C>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        handler: H,
+        completion: C,
+        run: fn(&Self, Arc<[Table]>, H, C),
+    ) where
         H: Send + 'static,
         C: FnOnce(Result<()>) + Send + 'static,
     {
-        if let Err(error) = check_named(&queued.tables) {
-            (queued.completion)(Err(error));
+        let tables: Arc<[Table]> = tables.into_iter().collect();
+        if let Err(error) = check_named(&tables) {
+            completion(Err(error));
             return;
         }
-        let tables = Arc::clone(&queued.tables);
+        let queued = Queued {
+            engine: self.clone(),
+            tables: Arc::clone(&tables),
+            handler,
+            completion,
+            run,
+        };
         let names = tables.iter().map(|table| table.name.as_ref());
         let mut job: Option<Box<dyn Job>> = Some(Box::new(queued));
         let done = self.while_open(format_args!("perform changes"), || {

@@ -361,6 +361,7 @@ laws! { ($)
         objects_that_hold_nan_are_not_told_again
     }
     transactions {
+        handlers_may_hold_a_quarter_of_a_megabyte
         abort_undoes_what_was_before_and_after
         abort_before_any_change_is_told
         handlers_error_rolls_back_and_reaches_the_handle

@@ -440,3 +440,18 @@ pub fn acknowledged_changes_are_seen_by_every_reader_at_once(open: Open) {
     });
     assert_eq!(w.fetch::<Item>().all().unwrap().len(), 80);
 }
+
+pub fn handlers_may_hold_a_quarter_of_a_megabyte(open: Open) {
+    let w = open();
+    let called = dflat::Workspace::clone(&w);
+    // It is moved several times on the caller's thread, which has room, and once where it runs.
+    let caller = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = caller.spawn(move || {
+        let much = [7_u8; 1 << 18];
+        let once = called.perform_changes([Item::TABLE], move |_| Ok(much.last().copied()));
+        let again =
+            called.perform_changes_retrying([Item::TABLE], move |_| Ok(much.first().copied()));
+        (once.wait().unwrap(), again.wait().unwrap())
+    });
+    assert_eq!(thread.unwrap().join().unwrap(), (Some(7), Some(7)));
+}
