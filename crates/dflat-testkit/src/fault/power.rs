@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dflat_sqlite::inject::{PowerCut, Recording};
+use dflat_sqlite::inject::{Event, PowerCut, Recording};
 
 use super::passes::{Outcome, is_whole};
 use crate::seeds;
@@ -43,7 +43,10 @@ pub fn cut_power(
     recording: &Recording,
     check: impl Fn(&Image) -> Outcome,
 ) -> Outcome {
-    let between = (0..=recording.events().len()).map(|point| Case {
+    // What was there when it began is there at any point.
+    let is_found = |event: &&Event| matches!(event, Event::Found { .. });
+    let found = recording.events().iter().take_while(is_found).count();
+    let between = (found..=recording.events().len()).map(|point| Case {
         point,
         cut: PowerCut::Random,
         seed: point as u64,
