@@ -7,6 +7,7 @@
 )]
 
 mod backup;
+mod costs;
 mod declared_indexes;
 mod defects;
 mod dictionary;
@@ -24,6 +25,7 @@ mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
 mod fuzz_smoke;
+mod gaps;
 mod group_size;
 mod groups;
 mod history;
