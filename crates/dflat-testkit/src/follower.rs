@@ -189,14 +189,14 @@ impl Told {
             assert_eq!(at(before, moved.from), at(result, moved.to), "moved");
         }
         for inserted in difference.inserted() {
-            let id = at(result, *inserted);
+            let id = at(result, inserted);
             assert!(before.iter().all(|other| other.row_id() != id), "it is new");
         }
         for updated in difference.updated() {
-            let id = at(result, *updated);
+            let id = at(result, updated);
             let was = before.iter().find(|other| other.row_id() == id).unwrap();
             assert!(
-                !same(&was.to_data(), &result[*updated].to_data()),
+                !same(&was.to_data(), &result[updated].to_data()),
                 "it has new values"
             );
         }

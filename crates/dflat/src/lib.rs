@@ -144,8 +144,8 @@ pub use fetched_result::FetchedResult;
 pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use object::Object;
 pub use observe::{
-    Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Projection,
-    Step, SubscribedObject, Subscription, Update, Watch,
+    Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Positions,
+    Projection, Step, SubscribedObject, Subscription, Update, Watch,
 };
 pub use payload::Payload;
 pub use query::{

@@ -1,5 +1,7 @@
 //! What makes a list of the one before: the positions that changed.
 
+use super::positions::{Positions, ascending};
+
 /// A place that an element has left for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
@@ -41,22 +43,22 @@ pub enum Step {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    pub(super) deleted: Vec<usize>,
-    pub(super) inserted: Vec<usize>,
+    pub(super) deleted: Positions,
+    pub(super) inserted: Positions,
     pub(super) moved: Vec<Move>,
-    pub(super) updated: Vec<usize>,
+    pub(super) updated: Positions,
 }
 
 impl Difference {
     /// The positions in the old list of what is not in the new one, ascending.
     #[must_use]
-    pub fn deleted(&self) -> &[usize] {
+    pub const fn deleted(&self) -> &Positions {
         &self.deleted
     }
 
     /// The positions in the new list of what was not in the old one, ascending.
     #[must_use]
-    pub fn inserted(&self) -> &[usize] {
+    pub const fn inserted(&self) -> &Positions {
         &self.inserted
     }
 
@@ -69,7 +71,7 @@ impl Difference {
     /// The positions in the new list of what was in the old one with other values, ascending; what
     /// moved, too.
     #[must_use]
-    pub fn updated(&self) -> &[usize] {
+    pub const fn updated(&self) -> &Positions {
         &self.updated
     }
 
@@ -85,14 +87,9 @@ impl Difference {
     /// What makes the new list of the old one in place, in this order; each position is that in the
     /// list as the steps before have left it.
     pub fn steps(&self) -> impl Iterator<Item = Step> {
-        let left = merged(&self.deleted, self.leaving());
-        let come = merged(
-            &self.inserted,
-            self.moved.iter().map(|moved| moved.to).collect(),
-        );
-        let removed = left.into_iter().rev().map(Step::Remove);
-        let inserted = come.into_iter().map(Step::Insert);
-        let updated = self.updated.iter().copied().map(Step::Update);
+        let removed = self.left().into_iter().rev().map(Step::Remove);
+        let inserted = self.come().into_iter().map(Step::Insert);
+        let updated = self.updated.iter().map(Step::Update);
         removed.chain(inserted).chain(updated)
     }
 
@@ -105,7 +102,7 @@ impl Difference {
         let mut old: Vec<Option<E>> = std::mem::take(list).into_iter().map(Some).collect();
         let mut take = |position: usize| old.get_mut(position).and_then(Option::take);
         for position in &self.deleted {
-            take(*position);
+            take(position);
         }
         let moved: Vec<_> = self
             .moved
@@ -113,7 +110,7 @@ impl Difference {
             .map(|moved| (moved.to, take(moved.from)))
             .collect();
         let mut kept = old.into_iter().flatten();
-        let mut inserted = self.inserted.iter().copied().peekable();
+        let mut inserted = self.inserted.iter().peekable();
         let mut moved = moved.into_iter().peekable();
         loop {
             let at = list.len();
@@ -128,8 +125,8 @@ impl Difference {
             }
         }
         for position in &self.updated {
-            if let Some(element) = list.get_mut(*position) {
-                *element = make(*position);
+            if let Some(element) = list.get_mut(position) {
+                *element = make(position);
             }
         }
     }
@@ -142,12 +139,10 @@ impl Difference {
     #[must_use]
     pub fn compose(&self, next: &Self) -> Self {
         let (first, second) = (Map::new(self), Map::new(next));
-        let deleted = next.deleted.iter().filter_map(|at| first.origin(*at));
-        let mut deleted: Vec<usize> = self.deleted.iter().copied().chain(deleted).collect();
-        deleted.sort_unstable();
-        let survived = self.inserted.iter().filter_map(|at| second.place(*at));
-        let mut inserted: Vec<usize> = next.inserted.iter().copied().chain(survived).collect();
-        inserted.sort_unstable();
+        let deleted = next.deleted.iter().filter_map(|at| first.origin(at));
+        let deleted = sorted(self.deleted.iter().chain(deleted));
+        let survived = self.inserted.iter().filter_map(|at| second.place(at));
+        let inserted = sorted(next.inserted.iter().chain(survived));
         let earlier = self.moved.iter().filter_map(|moved| {
             let to = second.place(moved.to)?;
             Some(Move { to, ..*moved })
@@ -159,16 +154,16 @@ impl Difference {
         let mut moved: Vec<Move> = earlier.chain(later).collect();
         moved.sort_unstable_by_key(|moved| moved.to);
         moved.dedup();
-        let earlier = self.updated.iter().filter_map(|at| second.place(*at));
-        let mut updated: Vec<usize> = next.updated.iter().copied().chain(earlier).collect();
-        updated.sort_unstable();
+        let earlier = self.updated.iter().filter_map(|at| second.place(at));
+        let mut updated = sorted(next.updated.iter().chain(earlier));
         updated.dedup();
-        updated.retain(|at| inserted.binary_search(at).is_err());
+        let (deleted, inserted) = (ascending(deleted), ascending(inserted));
+        updated.retain(|at| !inserted.contains(*at));
         Self {
             deleted,
             inserted,
             moved,
-            updated,
+            updated: ascending(updated),
         }
     }
 
@@ -217,24 +212,26 @@ impl Difference {
                 difference.updated.push(at);
             }
         }
-        difference.deleted = positions.into_values().collect();
-        difference.deleted.sort_unstable();
+        difference.deleted = ascending(sorted(positions.into_values()));
         difference.moved = out_of_order(&survivors);
         difference
     }
 
-    fn leaving(&self) -> Vec<usize> {
-        let mut leaving: Vec<usize> = self.moved.iter().map(|moved| moved.from).collect();
-        leaving.sort_unstable();
-        leaving
+    /// The old positions of what is deleted or moved, ascending.
+    fn left(&self) -> Vec<usize> {
+        sorted(self.deleted.iter().chain(self.moved.iter().map(|m| m.from)))
+    }
+
+    /// The new positions of what is inserted or moved, ascending.
+    fn come(&self) -> Vec<usize> {
+        sorted(self.inserted.iter().chain(self.moved.iter().map(|m| m.to)))
     }
 }
 
-/// Both in one ascending list.
-fn merged(a: &[usize], mut b: Vec<usize>) -> Vec<usize> {
-    b.extend_from_slice(a);
-    b.sort_unstable();
-    b
+fn sorted(positions: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut sorted: Vec<_> = positions.collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// Where the elements of one list stand in the other.
@@ -250,13 +247,12 @@ struct Map<'d> {
 
 impl<'d> Map<'d> {
     fn new(difference: &'d Difference) -> Self {
-        let to = difference.moved.iter().map(|moved| moved.to).collect();
         let mut by_origin = difference.moved.clone();
         by_origin.sort_unstable_by_key(|moved| moved.from);
         Self {
             difference,
-            left: merged(&difference.deleted, difference.leaving()),
-            come: merged(&difference.inserted, to),
+            left: difference.left(),
+            come: difference.come(),
             by_origin,
         }
     }

@@ -16,6 +16,7 @@ use super::slots::Slots;
 use super::touched::{Candidates, Sorted, touched};
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
+use crate::object::Object;
 
 /// Live queries by slot. Those that are the same are one.
 #[derive(Default)]
@@ -127,6 +128,11 @@ impl Followers {
             }
             self.failed |= follower.live.is_failed();
         }
+    }
+
+    /// The lists that others have taken the place of since this was called last.
+    pub(super) fn take_replaced(&mut self) -> Vec<Arc<Vec<Object>>> {
+        std::mem::take(&mut self.scratch.replaced)
     }
 
     /// Follows a commit.

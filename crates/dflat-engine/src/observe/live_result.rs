@@ -218,6 +218,7 @@ impl LiveResult {
             let window = self.held.get(new.clone()).unwrap_or_default();
             self.interest().difference(table, old, window)
         };
+        scratch.replaced.push(held);
         let told = (!difference.is_empty()).then(|| self.update(new, difference));
         self.trim();
         Ok(told)

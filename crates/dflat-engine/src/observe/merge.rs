@@ -1,11 +1,13 @@
 //! Changed rows put into a list that is in order.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use dflat_model::{Order, RowId};
 use smallvec::SmallVec;
 
 use super::difference::{Difference, Move, out_of_order};
+use super::positions::ascending;
 use super::row_merge::RowMerge;
 use crate::change_set::RowChange;
 use crate::object::Object;
@@ -60,6 +62,9 @@ fn sort<'c>(order: &[Order], list: &mut [Row], state: impl Fn(Row) -> Option<&'c
 pub(super) struct Scratch {
     /// By row: the index among those taken out, from 1; 0 for others.
     removed: Vec<u32>,
+    /// The lists that others have taken the place of. They are kept until the others are told: to
+    /// let go of many objects takes time.
+    pub(super) replaced: Vec<Arc<Vec<Object>>>,
 }
 
 /// A list in order, to be changed.
@@ -202,7 +207,7 @@ impl List<'_> {
             .iter()
             .zip(&survived)
             .filter(|(_, survived)| !**survived);
-        difference.deleted = gone.map(|(at, _)| *at).collect();
+        difference.deleted = ascending(gone.map(|(at, _)| *at));
         moved.extend(out_of_order(&in_place));
         moved.sort_unstable_by_key(|moved| moved.to);
         difference.moved = moved;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Event;
 use super::registry::Subscriber;
+use crate::object::Object;
 use crate::telemetry::Telemetry;
 
 /// A delivery to come.
@@ -18,6 +19,8 @@ pub(super) struct Call {
 pub struct Publication {
     telemetry: Arc<Telemetry>,
     state: Mutex<State>,
+    /// Results from before, which are let go with it: nobody waits for that to be told.
+    _replaced: Vec<Arc<Vec<Object>>>,
 }
 
 struct State {
@@ -29,8 +32,12 @@ struct State {
 }
 
 impl Publication {
-    /// The deliveries in this order; `None` if there are none.
-    pub(super) fn of(telemetry: &Arc<Telemetry>, calls: VecDeque<Call>) -> Option<Arc<Self>> {
+    /// The deliveries in this order, which keep the results from before; `None` if there are none.
+    pub(super) fn of(
+        telemetry: &Arc<Telemetry>,
+        calls: VecDeque<Call>,
+        replaced: Vec<Arc<Vec<Object>>>,
+    ) -> Option<Arc<Self>> {
         let state = State {
             calls,
             told: None,
@@ -41,6 +48,7 @@ impl Publication {
             Arc::new(Self {
                 telemetry: Arc::clone(telemetry),
                 state: Mutex::new(state),
+                _replaced: replaced,
             })
         })
     }

@@ -217,7 +217,7 @@ impl Registry {
     fn tell(&self, subscriber: &Arc<Subscriber>, event: Option<Event>) -> Option<Arc<Publication>> {
         let subscriber = Arc::clone(subscriber);
         let calls = event.map(|event| Call { subscriber, event });
-        Publication::of(&self.telemetry, calls.into_iter().collect())
+        Publication::of(&self.telemetry, calls.into_iter().collect(), Vec::new())
     }
 
     /// What every subscriber is to be told of a commit: objects first, then results.
@@ -226,7 +226,7 @@ impl Registry {
         if state.is_empty() {
             return None;
         }
-        let mut calls = VecDeque::new();
+        let (mut calls, mut replaced) = (VecDeque::new(), Vec::new());
         for table in &changes.tables {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
                 subscriptions.objects.follow(table, changes.seq, &mut calls);
@@ -234,13 +234,13 @@ impl Registry {
         }
         for table in &changes.tables {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
-                subscriptions
-                    .followers
-                    .follow(table, changes.seq, reread, &mut calls);
+                let followers = &mut subscriptions.followers;
+                followers.follow(table, changes.seq, reread, &mut calls);
+                replaced.append(&mut followers.take_replaced());
             }
         }
         drop(state);
-        Publication::of(&self.telemetry, calls)
+        Publication::of(&self.telemetry, calls, replaced)
     }
 
     /// What subscribers are to be told after somebody else has written, nobody knows what: objects
@@ -263,7 +263,7 @@ impl Registry {
         for (subscriber, error) in failed {
             subscriber.fail(error);
         }
-        Publication::of(&self.telemetry, calls)
+        Publication::of(&self.telemetry, calls, Vec::new())
     }
 
     /// Ends all subscriptions and drops their functions, so that streams end, too.

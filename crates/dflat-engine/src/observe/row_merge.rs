@@ -49,14 +49,11 @@ impl<'l> RowMerge<'l> {
         while !(were.is_empty() && are.is_empty()) {
             let (left, rest) = split_before(were, are.first());
             if !left.is_empty() {
-                // As much as there may be, at the first: most are removed where one is.
-                self.difference.deleted.reserve(were.len());
                 self.remove(rows, left)?;
                 were = rest;
             }
             let (come, rest) = split_before(are, were.first());
             if !come.is_empty() {
-                self.difference.inserted.reserve(are.len());
                 self.insert(rows, come)?;
                 are = rest;
             }
@@ -106,6 +103,12 @@ impl<'l> RowMerge<'l> {
     }
 
     fn remove(&mut self, rows: Rows<'_>, left: &[Row]) -> Option<()> {
+        if self.all {
+            let next = self.next + left.len();
+            self.difference.deleted.extend(self.next..next);
+            self.next = next;
+            return Some(());
+        }
         for row in left {
             let (row_id, _) = rows.get(*row as usize)?;
             self.pass(*row_id)?;

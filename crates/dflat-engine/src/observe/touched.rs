@@ -44,6 +44,15 @@ impl<'c> Sorted<'c> {
             .into_iter()
             .enumerate()
         {
+            if let [atom] = atoms {
+                self.sort(atom);
+                let found = self.found(atom, side);
+                // As with values that grow from object to object.
+                if found.is_sorted() {
+                    list.extend_from_slice(found);
+                    continue;
+                }
+            }
             for atom in atoms {
                 self.mark(atom, side);
             }
@@ -54,32 +63,42 @@ impl<'c> Sorted<'c> {
 
     /// Puts the rows of an interval into the set.
     fn mark(&mut self, atom: &Atom, side: usize) {
-        let fields = self.matcher.fields.iter();
-        let Some(place) = fields
-            .enumerate()
-            .find(|(_, index)| index.field == atom.field)
-        else {
-            return;
-        };
-        let place = place.0;
-        self.sort(place);
-        let sorted = self.fields.get(place).and_then(Option::as_ref);
+        self.sort(atom);
+        let mut bits = std::mem::take(&mut self.bits);
+        for row in self.found(atom, side) {
+            if let Some(word) = bits.get_mut(*row as usize / 64) {
+                *word |= 1 << (row % 64);
+            }
+        }
+        self.bits = bits;
+    }
+
+    /// The rows of an interval, in the order of their values, once they are sorted.
+    fn found(&self, atom: &Atom, side: usize) -> &[Row] {
+        let sorted = self
+            .place(atom)
+            .and_then(|place| self.fields.get(place)?.as_ref());
         let Some(ByValue { values, rows }) = sorted.and_then(|sides| sides.get(side)) else {
-            return;
+            return &[];
         };
         let interval = &atom.interval;
         let start = values.partition_point(|value| !interval.starts_before(*value));
         let rest = values.get(start..).unwrap_or_default();
         let count = rest.partition_point(|value| interval.ends_after(*value));
-        let bits = self.bits.as_mut_slice();
-        for row in rows.get(start..start + count).unwrap_or_default() {
-            if let Some(word) = bits.get_mut(*row as usize / 64) {
-                *word |= 1 << (row % 64);
-            }
-        }
+        rows.get(start..start + count).unwrap_or_default()
     }
 
-    fn sort(&mut self, place: usize) {
+    /// The place of an atom's field in the matcher.
+    fn place(&self, atom: &Atom) -> Option<usize> {
+        let mut fields = self.matcher.fields.iter();
+        fields.position(|index| index.field == atom.field)
+    }
+
+    /// Sorts the rows by the values of an atom's field, unless they are.
+    fn sort(&mut self, atom: &Atom) {
+        let Some(place) = self.place(atom) else {
+            return;
+        };
         if self.fields.len() <= place {
             self.fields.resize_with(place + 1, || None);
         }

@@ -9,7 +9,7 @@ mod update;
 mod watch;
 
 pub use deliveries::{Deliveries, DeliveriesIter};
-pub use dflat_engine::observe::{Difference, Move, Step, Subscription};
+pub use dflat_engine::observe::{Difference, Move, Positions, Step, Subscription};
 pub use observable::{LiveCount, Observable, Projection, SubscribedObject};
 pub use observation::Observation;
 pub use update::Update;

@@ -67,19 +67,19 @@ impl<T: Object> Update<FetchedResult<T>> {
     /// The objects that were not in the result before, in order.
     pub fn inserted(&self) -> impl Iterator<Item = &T> {
         let positions = self.difference.inserted().iter();
-        positions.filter_map(|position| self.result.get(*position))
+        positions.filter_map(|position| self.result.get(position))
     }
 
     /// The objects that are not in the result any more, in their order, as they were in it.
     pub fn deleted(&self) -> impl Iterator<Item = &T> {
         let positions = self.difference.deleted().iter();
-        positions.filter_map(|position| self.previous.as_ref()?.get(*position))
+        positions.filter_map(|position| self.previous.as_ref()?.get(position))
     }
 
     /// The objects that were in the result with other values, in order.
     pub fn updated(&self) -> impl Iterator<Item = &T> {
         let positions = self.difference.updated().iter();
-        positions.filter_map(|position| self.result.get(*position))
+        positions.filter_map(|position| self.result.get(position))
     }
 }
 

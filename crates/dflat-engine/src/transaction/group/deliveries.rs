@@ -280,6 +280,9 @@ impl Deliveries {
             if self.waiters.load(Ordering::Acquire) > 0 {
                 self.done.notify_all();
             }
+            // Order: they keep what was replaced, which goes before more is matched, and after
+            // everybody was told.
+            drop(calls);
             self.drain();
         }
     }
