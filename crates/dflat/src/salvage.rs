@@ -1,7 +1,8 @@
 //! Saving what can be read of a damaged file.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,9 +42,10 @@ pub struct SalvageReport {
 
 impl Workspace {
     /// Saves what can be read of these types, and of the dictionary, from a damaged file into a new
-    /// one, which must not exist. Objects keep their row ids; indexes are built anew. The damaged
-    /// file may not be open. It is not changed, and nothing is written beside it, unless a rollback
-    /// journal is there: what that holds is taken back first.
+    /// one, which must not exist. Objects keep their row ids, unless damage shows several with the
+    /// same one; indexes are built anew. The damaged file may not be open. It is not changed, and
+    /// nothing is written beside it, unless a rollback journal is there: what that holds is taken
+    /// back first.
     ///
     /// # Errors
     /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
@@ -126,12 +128,17 @@ struct Salvage<'s> {
     target: &'s Arc<SqliteBackend>,
     table: &'s Table,
     tell: Tell<'s>,
-    /// About the largest row id.
+    /// About the largest row id; at least that of any row so far.
     last: RowId,
     /// Where it was told, in [`TELL_EVERY`] row ids.
     told: Option<i64>,
-    /// The rows that were read.
-    met: HashSet<RowId>,
+    /// The rows that were read, and a hash of their bytes.
+    met: HashMap<RowId, u64>,
+    /// The hashes of those that were given another row id.
+    strays: HashSet<u64>,
+    /// From here on a row that was met may not be the one with that row id, which was not read
+    /// then.
+    doubtful_from: RowId,
     /// Those that may have been there, and were not.
     unreadable: HashSet<RowId>,
     /// Rows that wait to be written.
@@ -152,7 +159,9 @@ impl<'s> Salvage<'s> {
             tell,
             last: RowId(0),
             told: None,
-            met: HashSet::new(),
+            met: HashMap::new(),
+            strays: HashSet::new(),
+            doubtful_from: RowId(i64::MAX),
             unreadable: HashSet::new(),
             rows: Vec::new(),
         }
@@ -202,14 +211,14 @@ impl<'s> Salvage<'s> {
         while next < last {
             next = RowId(next.0 + 1);
             self.reach(next)?;
-            if !self.met.contains(&next) {
+            if !self.met.contains_key(&next) || next >= self.doubtful_from {
                 let outcome = self.read(Source::RowIds(&[next]), report)?;
-                if outcome.is_err() {
+                if outcome.is_err() && !self.met.contains_key(&next) {
                     self.unreadable.insert(next);
                 }
                 misses += 1;
             }
-            if self.met.contains(&next) {
+            if self.met.contains_key(&next) {
                 misses = 0;
             } else if misses >= ALONE_MAX {
                 next = self.look_far(next, last)?;
@@ -278,21 +287,14 @@ impl<'s> Salvage<'s> {
         let (mut reached, mut in_order) = (RowId(0), true);
         let mut written = Ok(());
         let mut visit = |row: Row<'_>| {
-            // Damage may lead in a circle.
+            self.keep(&row);
+            // Damage may lead in a circle, or to a row with the id of another.
             in_order = row.row_id > reached;
             if !in_order {
+                self.doubtful_from = self.doubtful_from.min(row.row_id);
                 return ControlFlow::Break(());
             }
             reached = row.row_id;
-            if !self.met.contains(&reached) {
-                if let Ok(derived) = derive(self.table, row.payload) {
-                    self.rows.push((reached, row.payload.to_vec(), derived));
-                    self.met.insert(reached);
-                    self.unreadable.remove(&reached);
-                } else {
-                    self.unreadable.insert(reached);
-                }
-            }
             if self.rows.len() >= ROWS_MAX {
                 written = self.write(report);
             }
@@ -308,8 +310,47 @@ impl<'s> Salvage<'s> {
         written?;
         match scanned {
             Ok(()) if !in_order => Ok(Err(Damaged)),
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Err(Damaged)),
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                if reached > RowId(0) {
+                    // Nothing has come behind it that would have told.
+                    self.doubtful_from = self.doubtful_from.min(reached);
+                }
+                Ok(Err(Damaged))
+            }
             scanned => scanned.map(Ok),
+        }
+    }
+
+    /// Keeps a row to be written, unless it is there already or can't be read.
+    fn keep(&mut self, row: &Row<'_>) {
+        let row_id = row.row_id;
+        let mut hasher = DefaultHasher::new();
+        row.payload.hash(&mut hasher);
+        let hash = hasher.finish();
+        self.last = self.last.max(row_id);
+        let met = self.met.get(&row_id);
+        if met == Some(&hash) {
+            return;
+        }
+        let is_free = met.is_none() && row_id > RowId(0);
+        let Ok(derived) = derive(self.table, row.payload) else {
+            if is_free {
+                self.unreadable.insert(row_id);
+            }
+            return;
+        };
+        let place = if is_free {
+            Some(row_id)
+        } else {
+            // No other row will be read with that.
+            let next = self.last.0.checked_add(1).map(RowId);
+            next.filter(|_| self.strays.insert(hash))
+        };
+        if let Some(place) = place {
+            self.rows.push((place, row.payload.to_vec(), derived));
+            self.met.insert(place, hash);
+            self.last = self.last.max(place);
+            self.unreadable.remove(&row_id);
         }
     }
 

@@ -51,6 +51,11 @@ laws! { ($)
         window_follows_without_being_fetched_as_long_as_rows_beside_it_last
         query_that_comes_after_one_of_many_ranges_is_told_everything
     }
+    racing {
+        a_result_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
+        a_window_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
+        an_object_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
+    }
     sharing {
         objects_that_did_not_change_are_shared_with_the_result_before
         two_who_are_told_a_result_share_its_list
