@@ -16,20 +16,22 @@ type Run = Range<u32>;
 pub struct Positions {
     /// Between any two there is a position that is not in them.
     runs: SmallVec<[Run; 2]>,
-    count: usize,
 }
 
 impl Positions {
     /// How many there are.
+    ///
+    /// # Cost
+    /// In proportion to the number of ranges.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.count
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(Run::len).sum()
     }
 
     /// Whether there are none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
     }
 
     /// The positions, ascending.
@@ -68,7 +70,6 @@ impl Positions {
         if run.is_empty() {
             return;
         }
-        self.count += run.len();
         match self.runs.last_mut() {
             Some(last) if last.end == run.start => last.end = run.end,
             _ => self.runs.push(run),
