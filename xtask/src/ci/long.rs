@@ -17,14 +17,14 @@ Options:
 
 Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
   kills      15   a thousand kills under load, and 50 while indexes are built
-  power      30   losses of power at each sync, and between
-  calls      90   each call fails, of transactions, maintenance and checkpoints
+  power      10   losses of power at each sync, and between
+  calls      30   each call fails, of transactions, maintenance and checkpoints
   building    1   each call of building indexes fails
   fuzzers    55   each fuzzer for 5 minutes
   workload   30   random work beside the model
-  threads    30   orders of threads, by the model checker
+  threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
-  memory     50   `cargo xtask memcheck`
+  memory     28   `cargo xtask memcheck`
 ";
 
 /// A variable of the environment, and its value.

@@ -23,11 +23,11 @@ Options:
 
 Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
             valgrind  --address
-  backend       20     5   all tests of `dflat-sqlite`
-  payloads      10     4   damaged payloads
-  files         10     4   damaged files
-  tables        10     4   files whose tables were changed by SQL
-  inputs         2     1   what coverage-guided fuzzers have found
+  backend       12     2   all tests of `dflat-sqlite`
+  payloads       2     4   damaged payloads
+  files          2     4   damaged files
+  tables         8     4   files whose tables were changed by SQL
+  inputs         5     1   what coverage-guided fuzzers have found
 ";
 
 /// What is checked: the tests of the crate that has all calls of C, and the fuzzers of what comes
