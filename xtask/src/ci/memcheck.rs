@@ -24,9 +24,9 @@ Options:
 Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
             valgrind  --address
   backend       12     2   all tests of `dflat-sqlite`
-  payloads       2     4   damaged payloads
-  files          2     4   damaged files
-  tables         8     4   files whose tables were changed by SQL
+  payloads       2     1   damaged payloads
+  files          2     1   damaged files
+  tables         8     2   files whose tables were changed by SQL
   inputs         5     1   what coverage-guided fuzzers have found
 ";
 

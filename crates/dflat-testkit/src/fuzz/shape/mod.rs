@@ -145,6 +145,13 @@ impl Run {
         (object, payload, at, taken)
     }
 
+    /// Whether the object at a place has these values, so that to write them writes nothing: where
+    /// its bytes leave a default out, they still do, and have another value with another default.
+    fn is_stored(&self, at: usize, payload: &[u8]) -> bool {
+        let stored = Types(&self.table.types).encode(&self.objects[at]);
+        equal(&self.table.types, &stored, payload)
+    }
+
     /// Writes objects through the engines. Only while each index is there is a unique value
     /// refused, so that none that is taken is written else.
     fn fill(&mut self, count: usize, refused: bool) {
@@ -154,6 +161,7 @@ impl Run {
             match at {
                 _ if taken && !refused => continue,
                 _ if taken => {}
+                Some(at) if self.is_stored(at, &payload) => {}
                 Some(at) => self.objects[at] = object,
                 None => self.objects.push(object),
             }
@@ -175,7 +183,7 @@ impl Run {
                 continue;
             }
             let (object, payload, at, taken) = self.made();
-            if taken {
+            if taken || at.is_some_and(|at| self.is_stored(at, &payload)) {
                 continue;
             }
             let [memory, _] = &self.sides;
