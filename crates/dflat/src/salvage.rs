@@ -20,7 +20,8 @@ use crate::check::with_dictionary;
 use crate::maintenance::{Tell, with_progress};
 use crate::{Error, ErrorKind, Result, Workspace};
 
-/// How many row ids are looked up in turn where pages are damaged.
+/// How many row ids are looked up in turn where pages are damaged, and how many rows that are known
+/// are read in turn.
 const ALONE_MAX: usize = 1000;
 
 /// The rows of a transaction that saves them.
@@ -284,22 +285,25 @@ impl<'s> Salvage<'s> {
             source,
             payload: true,
         };
-        let (mut reached, mut in_order) = (RowId(0), true);
+        let (mut reached, mut in_order, mut known) = (RowId(0), true, 0);
         let mut written = Ok(());
         let mut visit = |row: Row<'_>| {
-            self.keep(&row);
-            // Damage may lead in a circle, or to a row with the id of another.
-            in_order = row.row_id > reached;
-            if !in_order {
+            known = if self.keep(&row) { 0 } else { known + 1 };
+            if row.row_id <= reached {
+                // Damage may lead elsewhere, or have given a row the id of another.
+                in_order = false;
                 self.doubtful_from = self.doubtful_from.min(row.row_id);
-                return ControlFlow::Break(());
             }
             reached = row.row_id;
+            if known > ALONE_MAX {
+                // It may lead in a circle, too.
+                return ControlFlow::Break(());
+            }
             if self.rows.len() >= ROWS_MAX {
                 written = self.write(report);
             }
             if written.is_ok() {
-                written = self.reach(reached);
+                written = self.reach(reached.max(RowId(0)));
             }
             match &written {
                 Ok(()) => ControlFlow::Continue(()),
@@ -321,8 +325,8 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Keeps a row to be written, unless it is there already or can't be read.
-    fn keep(&mut self, row: &Row<'_>) {
+    /// Keeps a row to be written, unless it can't be read; false if all that is known already.
+    fn keep(&mut self, row: &Row<'_>) -> bool {
         let row_id = row.row_id;
         let mut hasher = DefaultHasher::new();
         row.payload.hash(&mut hasher);
@@ -330,14 +334,11 @@ impl<'s> Salvage<'s> {
         self.last = self.last.max(row_id);
         let met = self.met.get(&row_id);
         if met == Some(&hash) {
-            return;
+            return false;
         }
         let is_free = met.is_none() && row_id > RowId(0);
         let Ok(derived) = derive(self.table, row.payload) else {
-            if is_free {
-                self.unreadable.insert(row_id);
-            }
-            return;
+            return is_free && self.unreadable.insert(row_id);
         };
         let place = if is_free {
             Some(row_id)
@@ -346,12 +347,14 @@ impl<'s> Salvage<'s> {
             let next = self.last.0.checked_add(1).map(RowId);
             next.filter(|_| self.strays.insert(hash))
         };
-        if let Some(place) = place {
-            self.rows.push((place, row.payload.to_vec(), derived));
-            self.met.insert(place, hash);
-            self.last = self.last.max(place);
-            self.unreadable.remove(&row_id);
-        }
+        let Some(place) = place else {
+            return false;
+        };
+        self.rows.push((place, row.payload.to_vec(), derived));
+        self.met.insert(place, hash);
+        self.last = self.last.max(place);
+        self.unreadable.remove(&row_id);
+        true
     }
 
     fn write(&mut self, report: &mut SalvageReport) -> Result<()> {
