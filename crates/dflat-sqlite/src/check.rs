@@ -1,4 +1,4 @@
-//! Looks at every page, row and index entry, and mends what can be.
+//! Looks at every page, row and index entry.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use dflat_model::{RowId, Table, Value};
 use crate::backend::SqliteBackend;
 use crate::backup::Progress;
 use crate::control::Control;
-use crate::ddl::{Names, PlainIndexNames, drop_table};
+use crate::ddl::Names;
 use crate::ffi::{Fault, Param, StatementId};
 use crate::open::integer;
 use crate::session::Session;
@@ -179,85 +179,22 @@ impl SqliteBackend {
         Ok(RowId(i64::try_from(last).unwrap_or(i64::MAX)))
     }
 
-    /// Moves rows into the table `dflat__unreadable`, with their bytes and why, in one transaction.
+    /// Whether each of these rows has this primary key stored beside it. What can't be read has
+    /// not.
     ///
     /// # Errors
-    /// As writing can fail.
-    pub fn set_aside(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
-        self.mend(|session| {
-            session.connection.execute(
-                "CREATE TABLE IF NOT EXISTS dflat__unreadable \
-                 (name TEXT NOT NULL, row INTEGER NOT NULL, reason TEXT NOT NULL, p)",
-            )?;
-            let names = Names::new(table);
-            let copy = session.connection.prepare(&format!(
-                "INSERT INTO dflat__unreadable SELECT ?2, rowid, ?3, p FROM {} WHERE rowid = ?1",
-                names.main
-            ))?;
-            let mut delete = Vec::new();
-            let mut tables = vec![names.main.clone()];
-            for (position, index) in names.indexes.iter().enumerate() {
-                let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
-                if session.exists(Control::FindTable, &plain)? {
-                    tables.push(index.table.clone());
-                }
+    /// As reading can fail for another reason than damage.
+    pub fn have_keys(&self, table: &Table, rows: &[(RowId, &[Value])]) -> Result<Vec<bool>> {
+        let mut have = Vec::with_capacity(rows.len());
+        self.inspect(|session| {
+            let mut walk = Walk::new(session, table)?;
+            for (row_id, key) in rows {
+                have.push(walk.has(Key::Primary, *row_id, key)?);
             }
-            for name in tables {
-                let sql = format!("DELETE FROM {name} WHERE rowid = ?");
-                delete.push(session.connection.prepare(&sql)?);
-            }
-            for (row_id, reason) in rows {
-                let texts = [table.name.as_ref(), reason].map(dflat_model::ValueRef::Text);
-                let [name, reason] = texts.map(Param::Value);
-                let row_id = Param::id(*row_id);
-                session.connection.run(copy, [row_id, name, reason])?;
-                for statement in &delete {
-                    session.connection.run(*statement, [row_id])?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Drops the index tables of a table, to be built anew.
-    ///
-    /// # Errors
-    /// As writing can fail.
-    pub fn drop_indexes(&self, table: &Table) -> Result<()> {
-        self.mend(|session| {
-            for index in table.indexes.iter() {
-                let plain = PlainIndexNames::new(table, index).table;
-                if session.exists(Control::FindTable, &plain)? {
-                    session.connection.execute(&drop_table(&plain))?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Rebuilds what SQLite keeps beside tables to find rows by key.
-    ///
-    /// # Errors
-    /// As writing can fail; `Corrupt` if a table itself can't be read.
-    pub fn reindex(&self) -> Result<()> {
-        self.mend(|session| session.connection.execute("REINDEX"))
-    }
-
-    /// Writes as somebody else would: nothing that is in memory is trusted afterwards.
-    fn mend(&self, work: impl FnOnce(&mut Session) -> Result<(), Fault>) -> Result<()> {
-        let what = || format!("cannot repair {}", self.path().display());
-        if !crate::open::exists(self.path())? {
-            return Ok(());
-        }
-        let mut session = self.take_writer()?;
-        let mended = session
-            .control(Control::BeginImmediate)
-            .and_then(|()| work(&mut session))
-            .and_then(|()| session.control(Control::Commit));
-        // The connection is not used again: it knows tables that may be gone.
-        drop(session);
-        self.return_writer(None);
-        mended.map_err(|fault| fault.error(what()))
+            Ok(0)
+        })?;
+        have.resize(rows.len(), false);
+        Ok(have)
     }
 }
 

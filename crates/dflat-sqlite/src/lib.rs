@@ -35,6 +35,7 @@ mod read_only;
 mod readers;
 mod reading;
 mod reclaimer;
+mod repair;
 mod row_write;
 #[cfg(test)]
 mod sample;
@@ -52,6 +53,7 @@ pub use backend::SqliteBackend;
 pub use backup::{Progress, in_the_way};
 pub use check::{Derive, Problem, ProblemKind, Report};
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
+pub use repair::Aside;
 #[doc(hidden)]
 pub use vfs::inject;
 pub use vfs::{

@@ -1,5 +1,7 @@
 //! Saving what can be read of a damaged file.
 
+mod saved;
+
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,24 +10,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::callback;
-use dflat_engine::storage::{
-    Backend, CloseOptions, EntryValues, IndexEntry, Row, RowWrite, ScanPlan, Source, View,
-    WriteError,
-};
-use dflat_engine::transaction::{Derived, derive};
-use dflat_model::{RowId, Table, ValueRef};
+use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Source, View};
+use dflat_engine::transaction::derive;
+use dflat_model::{RowId, Table};
 use dflat_sqlite::{Progress, SqliteBackend, SqliteOptions};
 
 use crate::check::with_dictionary;
 use crate::maintenance::{Tell, with_progress};
 use crate::{Error, ErrorKind, Result, Workspace};
+use saved::{Saved, SavedRow};
 
 /// How many row ids are looked up in turn where pages are damaged, and how many rows that are known
 /// are read in turn.
 const ALONE_MAX: usize = 1000;
-
-/// The rows of a transaction that saves them.
-const ROWS_MAX: usize = 1000;
 
 /// It is told how far it has come where this many row ids end.
 const TELL_EVERY: i64 = 256;
@@ -36,17 +33,23 @@ const TELL_EVERY: i64 = 256;
 pub struct SalvageReport {
     /// The objects in the new file.
     pub saved: u64,
-    /// The rows that can't be read: their bytes, or the pages they are on. Where pages are damaged
-    /// it is not known which rows there were, and this is about how many may have been.
+    /// The rows whose bytes are no object, or have the key of another object: they are in the table
+    /// `dflat__unreadable` of the new file, as [`repair`](Workspace::repair) keeps them.
+    pub set_aside: u64,
+    /// The rows that can't be read, as the pages they are on can't. Where pages are damaged it is
+    /// not known which rows there were, and this is about how many may have been.
     pub lost: u64,
 }
 
 impl Workspace {
     /// Saves what can be read of these types, and of the dictionary, from a damaged file into a new
     /// one, which must not exist. Objects keep their row ids, unless damage shows several with the
-    /// same one; indexes are built anew. The damaged file may not be open. It is not changed, and
-    /// nothing is written beside it, unless a rollback journal is there: what that holds is taken
-    /// back first.
+    /// same one; indexes are built anew, and a `unique` one keeps what damage has made equal. Of
+    /// several with the same primary key it is that of the one beside which it is stored; the
+    /// others, and bytes that are no object, are set aside.
+    ///
+    /// The damaged file may not be open. It is not changed, and nothing is written beside it,
+    /// unless a rollback journal is there: what that holds is taken back first.
     ///
     /// # Errors
     /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
@@ -86,17 +89,19 @@ impl Workspace {
         }
         let source = SqliteBackend::open(from.as_ref(), source_options(from.as_ref()))?;
         let target = SqliteBackend::open(to, SqliteOptions::default())?;
-        let mut report = SalvageReport::default();
         let tables = with_dictionary(types);
         let saved = with_progress("salvage", &mut progress, |tell| {
-            tables.iter().try_for_each(|table| {
-                Salvage::new(&source, &target, table, &mut *tell).run(&mut report)
-            })
+            let mut report = SalvageReport::default();
+            for table in &tables {
+                let saved = Saved::new(&source, &target, table);
+                Salvage::new(&source, saved, &mut *tell).run(&mut report)?;
+            }
+            Ok(report)
         });
         // What was read is what counts.
         let _ = source.close(CloseOptions::default());
         let closed = target.close(CloseOptions::default());
-        let saved = saved.and(closed);
+        let saved = saved.and_then(|report| closed.map(|()| report));
         if saved.is_err() {
             // A part would pass for all there was. What can't be deleted is in the way next time.
             while let Some(part) = dflat_sqlite::in_the_way(to) {
@@ -105,7 +110,7 @@ impl Workspace {
                 }
             }
         }
-        saved.map(|()| report)
+        saved
     }
 }
 
@@ -126,8 +131,8 @@ struct Damaged;
 /// Saves the rows of a table.
 struct Salvage<'s> {
     source: &'s Arc<SqliteBackend>,
-    target: &'s Arc<SqliteBackend>,
     table: &'s Table,
+    saved: Saved<'s>,
     tell: Tell<'s>,
     /// About the largest row id; at least that of any row so far.
     last: RowId,
@@ -142,21 +147,16 @@ struct Salvage<'s> {
     doubtful_from: RowId,
     /// Those that may have been there, and were not.
     unreadable: HashSet<RowId>,
-    /// Rows that wait to be written.
-    rows: Vec<(RowId, Vec<u8>, Derived)>,
+    /// Those whose bytes are no object, and a hash of these.
+    set_aside: HashMap<RowId, u64>,
 }
 
 impl<'s> Salvage<'s> {
-    fn new(
-        source: &'s Arc<SqliteBackend>,
-        target: &'s Arc<SqliteBackend>,
-        table: &'s Table,
-        tell: Tell<'s>,
-    ) -> Self {
+    fn new(source: &'s Arc<SqliteBackend>, saved: Saved<'s>, tell: Tell<'s>) -> Self {
         Self {
             source,
-            target,
-            table,
+            table: saved.table(),
+            saved,
             tell,
             last: RowId(0),
             told: None,
@@ -164,7 +164,7 @@ impl<'s> Salvage<'s> {
             strays: HashSet::new(),
             doubtful_from: RowId(i64::MAX),
             unreadable: HashSet::new(),
-            rows: Vec::new(),
+            set_aside: HashMap::new(),
         }
     }
 
@@ -172,15 +172,16 @@ impl<'s> Salvage<'s> {
         // Only told: where it is needed, an error is one.
         self.last = self.source.last_row_id(self.table).unwrap_or(RowId(0));
         self.reach(RowId(0))?;
-        if self.read(Source::RowsAfter(RowId(0)), report)?.is_err() {
-            self.sweep(report)?;
+        if self.read(Source::RowsAfter(RowId(0)))?.is_err() {
+            self.sweep()?;
         }
         // By itself a row may be another than where damage has led.
         for row_id in Vec::from_iter(self.unreadable.iter().copied()) {
-            let _ = self.read(Source::RowIds(&[row_id]), report)?;
+            let _ = self.read(Source::RowIds(&[row_id]))?;
         }
-        report.lost += self.unreadable.len() as u64;
-        self.write(report)
+        let is_lost = |row_id: &&RowId| !self.set_aside.contains_key(row_id);
+        report.lost += self.unreadable.iter().filter(is_lost).count() as u64;
+        self.saved.finish(report)
     }
 
     /// Tells that a row id was reached, if it is far from the last one that was told.
@@ -206,14 +207,14 @@ impl<'s> Salvage<'s> {
 
     /// Looks up every row id that was not met: where reading one row after the other meets damage,
     /// those behind it may lie elsewhere.
-    fn sweep(&mut self, report: &mut SalvageReport) -> Result<()> {
+    fn sweep(&mut self) -> Result<()> {
         let last = self.source.last_row_id(self.table)?;
         let (mut next, mut misses) = (RowId(0), 0);
         while next < last {
             next = RowId(next.0 + 1);
             self.reach(next)?;
             if !self.met.contains_key(&next) || next >= self.doubtful_from {
-                let outcome = self.read(Source::RowIds(&[next]), report)?;
+                let outcome = self.read(Source::RowIds(&[next]))?;
                 if outcome.is_err() && !self.met.contains_key(&next) {
                     self.unreadable.insert(next);
                 }
@@ -274,11 +275,7 @@ impl<'s> Salvage<'s> {
     }
 
     /// Reads rows in ascending order; an error inside is damage.
-    fn read(
-        &mut self,
-        source: Source<'_>,
-        report: &mut SalvageReport,
-    ) -> Result<std::result::Result<(), Damaged>> {
+    fn read(&mut self, source: Source<'_>) -> Result<std::result::Result<(), Damaged>> {
         let mut snapshot = Arc::clone(self.source).snapshot(View::Latest)?;
         let plan = ScanPlan {
             table: self.table,
@@ -299,9 +296,7 @@ impl<'s> Salvage<'s> {
                 // It may lead in a circle, too.
                 return ControlFlow::Break(());
             }
-            if self.rows.len() >= ROWS_MAX {
-                written = self.write(report);
-            }
+            written = self.saved.write_if_many();
             if written.is_ok() {
                 written = self.reach(reached.max(RowId(0)));
             }
@@ -337,8 +332,16 @@ impl<'s> Salvage<'s> {
             return false;
         }
         let is_free = met.is_none() && row_id > RowId(0);
-        let Ok(derived) = derive(self.table, row.payload) else {
-            return is_free && self.unreadable.insert(row_id);
+        let derived = match derive(self.table, row.payload) {
+            Ok(derived) => derived,
+            Err(error) => {
+                // By itself it may be another.
+                let is_new = is_free && self.unreadable.insert(row_id);
+                if self.set_aside.insert(row_id, hash) != Some(hash) {
+                    self.saved.set_aside(row_id, error.to_string(), row.payload);
+                }
+                return is_new;
+            }
         };
         let place = if is_free {
             Some(row_id)
@@ -350,41 +353,14 @@ impl<'s> Salvage<'s> {
         let Some(place) = place else {
             return false;
         };
-        self.rows.push((place, row.payload.to_vec(), derived));
+        self.saved.put(SavedRow {
+            row_id: place,
+            payload: row.payload.to_vec(),
+            derived,
+        });
         self.met.insert(place, hash);
         self.last = self.last.max(place);
         self.unreadable.remove(&row_id);
         true
-    }
-
-    fn write(&mut self, report: &mut SalvageReport) -> Result<()> {
-        let rows = std::mem::take(&mut self.rows);
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut writer = Arc::clone(self.target).begin()?;
-        writer.create(self.table)?;
-        for (row_id, payload, derived) in &rows {
-            let key: Vec<ValueRef<'_>> = derived.key.iter().map(|part| part.as_ref()).collect();
-            let entries = derived.entries.iter().enumerate();
-            let entries: Vec<IndexEntry<'_>> = entries
-                .filter_map(|(index, values)| {
-                    let values = EntryValues::from(values.as_deref()?);
-                    Some(IndexEntry { index, values })
-                })
-                .collect();
-            let row = RowWrite {
-                key: Some(&key),
-                payload,
-                entries: &entries,
-            };
-            match writer.restore(self.table, *row_id, &row) {
-                Ok(()) => report.saved += 1,
-                // Damage may show a row twice.
-                Err(WriteError::Conflict(_)) => report.lost += 1,
-                Err(WriteError::Failed(error)) => return Err(error),
-            }
-        }
-        writer.commit()
     }
 }

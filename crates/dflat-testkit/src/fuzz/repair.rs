@@ -1,6 +1,6 @@
 //! Damaged files are checked, repaired and saved: nothing that can be read is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -204,10 +204,14 @@ fn damage_bytes(path: &Path, random: &mut Random) {
     // What plain SQL reads row by row must not be lost. It opens a copy: it may change the file.
     let copy = path.with_extension("oracle");
     fs::write(&copy, &bytes).unwrap();
-    let readable = readable(&copy);
+    let found = Found::read(&copy);
+    let readable = &found.sound;
     let saved = path.with_extension("saved");
     match Workspace::salvage(path, &saved, [Item::TABLE]) {
-        Ok(report) => check_saved(&saved, &readable, report.saved),
+        Ok(report) => {
+            check_saved(&saved, readable, report.saved);
+            check_kept(&saved, &found.bytes);
+        }
         Err(error) => {
             expect_known(error.kind(), &error);
             assert!(
@@ -248,29 +252,59 @@ fn expect_known(kind: ErrorKind, error: &dyn std::fmt::Display) {
     assert!(kinds.contains(&kind), "{kind:?}: {error}");
 }
 
-/// The items of which plain SQL reads the bytes that were written.
-fn readable(path: &Path) -> Vec<i32> {
-    let Ok(connection) = Connection::open(path) else {
-        return Vec::new();
-    };
-    let written = {
+/// What plain SQL reads, row by row.
+#[derive(Default)]
+struct Found {
+    /// The items that are as they were written.
+    sound: Vec<i32>,
+    /// The bytes of all.
+    bytes: Vec<Vec<u8>>,
+}
+
+impl Found {
+    fn read(path: &Path) -> Self {
         static WRITTEN: OnceLock<BTreeMap<i64, Vec<u8>>> = OnceLock::new();
-        WRITTEN.get_or_init(|| {
+        let written = WRITTEN.get_or_init(|| {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("sound.db");
             fs::write(&path, sound()).unwrap();
             rows(&Connection::open(&path).unwrap())
-        })
-    };
-    let read = |row: i64| -> Option<Vec<u8>> {
-        let sql = "SELECT p FROM item WHERE rowid = ?";
-        connection.query_row(sql, [row], |row| row.get(0)).ok()
-    };
-    let ids = 1..=i64::from(ITEMS);
-    let readable = ids.filter(|row| read(*row).as_ref() == written.get(row));
-    readable
-        .map(|row| i32::try_from(row).unwrap() - 1)
-        .collect()
+        });
+        let mut found = Self::default();
+        let Ok(connection) = Connection::open(path) else {
+            return found;
+        };
+        for row in 1..=i64::from(ITEMS) {
+            let sql = "SELECT p FROM item WHERE rowid = ?";
+            let Ok(bytes) = connection.query_row(sql, [row], |row| row.get::<_, Vec<u8>>(0)) else {
+                continue;
+            };
+            if written.get(&row) == Some(&bytes) {
+                found.sound.push(i32::try_from(row).unwrap() - 1);
+            }
+            found.bytes.push(bytes);
+        }
+        found
+    }
+}
+
+/// What can be read is an object, or was set aside.
+fn check_kept(path: &Path, bytes: &[Vec<u8>]) {
+    let connection = Connection::open(path).unwrap();
+    let mut kept: HashSet<Vec<u8>> = HashSet::new();
+    for table in ["item", "dflat__unreadable"] {
+        let Ok(mut statement) = connection.prepare(&format!("SELECT p FROM {table}")) else {
+            continue;
+        };
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        kept.extend(rows.map(Result::unwrap));
+    }
+    for bytes in bytes {
+        assert!(
+            kept.contains(bytes),
+            "{bytes:?} were neither saved nor set aside"
+        );
+    }
 }
 
 fn check_saved(path: &Path, readable: &[i32], saved: u64) {

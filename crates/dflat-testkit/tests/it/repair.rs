@@ -141,7 +141,15 @@ fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
     });
     let report = report.unwrap();
     let total = u64::try_from(ITEMS).unwrap();
-    assert_eq!((report.saved, report.lost), (total - 1, 1));
+    let figures = (report.saved, report.set_aside, report.lost);
+    assert_eq!(figures, (total - 1, 1, 0));
+    let aside: (u32, Vec<u8>) = Connection::open(at("b.db"))
+        .unwrap()
+        .query_row("SELECT row, p FROM dflat__unreadable", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!(aside, (7, vec![0, 0x11]));
     assert!(told.len() > 10, "{told:?}");
     assert!(
         told.iter().all(|progress| progress.done <= progress.total),
@@ -211,6 +219,42 @@ fn saving_leaves_the_source_and_its_directory_alone() {
     }
 }
 
+/// A file with ten items.
+fn ten(path: &Path) {
+    let workspace = Workspace::open(path).unwrap();
+    let created = workspace.perform_changes([Item::TABLE], |tx| {
+        (1..=10).try_for_each(|n| {
+            let data = ItemData {
+                id: format!("item{n:02}"),
+                code: Some(format!("code{n:02}")),
+                ..ItemData::default()
+            };
+            tx.submit(ItemChangeRequest::creation(data)).map(drop)
+        })
+    });
+    created.wait().unwrap();
+    workspace.shutdown().unwrap();
+}
+
+/// Changes a part of the bytes of a row; what they were before, and are now.
+fn change(path: &Path, row: u32, (from, to): (&str, &str)) -> [Vec<u8>; 2] {
+    let read = "SELECT p FROM item WHERE rowid = ?";
+    let sql = Connection::open(path).unwrap();
+    let before: Vec<u8> = sql.query_row(read, [row], |row| row.get(0)).unwrap();
+    drop(sql);
+    let (from, to) = (from.as_bytes(), to.as_bytes());
+    let at = before.windows(from.len()).position(|part| part == from);
+    let at = at.unwrap();
+    let mut now = before.clone();
+    now[at..at + to.len()].copy_from_slice(to);
+    let hex: String = now.iter().map(|byte| format!("{byte:02x}")).collect();
+    execute(
+        path,
+        &format!("UPDATE item SET p = x'{hex}' WHERE rowid = {row}"),
+    );
+    [before, now]
+}
+
 /// Gives a row of a small table the id of another, as damage of one byte does.
 fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
     let sql = Connection::open(path).unwrap();
@@ -236,18 +280,7 @@ fn rows_are_saved_to_which_damage_gave_the_id_of_others() {
     let directory = tempfile::tempdir().unwrap();
     for (from, to) in [(3, 8), (8, 3), (5, 6), (6, 5), (2, 120), (10, 1)] {
         let [path, saved] = ["a", "saved"].map(|n| directory.path().join(format!("{n}{from}.db")));
-        let workspace = Workspace::open(&path).unwrap();
-        let created = workspace.perform_changes([Item::TABLE], |tx| {
-            (1..=10).try_for_each(|n| {
-                let data = ItemData {
-                    id: format!("item{n:02}"),
-                    ..ItemData::default()
-                };
-                tx.submit(ItemChangeRequest::creation(data)).map(drop)
-            })
-        });
-        created.wait().unwrap();
-        workspace.shutdown().unwrap();
+        ten(&path);
         rename_row(&path, "item", (from, to));
         let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
         assert_eq!((report.saved, report.lost), (10, 0), "{from} as {to}");
@@ -258,4 +291,66 @@ fn rows_are_saved_to_which_damage_gave_the_id_of_others() {
             assert!(found.is_some(), "item{n:02} with {from} as {to}");
         }
     }
+}
+
+/// Whichever of both comes first.
+#[test]
+fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    for (damaged, sound) in [(3, 8), (8, 3)] {
+        let [path, saved] =
+            ["a", "saved"].map(|n| directory.path().join(format!("{n}{damaged}.db")));
+        ten(&path);
+        let keys = [damaged, sound].map(|n| format!("item{n:02}"));
+        let [_, bytes] = change(&path, damaged, (&keys[0], &keys[1]));
+        let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
+        assert_eq!((report.saved, report.set_aside, report.lost), (9, 1, 0));
+        let workspace = Workspace::open(&saved).unwrap();
+        assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
+        let found = workspace.get::<Item>(&keys[1]).unwrap().unwrap();
+        assert_eq!(found.code(), Some(&*format!("code{sound:02}")));
+        let aside: (String, u32, String, Vec<u8>) = Connection::open(&saved)
+            .unwrap()
+            .query_row(
+                "SELECT name, row, reason, p FROM dflat__unreadable",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            )
+            .unwrap();
+        assert_eq!((&*aside.0, aside.1, aside.3), ("item", damaged, bytes));
+        assert!(
+            aside.2.contains("primary key") && aside.2.contains(&keys[1]),
+            "{}",
+            aside.2
+        );
+    }
+}
+
+#[test]
+fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, saved] = ["a", "b"].map(|name| directory.path().join(name));
+    ten(&path);
+    change(&path, 3, ("code03", "code08"));
+    change(&path, 9, ("code09", "code04"));
+    let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
+    assert_eq!((report.saved, report.set_aside, report.lost), (10, 0, 0));
+    let workspace = Workspace::open(&saved).unwrap();
+    assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
+    for (code, items) in [
+        ("code08", ["item03", "item08"]),
+        ("code04", ["item04", "item09"]),
+    ] {
+        let found = workspace.fetch::<Item>().filter(Item::CODE.eq(code)).all();
+        let found = found.unwrap();
+        let ids: Vec<&str> = found.iter().map(Item::id).collect();
+        assert_eq!(ids, items);
+    }
+    // No third gets the value.
+    let refused = workspace.perform_changes([Item::TABLE], |tx| {
+        let mut request = ItemChangeRequest::creation(ItemData::default());
+        request.code = Some("code08".to_owned());
+        tx.submit(request).map(drop)
+    });
+    assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
 }

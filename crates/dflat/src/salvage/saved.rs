@@ -1,0 +1,202 @@
+//! Writing what was saved: which of several rows with the same key is the one, and what is set
+//! aside.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::storage::{
+    Backend, EntryValues, IndexEntry, Key, RowWrite, ScanPlan, Source, WriteError, WriteTransaction,
+};
+use dflat_engine::transaction::Derived;
+use dflat_model::{RowId, Table, Value, ValueRef};
+use dflat_sqlite::{Aside, SqliteBackend};
+
+use super::SalvageReport;
+use crate::Result;
+
+/// The rows of a transaction that saves them.
+const ROWS_MAX: usize = 1000;
+
+/// A row that was read, and is to be written.
+pub(super) struct SavedRow {
+    /// Its row id in the new file; where damage has given it another's, none that was read.
+    pub row_id: RowId,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+    /// What is stored beside them.
+    pub derived: Derived,
+}
+
+/// Writes the rows of a table, and sets others aside.
+pub(super) struct Saved<'s> {
+    source: &'s SqliteBackend,
+    target: &'s Arc<SqliteBackend>,
+    table: &'s Table,
+    rows: Vec<SavedRow>,
+    asides: Vec<Aside>,
+    saved: u64,
+    set_aside: u64,
+}
+
+impl<'s> Saved<'s> {
+    pub(super) fn new(
+        source: &'s SqliteBackend,
+        target: &'s Arc<SqliteBackend>,
+        table: &'s Table,
+    ) -> Self {
+        Self {
+            source,
+            target,
+            table,
+            rows: Vec::new(),
+            asides: Vec::new(),
+            saved: 0,
+            set_aside: 0,
+        }
+    }
+
+    pub(super) fn table(&self) -> &'s Table {
+        self.table
+    }
+
+    /// A row to be written.
+    pub(super) fn put(&mut self, row: SavedRow) {
+        self.rows.push(row);
+    }
+
+    /// Bytes that are no object that can be written, and why.
+    pub(super) fn set_aside(&mut self, row_id: RowId, reason: String, payload: &[u8]) {
+        self.asides.push(Aside {
+            row_id,
+            reason,
+            payload: payload.to_vec(),
+        });
+        self.set_aside += 1;
+    }
+
+    /// Writes, if much waits.
+    pub(super) fn write_if_many(&mut self) -> Result<()> {
+        if self.rows.len() + self.asides.len() < ROWS_MAX {
+            return Ok(());
+        }
+        self.write()
+    }
+
+    /// Writes the rest, and says how much it was.
+    pub(super) fn finish(mut self, report: &mut SalvageReport) -> Result<()> {
+        self.write()?;
+        report.saved += self.saved;
+        report.set_aside += self.set_aside;
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        if self.rows.is_empty() && self.asides.is_empty() {
+            return Ok(());
+        }
+        let mut writer = Arc::clone(self.target).begin()?;
+        writer.create(self.table)?;
+        let mut rivals = Vec::new();
+        for row in std::mem::take(&mut self.rows) {
+            if !self.restore(&mut *writer, &row)? {
+                rivals.push(row);
+            }
+        }
+        if !rivals.is_empty() {
+            self.settle(&mut *writer, rivals)?;
+        }
+        writer.commit()?;
+        let asides = std::mem::take(&mut self.asides);
+        if asides.is_empty() {
+            return Ok(());
+        }
+        self.target.keep_aside(self.table, &asides)
+    }
+
+    /// Writes a row, unless another has its key; whether it did.
+    fn restore(&mut self, writer: &mut dyn WriteTransaction, row: &SavedRow) -> Result<bool> {
+        let key: Vec<ValueRef<'_>> = row.derived.key.iter().map(Value::as_ref).collect();
+        let entries = row.derived.entries.iter().enumerate();
+        let entries: Vec<IndexEntry<'_>> = entries
+            .filter_map(|(index, values)| {
+                let values = EntryValues::from(values.as_deref()?);
+                Some(IndexEntry { index, values })
+            })
+            .collect();
+        let write = RowWrite {
+            key: Some(&key),
+            payload: &row.payload,
+            entries: &entries,
+        };
+        loop {
+            match writer.restore(self.table, row.row_id, &write) {
+                Ok(()) => {
+                    self.saved += 1;
+                    return Ok(true);
+                }
+                Err(WriteError::Conflict(conflict)) => match conflict.key {
+                    Key::Primary => return Ok(false),
+                    // As when an index is built over objects that were there: none is lost.
+                    Key::Index(index) => writer.admit_duplicates(self.table, index)?,
+                },
+                Err(WriteError::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Decides between rows that have the same key by their bytes: it is that of the one beside
+    /// which it is stored, or of the first.
+    fn settle(&mut self, writer: &mut dyn WriteTransaction, rivals: Vec<SavedRow>) -> Result<()> {
+        let mut holders = Vec::with_capacity(rivals.len());
+        for rival in &rivals {
+            holders.push(self.holder(writer, &rival.derived.key)?);
+        }
+        let mut asked: Vec<(RowId, &[Value])> = Vec::with_capacity(2 * rivals.len());
+        for (rival, holder) in rivals.iter().zip(&holders) {
+            let holder = holder.as_ref().map_or(rival.row_id, |(row_id, _)| *row_id);
+            asked.push((rival.row_id, &rival.derived.key));
+            asked.push((holder, &rival.derived.key));
+        }
+        let own = self.source.have_keys(self.table, &asked)?;
+        for ((rival, holder), own) in rivals.into_iter().zip(holders).zip(own.chunks(2)) {
+            let reason = format!(
+                "another object has its primary key, {:?}",
+                rival.derived.key
+            );
+            match holder {
+                // Once: who has replaced a holder is not one that was asked for.
+                Some((row_id, payload))
+                    if own == [true, false] && writer.delete(self.table, row_id)? =>
+                {
+                    self.saved -= 1;
+                    self.set_aside(row_id, reason.clone(), &payload);
+                    if !self.restore(writer, &rival)? {
+                        self.set_aside(rival.row_id, reason, &rival.payload);
+                    }
+                }
+                _ => self.set_aside(rival.row_id, reason, &rival.payload),
+            }
+        }
+        Ok(())
+    }
+
+    /// The row that has a key.
+    fn holder(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        key: &[Value],
+    ) -> Result<Option<(RowId, Vec<u8>)>> {
+        let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+        let plan = ScanPlan {
+            table: self.table,
+            source: Source::PrimaryKey(&key),
+            payload: true,
+        };
+        let mut holder = None;
+        writer.scan(&plan, &mut |row| {
+            holder = Some((row.row_id, row.payload.to_vec()));
+            ControlFlow::Break(())
+        })?;
+        Ok(holder)
+    }
+}
