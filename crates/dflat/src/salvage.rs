@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::callback;
-use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Source, View};
+use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Snapshot, Source, View};
 use dflat_engine::transaction::derive;
 use dflat_model::{RowId, Table};
 use dflat_sqlite::{Progress, SqliteBackend, SqliteOptions};
@@ -134,6 +134,8 @@ struct Salvage<'s> {
     table: &'s Table,
     saved: Saved<'s>,
     tell: Tell<'s>,
+    /// The one that was read from last, if nothing was wrong.
+    snapshot: Option<Box<dyn Snapshot>>,
     /// About the largest row id; at least that of any row so far.
     last: RowId,
     /// Where it was told, in [`TELL_EVERY`] row ids.
@@ -158,6 +160,7 @@ impl<'s> Salvage<'s> {
             table: saved.table(),
             saved,
             tell,
+            snapshot: None,
             last: RowId(0),
             told: None,
             met: HashMap::new(),
@@ -208,11 +211,14 @@ impl<'s> Salvage<'s> {
     /// Looks up every row id that was not met: where reading one row after the other meets damage,
     /// those behind it may lie elsewhere.
     fn sweep(&mut self) -> Result<()> {
-        let last = self.source.last_row_id(self.table)?;
+        let given = self.source.last_row_id(self.table)?;
         let (mut next, mut misses) = (RowId(0), 0);
-        while next < last {
+        // Not up to the last that is known: what tells it may be damaged, too.
+        while next < RowId(i64::MAX) {
             next = RowId(next.0 + 1);
-            self.reach(next)?;
+            if next <= given.max(self.last) {
+                self.reach(next)?;
+            }
             if !self.met.contains_key(&next) || next >= self.doubtful_from {
                 let outcome = self.read(Source::RowIds(&[next]))?;
                 if outcome.is_err() && !self.met.contains_key(&next) {
@@ -223,30 +229,33 @@ impl<'s> Salvage<'s> {
             if self.met.contains_key(&next) {
                 misses = 0;
             } else if misses >= ALONE_MAX {
-                next = self.look_far(next, last)?;
+                next = self.look_far(next)?;
                 misses = 0;
             }
         }
+        // Behind the last there may have been any number, and one at least.
+        let end = RowId(given.max(self.last).0.saturating_add(1));
+        self.unreadable.retain(|row_id| *row_id <= end);
         Ok(())
     }
 
-    /// The row id before the next row that can be read, or `last`: many rows may be lost together,
-    /// or the last row id be damaged itself.
-    fn look_far(&self, from: RowId, last: RowId) -> Result<RowId> {
+    /// The row id before the next row that can be read, or the last that there can be: many rows may
+    /// be lost together.
+    fn look_far(&self, from: RowId) -> Result<RowId> {
         let (mut bad, mut step) = (from.0, 1_i64);
         let (mut good, mut found) = loop {
             let probe = bad.saturating_add(step);
-            if probe >= last.0 {
-                return Ok(last);
+            if probe == i64::MAX {
+                return Ok(RowId(probe));
             }
-            if let Some(row_id) = self.first_after(RowId(probe), last)? {
+            if let Some(row_id) = self.first_after(RowId(probe))? {
                 break (probe, row_id);
             }
             (bad, step) = (probe, step.saturating_mul(2));
         };
         while good - bad > 1 {
             let middle = bad + (good - bad) / 2;
-            match self.first_after(RowId(middle), last)? {
+            match self.first_after(RowId(middle))? {
                 Some(row_id) => (good, found) = (middle, row_id),
                 None => bad = middle,
             }
@@ -254,16 +263,16 @@ impl<'s> Salvage<'s> {
         Ok(RowId(found.0 - 1))
     }
 
-    /// The next row after a row id, or the one after `last` if there is none; `None` if damage is
-    /// before it.
-    fn first_after(&self, after: RowId, last: RowId) -> Result<Option<RowId>> {
+    /// The next row after a row id, or the last row id that there can be if there is none; `None` if
+    /// damage is before it.
+    fn first_after(&self, after: RowId) -> Result<Option<RowId>> {
         let mut snapshot = Arc::clone(self.source).snapshot(View::Latest)?;
         let plan = ScanPlan {
             table: self.table,
             source: Source::RowsAfter(after),
             payload: true,
         };
-        let mut found = RowId(last.0.saturating_add(1));
+        let mut found = RowId(i64::MAX);
         let scanned = snapshot.scan(&plan, &mut |row| {
             found = row.row_id;
             ControlFlow::Break(())
@@ -276,7 +285,10 @@ impl<'s> Salvage<'s> {
 
     /// Reads rows in ascending order; an error inside is damage.
     fn read(&mut self, source: Source<'_>) -> Result<std::result::Result<(), Damaged>> {
-        let mut snapshot = Arc::clone(self.source).snapshot(View::Latest)?;
+        let mut snapshot = match self.snapshot.take() {
+            Some(snapshot) => snapshot,
+            None => Arc::clone(self.source).snapshot(View::Pinned)?,
+        };
         let plan = ScanPlan {
             table: self.table,
             source,
@@ -307,6 +319,9 @@ impl<'s> Salvage<'s> {
         };
         let scanned = snapshot.scan(&plan, &mut visit);
         written?;
+        if scanned.is_ok() {
+            self.snapshot = Some(snapshot);
+        }
         match scanned {
             Ok(()) if !in_order => Ok(Err(Damaged)),
             Err(error) if error.kind() == ErrorKind::Corrupt => {

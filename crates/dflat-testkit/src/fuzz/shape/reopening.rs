@@ -88,8 +88,8 @@ impl Reopening {
     /// Opens the file anew.
     fn open(&mut self) {
         let run = &mut self.run;
-        // Order: it is closed before.
-        run.sides[1] = Side::memory(&run.table);
+        // Order: what its engine does in the background has ended before.
+        run.sides[1].close();
         run.sides[1] = Side::on(&run.file, &run.table);
     }
 

@@ -8,7 +8,7 @@ use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Object;
 use dflat_engine::storage::{
-    IndexState, Indexes, MemoryBackend, Row, ScanPlan, Snapshot, Source, View,
+    CloseOptions, IndexState, Indexes, MemoryBackend, Row, ScanPlan, Snapshot, Source, View,
 };
 use dflat_engine::transaction::{self, Transaction};
 use dflat_engine::{ErrorKind, Result};
@@ -50,6 +50,11 @@ impl Side {
             table: table.clone(),
             control: Control::default(),
         }
+    }
+
+    /// Closes it, when what it does in the background has ended.
+    pub(super) fn close(&self) {
+        self.engine.shutdown(CloseOptions::default()).unwrap();
     }
 
     /// Lets queries reach so many rows by a key before they may give up.
