@@ -5,6 +5,8 @@
     reason = "a slice of handles is read as one of objects, which are nothing else"
 )]
 
+use std::any::TypeId;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ impl<T: Object> Objects<T> {
     /// The objects that these are the handles of.
     pub(crate) fn new(handles: Arc<Vec<Handle>>) -> Self {
         match handles.first() {
-            Some(first) if is_handle::<T>(first) => Self::Handles(handles),
+            Some(first) if is_known_handle::<T>(first) => Self::Handles(handles),
             _ => Self::Converted(handles.iter().cloned().map(T::from_handle).collect()),
         }
     }
@@ -42,6 +44,25 @@ impl<T: Object> Objects<T> {
     }
 }
 
+thread_local! {
+    /// The type that was looked at last, and whether it is a handle.
+    static LAST: Cell<Option<(TypeId, bool)>> = const { Cell::new(None) };
+}
+
+/// Whether an object of the type is its handle. A type is looked at once while a thread is given
+/// objects of it alone: to look at an object that lies elsewhere in memory takes longer.
+fn is_known_handle<T: Object>(handle: &Handle) -> bool {
+    let this = TypeId::of::<T>();
+    match LAST.get() {
+        Some((last, is)) if last == this => is,
+        _ => {
+            let is = is_handle::<T>(handle);
+            LAST.set(Some((this, is)));
+            is
+        }
+    }
+}
+
 /// Whether an object of the type is its handle: as large, and at the same place.
 fn is_handle<T: Object>(handle: &Handle) -> bool {
     let object = T::from_handle(handle.clone());
@@ -56,7 +77,7 @@ impl<T> Deref for Objects<T> {
 
     fn deref(&self) -> &[T] {
         match self {
-            // SAFETY: `new` has seen a `T` all of whose bytes are a handle's, so that those of any
+            // SAFETY: a `T` was seen all of whose bytes are a handle's, so that those of any
             // handle are those of a `T`; as long as they are lent nobody changes or drops them.
             Self::Handles(handles) => unsafe {
                 std::slice::from_raw_parts(handles.as_ptr().cast(), handles.len())

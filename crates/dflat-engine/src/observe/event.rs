@@ -19,8 +19,8 @@ pub enum ObjectEvent {
 pub enum Event {
     /// Of an object.
     Object(ObjectEvent),
-    /// Of a query's result.
-    Result(Result<ResultUpdate>),
+    /// Of a query's result; apart, so that what waits to be told is small.
+    Result(Result<Box<ResultUpdate>>),
     /// Of the number of a query's objects, and how many commits have changed it since the last.
     Count(Result<usize>, u64),
 }

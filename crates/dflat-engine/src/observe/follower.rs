@@ -71,7 +71,8 @@ impl Live {
             Self::Result(live) => {
                 let refetch = |table: &Table, query: &Query| reread.fetch(table, query);
                 let told = live.follow((table, rows, seq), touched, scratch, refetch);
-                told.transpose().map(Event::Result)
+                told.transpose()
+                    .map(|told| Event::Result(told.map(Box::new)))
             }
             Self::Count(live) => {
                 let count = |table: &Table, query: &Query| reread.count(table, query);
@@ -86,7 +87,8 @@ impl Live {
         match self {
             Self::Result(live) => {
                 let told = live.renew(table, |table, query| reread.fetch(table, query));
-                told.transpose().map(Event::Result)
+                told.transpose()
+                    .map(|told| Event::Result(told.map(Box::new)))
             }
             Self::Count(live) => {
                 let told = live.renew(table, |table, query| reread.count(table, query));

@@ -62,10 +62,10 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     mix_with(secret, hash, last)
 }
 
-/// Builds the hasher of maps whose keys are hashes.
+/// Builds the hasher of maps whose keys are hashes, or numbers.
 pub(super) type Hashed = BuildHasherDefault<Spread>;
 
-/// The hasher of what is a hash already: half of one, which is made a whole.
+/// The hasher of what is a hash already, half of one, which is made a whole; or of a number.
 #[derive(Default)]
 pub(super) struct Spread(u64);
 
@@ -76,6 +76,10 @@ impl Hasher for Spread {
 
     fn write(&mut self, bytes: &[u8]) {
         self.0 = of_bytes(bytes);
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.0 = mix(number as u64, 6);
     }
 
     fn write_u32(&mut self, half: u32) {

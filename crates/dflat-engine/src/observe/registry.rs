@@ -305,7 +305,7 @@ fn first_result(
         commits: 0,
     });
     let is_told = |first: &ResultUpdate| known.is_some() && first.difference.is_empty();
-    (!first.as_ref().is_ok_and(is_told)).then_some(Event::Result(first))
+    (!first.as_ref().is_ok_and(is_told)).then_some(Event::Result(first.map(Box::new)))
 }
 
 fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {

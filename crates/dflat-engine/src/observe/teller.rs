@@ -137,8 +137,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         let idle = state.mailbox().is_none_or(|mailbox| mailbox.is_empty());
         // The common case: it is called here and now, so that nothing has to wait.
         if !served && !slow && idle && self.executor.is_none() {
-            drop(state);
-            self.serve(Some(event), usize::MAX);
+            self.serve(state, Some(event), usize::MAX);
             return;
         }
         state.backlog().mailbox.push(event);
@@ -158,12 +157,16 @@ impl<E: Absorb + Send + 'static> Teller<E> {
         }
     }
 
-    /// Calls the function for an event, if there is one, and for what waits; false if that was so
-    /// much that more waits.
-    fn serve(&self, mut first: Option<E>, calls_max: usize) -> bool {
+    /// Calls the function for an event, if there is one, and for what waits, without the lock;
+    /// false if that was so much that more waits.
+    fn serve<'t>(
+        &'t self,
+        mut state: MutexGuard<'t, State<E>>,
+        mut first: Option<E>,
+        calls_max: usize,
+    ) -> bool {
         let (mut quick, mut calls) = (false, 0);
         loop {
-            let mut state = self.lock();
             let more = state.mailbox().is_some_and(|mailbox| !mailbox.is_empty());
             if calls == calls_max && more {
                 return false;
@@ -182,7 +185,7 @@ impl<E: Absorb + Send + 'static> Teller<E> {
             drop(state);
             let called = callback::run("a subscription's callback", || function(event));
             quick = measured.is_some_and(|(begun, quick)| begun.elapsed() < quick);
-            let mut state = self.lock();
+            state = self.lock();
             if let Err(error) = called {
                 state.backlog().error = Some(error);
                 self.cancelled.store(true, Ordering::Release);
@@ -269,7 +272,7 @@ struct Service<E: Absorb + Send + 'static>(Option<Arc<Teller<E>>>);
 impl<E: Absorb + Send + 'static> Service<E> {
     fn run(mut self) {
         if let Some(teller) = self.0.take() {
-            teller.serve(None, usize::MAX);
+            teller.serve(teller.lock(), None, usize::MAX);
         }
     }
 
@@ -290,7 +293,7 @@ impl<E: Absorb + Send + 'static> Service<E> {
 
     fn run_some(self, executor: &Arc<Executor>) {
         let done = match &self.0 {
-            Some(teller) => teller.serve(None, JOB_CALLS_MAX),
+            Some(teller) => teller.serve(teller.lock(), None, JOB_CALLS_MAX),
             None => true,
         };
         if done {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::follower::Reread;
+use super::hash::Hashed;
 use super::publication::Call;
 use super::registry::Subscriber;
 use super::{Event, ObjectEvent};
@@ -15,7 +16,7 @@ use crate::object::{Object, equal};
 
 /// Who is told of the objects of a table, by row id.
 #[derive(Default)]
-pub(super) struct Watched(HashMap<RowId, Vec<Watcher>>);
+pub(super) struct Watched(HashMap<RowId, Vec<Watcher>, Hashed>);
 
 /// A subscriber to an object.
 struct Watcher {
@@ -93,6 +94,7 @@ impl Watched {
         if self.0.is_empty() {
             return;
         }
+        calls.reserve(self.0.len().min(changes.rows.len()));
         for (row_id, change) in &changes.rows {
             let Some(watchers) = self.0.get_mut(row_id) else {
                 continue;

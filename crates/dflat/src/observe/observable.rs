@@ -247,7 +247,7 @@ fn observed<T: Object, R: Reading>(
             difference,
             commits,
         } = match event {
-            Event::Result(Ok(update)) => update,
+            Event::Result(Ok(update)) => *update,
             Event::Result(Err(error)) => return Some(Err(error)),
             Event::Object(_) | Event::Count(..) => return None,
         };
