@@ -177,19 +177,19 @@ impl Followers {
                 return followers.for_each(|follower| follow(follower, Candidates::Sorted));
             }
         };
-        for hits in hits.chunk_by(|(a, ..), (b, ..)| a == b) {
+        for hits in hits.chunk_by(|a, b| a.slot() == b.slot()) {
             let slot = hits
                 .first()
-                .and_then(|(slot, ..)| slots.get_mut(*slot as usize));
+                .and_then(|hit| slots.get_mut(hit.slot() as usize));
             let Some(Some(follower)) = slot else { continue };
             let mut known = Touched::default();
-            for (_, is, row) in hits {
-                let list = if *is {
+            for hit in hits {
+                let list = if hit.is() {
                     &mut known.after
                 } else {
                     &mut known.before
                 };
-                list.push(*row);
+                list.push(hit.row());
             }
             follow(follower, Candidates::Rows(known));
         }

@@ -9,7 +9,7 @@ use super::hash;
 use super::intervals::Intervals;
 use super::merge::{Row, Rows};
 use super::slots::Slots;
-use crate::object::{Object, field_value, root_text, same_value};
+use crate::object::{Object, field_value, root_text};
 
 /// Up to so many queries look at each row themselves.
 ///
@@ -30,8 +30,34 @@ pub(super) struct Matcher {
     hits: Vec<Hit>,
 }
 
-/// A query that a row may concern, the row, and whether it may meet it now rather than before.
-type Hit = (u32, bool, Row);
+/// A query that a row may concern, the row, and whether it may meet it now rather than before: in
+/// one number, because many are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hit(u64);
+
+impl Hit {
+    /// The rows of a commit that there are numbers for.
+    const ROWS_MAX: usize = 1 << 31;
+
+    const fn new(slot: u32, row: Row, is: bool) -> Self {
+        Self((slot as u64) << 32 | (row as u64) << 1 | is as u64)
+    }
+
+    /// The query.
+    pub(super) const fn slot(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The row.
+    pub(super) const fn row(self) -> Row {
+        self.0 as u32 >> 1
+    }
+
+    /// Whether it is the row as it is now.
+    pub(super) const fn is(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
 
 /// The most of them that memory is kept for.
 const HITS_KEPT_MAX: usize = 4096;
@@ -48,27 +74,40 @@ impl FieldIndex {
         self.points.is_empty() && self.intervals.is_empty()
     }
 
-    /// Visits the queries that may ask for an object's value.
-    fn visit(&self, object: &Object, visit: &mut impl FnMut(u32)) {
+    /// What an object has in the field.
+    fn held<'o>(&'o self, object: &'o Object) -> Held<'o> {
+        match root_text(object.payload(), &self.field) {
+            Ok(Some(text)) => Held::Text(text),
+            _ => Held::Value(value(object, &self.field)),
+        }
+    }
+
+    /// Visits the queries that may ask for what an object has.
+    fn visit(&self, object: &Object, held: &Held<'_>, visit: &mut impl FnMut(u32)) {
         if !self.points.is_empty() {
-            let slots = self.points.get(self.hash(object));
+            let slots = self.points.get(held.hash());
             slots.iter().copied().for_each(&mut *visit);
         }
         if !self.intervals.is_empty() {
             self.intervals.stab(value(object, &self.field), visit);
         }
     }
+}
 
-    fn hash(&self, object: &Object) -> u64 {
-        match root_text(object.payload(), &self.field) {
-            Ok(Some(text)) => hash::of_bytes(text),
-            _ => hash::of_value(value(object, &self.field)),
+/// What an object has in a field: a string that stands in the root, as most keys do, need not be
+/// decoded. Those that are the same have the same value.
+#[derive(PartialEq)]
+enum Held<'o> {
+    Text(&'o [u8]),
+    Value(ValueRef<'o>),
+}
+
+impl Held<'_> {
+    fn hash(&self) -> u64 {
+        match self {
+            Self::Text(text) => hash::of_bytes(text),
+            Self::Value(value) => hash::of_value(*value),
         }
-    }
-
-    /// Whether an object's value is what it was.
-    fn is_same(&self, was: &Object, is: &Object) -> bool {
-        same_value(was.payload(), is.payload(), &self.field) == Ok(true)
     }
 }
 
@@ -152,24 +191,29 @@ impl Matcher {
         if self.anchored <= LINEAR_MAX {
             return Hits::Each;
         }
-        if ranges && rows.len() > self.anchored {
+        if (ranges && rows.len() > self.anchored) || rows.len() > Hit::ROWS_MAX {
             return Hits::Sorted;
         }
         let mut hits = std::mem::take(&mut self.hits);
         for index in &mut self.fields {
             index.intervals.tidy();
             for (row, (_, change)) in (0..).zip(rows) {
-                match (&change.before, &change.after) {
+                let [was, is] = [&change.before, &change.after].map(|object| {
+                    let object = object.as_ref()?;
+                    Some((object, index.held(object)))
+                });
+                match (&was, &is) {
                     // Most changes leave what is asked for as it is.
-                    (Some(was), Some(is)) if index.is_same(was, is) => {
-                        index.visit(is, &mut |slot| {
-                            hits.extend([(slot, false, row), (slot, true, row)]);
-                        })
+                    (Some((_, was)), Some((object, is))) if was == is => {
+                        index.visit(object, is, &mut |slot| {
+                            hits.extend([false, true].map(|is| Hit::new(slot, row, is)));
+                        });
                     }
                     (was, is) => {
-                        for (is, object) in [(false, was), (true, is)] {
-                            if let Some(object) = object {
-                                index.visit(object, &mut |slot| hits.push((slot, is, row)));
+                        for (is, state) in [(false, was), (true, is)] {
+                            if let Some((object, held)) = state {
+                                let mut hit = |slot| hits.push(Hit::new(slot, row, is));
+                                index.visit(object, held, &mut hit);
                             }
                         }
                     }
@@ -311,9 +355,9 @@ mod tests {
         let rows = change(object(7), object(99_999));
         assert_eq!(
             touched(&mut matcher, &rows),
-            [(7, false, 0), (99_999, true, 0)]
+            [Hit::new(7, 0, false), Hit::new(99_999, 0, true)]
         );
         matcher.remove(7, &keyed(7));
-        assert_eq!(touched(&mut matcher, &rows), [(99_999, true, 0)]);
+        assert_eq!(touched(&mut matcher, &rows), [Hit::new(99_999, 0, true)]);
     }
 }
