@@ -75,6 +75,7 @@ impl FieldIndex {
     }
 
     /// What an object has in the field.
+    #[inline]
     fn held<'o>(&'o self, object: &'o Object) -> Held<'o> {
         match root_text(object.payload(), &self.field) {
             Ok(Some(text)) => Held::Text(text),
@@ -198,10 +199,8 @@ impl Matcher {
         for index in &mut self.fields {
             index.intervals.tidy();
             for (row, (_, change)) in (0..).zip(rows) {
-                let [was, is] = [&change.before, &change.after].map(|object| {
-                    let object = object.as_ref()?;
-                    Some((object, index.held(object)))
-                });
+                let was = change.before.as_ref().map(|was| (was, index.held(was)));
+                let is = change.after.as_ref().map(|is| (is, index.held(is)));
                 match (&was, &is) {
                     // Most changes leave what is asked for as it is.
                     (Some((_, was)), Some((object, is))) if was == is => {
