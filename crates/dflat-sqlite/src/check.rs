@@ -179,22 +179,27 @@ impl SqliteBackend {
         Ok(RowId(i64::try_from(last).unwrap_or(i64::MAX)))
     }
 
-    /// Whether each of these rows has this primary key stored beside it. What can't be read has
-    /// not.
+    /// Whether each of these rows, looked up by its row id, has this primary key and these bytes.
+    /// What can't be read has not.
     ///
     /// # Errors
     /// As reading can fail for another reason than damage.
-    pub fn have_keys(&self, table: &Table, rows: &[(RowId, &[Value])]) -> Result<Vec<bool>> {
-        let mut have = Vec::with_capacity(rows.len());
+    pub fn are_stored(
+        &self,
+        table: &Table,
+        rows: &[(RowId, &[Value], &[u8])],
+    ) -> Result<Vec<bool>> {
+        let mut stored = Vec::with_capacity(rows.len());
         self.inspect(|session| {
             let mut walk = Walk::new(session, table)?;
-            for (row_id, key) in rows {
-                have.push(walk.has(Key::Primary, *row_id, key)?);
+            for (row_id, key, payload) in rows {
+                let bytes = Some(*payload);
+                stored.push(walk.has_with(Key::Primary, *row_id, key, bytes)?);
             }
             Ok(0)
         })?;
-        have.resize(rows.len(), false);
-        Ok(have)
+        stored.resize(rows.len(), false);
+        Ok(stored)
     }
 }
 
@@ -361,6 +366,17 @@ impl<'s> Walk<'s> {
     /// Whether a row has these values in the first columns of a key. What can't be read has not:
     /// the check of the pages says why.
     fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
+        self.has_with(key, row_id, values, None)
+    }
+
+    /// The same; and these bytes, if they are given.
+    fn has_with(
+        &mut self,
+        key: Key,
+        row_id: RowId,
+        values: &[Value],
+        payload: Option<&[u8]>,
+    ) -> Result<bool, Fault> {
         let (table, columns) = match key {
             Key::Primary => (&self.names.main, self.names.key_columns.as_slice()),
             Key::Index(position) => {
@@ -368,12 +384,14 @@ impl<'s> Walk<'s> {
                 (&index.table, index.columns.as_slice())
             }
         };
-        let columns = columns.iter().take(values.len());
+        let columns = columns.iter().take(values.len()).map(String::as_str);
+        let columns = columns.chain(payload.map(|_| "p"));
         let equal: Vec<String> = columns.map(|c| format!(" AND {c} IS ?")).collect();
         let sql = format!("SELECT 1 FROM {table} WHERE rowid = ?{}", equal.concat());
         let statement = self.held(sql)?;
         let values = values.iter().map(|value| Param::Value(value.as_ref()));
         let params = std::iter::once(Param::id(row_id)).chain(values);
+        let params = params.chain(payload.map(Param::Blob));
         let mut found = false;
         let outcome = self.session.connection.query(statement, params, |_| {
             found = true;

@@ -369,6 +369,7 @@ impl<'s> Salvage<'s> {
             return false;
         };
         self.saved.put(SavedRow {
+            found: row_id,
             row_id: place,
             payload: row.payload.to_vec(),
             derived,

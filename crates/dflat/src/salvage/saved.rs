@@ -1,6 +1,7 @@
 //! Writing what was saved: which of several rows with the same key is the one, and what is set
 //! aside.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ const ROWS_MAX: usize = 1000;
 
 /// A row that was read, and is to be written.
 pub(super) struct SavedRow {
+    /// The row id that it was read with.
+    pub found: RowId,
     /// Its row id in the new file; where damage has given it another's, none that was read.
     pub row_id: RowId,
     /// Its bytes.
@@ -144,37 +147,40 @@ impl<'s> Saved<'s> {
         }
     }
 
-    /// Decides between rows that have the same key by their bytes: it is that of the one beside
-    /// which it is stored, or of the first.
+    /// Decides between rows that have the same key by their bytes: it is that of the one which is
+    /// found by its row id, with the key beside it, or of the first.
     fn settle(&mut self, writer: &mut dyn WriteTransaction, rivals: Vec<SavedRow>) -> Result<()> {
         let mut holders = Vec::with_capacity(rivals.len());
         for rival in &rivals {
             holders.push(self.holder(writer, &rival.derived.key)?);
         }
-        let mut asked: Vec<(RowId, &[Value])> = Vec::with_capacity(2 * rivals.len());
+        let mut asked: Vec<(RowId, &[Value], &[u8])> = Vec::with_capacity(2 * rivals.len());
         for (rival, holder) in rivals.iter().zip(&holders) {
-            let holder = holder.as_ref().map_or(rival.row_id, |(row_id, _)| *row_id);
-            asked.push((rival.row_id, &rival.derived.key));
-            asked.push((holder, &rival.derived.key));
+            let key = &rival.derived.key;
+            asked.push((rival.found, key, &rival.payload));
+            let holder = holder.as_ref();
+            let (row_id, payload) = holder.map_or((RowId(0), &[][..]), |(id, p)| (*id, p));
+            asked.push((row_id, key, payload));
         }
-        let own = self.source.have_keys(self.table, &asked)?;
-        for ((rival, holder), own) in rivals.into_iter().zip(holders).zip(own.chunks(2)) {
-            let reason = format!(
-                "another object has its primary key, {:?}",
-                rival.derived.key
-            );
+        let stored = self.source.are_stored(self.table, &asked)?;
+        let mut gone = HashSet::new();
+        for ((mut rival, holder), stored) in rivals.into_iter().zip(holders).zip(stored.chunks(2)) {
+            let key = &rival.derived.key;
+            let reason = format!("another object has its primary key, {key:?}");
             match holder {
-                // Once: who has replaced a holder is not one that was asked for.
-                Some((row_id, payload))
-                    if own == [true, false] && writer.delete(self.table, row_id)? =>
-                {
+                // Once: who has taken its place is not the one that was asked for.
+                Some((row_id, payload)) if stored == [true, false] && gone.insert(row_id) => {
+                    writer.delete(self.table, row_id)?;
                     self.saved -= 1;
                     self.set_aside(row_id, reason.clone(), &payload);
+                    if row_id == rival.found {
+                        rival.row_id = row_id;
+                    }
                     if !self.restore(writer, &rival)? {
-                        self.set_aside(rival.row_id, reason, &rival.payload);
+                        self.set_aside(rival.found, reason, &rival.payload);
                     }
                 }
-                _ => self.set_aside(rival.row_id, reason, &rival.payload),
+                _ => self.set_aside(rival.found, reason, &rival.payload),
             }
         }
         Ok(())
