@@ -239,10 +239,11 @@ impl<'s> Salvage<'s> {
         Ok(())
     }
 
-    /// The row id before the next row that can be read, or the last that there can be: many rows may
-    /// be lost together.
+    /// The row id before the next row that can be read, or the last that there can be: many rows
+    /// may be lost together.
     fn look_far(&self, from: RowId) -> Result<RowId> {
-        let (mut bad, mut step) = (from.0, 1_i64);
+        // Order: what comes next may be the very next row id.
+        let (mut bad, mut step) = (from.0 - 1, 1_i64);
         let (mut good, mut found) = loop {
             let probe = bad.saturating_add(step);
             if probe == i64::MAX {
@@ -263,8 +264,8 @@ impl<'s> Salvage<'s> {
         Ok(RowId(found.0 - 1))
     }
 
-    /// The next row after a row id, or the last row id that there can be if there is none; `None` if
-    /// damage is before it.
+    /// The next row after a row id, or the last row id that there can be if there is none; `None`
+    /// if damage is before it.
     fn first_after(&self, after: RowId) -> Result<Option<RowId>> {
         let mut snapshot = Arc::clone(self.source).snapshot(View::Latest)?;
         let plan = ScanPlan {

@@ -354,3 +354,48 @@ fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
     });
     assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
 }
+
+/// The first page of a table's rows, of which there are several.
+fn first_leaf(path: &Path, table: &str) -> usize {
+    let sql = Connection::open(path).unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
+    let root: u32 = sql.query_row(root, [table], |row| row.get(0)).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    let number = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    let page = (root as usize - 1) * number(16);
+    assert_eq!(bytes[page], 5, "one page above those of the rows");
+    let cell = page + number(page + 12);
+    let child = u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap());
+    (child as usize - 1) * number(16)
+}
+
+/// As many row ids are missing as are looked up in turn, or one more or less.
+#[test]
+fn what_comes_behind_a_gap_is_saved_from_its_first_row_on() {
+    let directory = tempfile::tempdir().unwrap();
+    for gap in [1099, 1100, 1101] {
+        let [path, saved] = ["a", "saved"].map(|n| directory.path().join(format!("{n}{gap}.db")));
+        damaged(&path);
+        let gone = format!("DELETE FROM item WHERE rowid BETWEEN 101 AND {gap}");
+        execute(&path, &format!("PRAGMA journal_mode = DELETE; {gone}"));
+        let leaf = first_leaf(&path, "item");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[leaf..leaf + 8].fill(0xFF);
+        std::fs::write(&path, bytes).unwrap();
+        let sql = Connection::open(&path).unwrap();
+        let readable = |row: &i32| {
+            let key = "SELECT __pk0 FROM item WHERE rowid = ?";
+            sql.query_row(key, [row], |row| row.get::<_, String>(0))
+                .ok()
+        };
+        assert!(readable(&1).is_none() && readable(&(gap + 1)).is_some());
+        let keys: Vec<String> = (1..=ITEMS).filter_map(|row| readable(&row)).collect();
+        let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
+        assert_eq!(report.saved, keys.len() as u64, "{report:?}");
+        let workspace = Workspace::open(&saved).unwrap();
+        for key in keys {
+            assert!(workspace.get::<Item>(&key).unwrap().is_some(), "{key}");
+        }
+        workspace.shutdown().unwrap();
+    }
+}

@@ -131,20 +131,22 @@ impl<'s> Saved<'s> {
             payload: &row.payload,
             entries: &entries,
         };
-        loop {
+        // Each index is made to admit duplicates once.
+        for _ in 0..=self.table.indexes.len() {
             match writer.restore(self.table, row.row_id, &write) {
                 Ok(()) => {
                     self.saved += 1;
                     return Ok(true);
                 }
                 Err(WriteError::Conflict(conflict)) => match conflict.key {
-                    Key::Primary => return Ok(false),
+                    Key::Primary => break,
                     // As when an index is built over objects that were there: none is lost.
                     Key::Index(index) => writer.admit_duplicates(self.table, index)?,
                 },
                 Err(WriteError::Failed(error)) => return Err(error),
             }
         }
+        Ok(false)
     }
 
     /// Decides between rows that have the same key by their bytes: it is that of the one which is
