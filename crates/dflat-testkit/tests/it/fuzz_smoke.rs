@@ -35,7 +35,7 @@ fn the_log_of_another_file_gives_what_sqlite_reads_or_errors() {
 
 #[test]
 fn damaged_files_are_repaired_or_saved() {
-    run("repair", 2000, repair::run_seed);
+    run("repair", 1200, repair::run_seed);
 }
 
 #[test]
