@@ -236,34 +236,43 @@ fn ten(path: &Path) {
     workspace.shutdown().unwrap();
 }
 
-/// Changes a part of the bytes of a row; what they were before, and are now.
-fn change(path: &Path, row: u32, (from, to): (&str, &str)) -> [Vec<u8>; 2] {
+/// Changes a part of the bytes of a row; what they are now.
+fn change(path: &Path, row: u32, (from, to): (&str, &str)) -> Vec<u8> {
     let read = "SELECT p FROM item WHERE rowid = ?";
     let sql = Connection::open(path).unwrap();
-    let before: Vec<u8> = sql.query_row(read, [row], |row| row.get(0)).unwrap();
+    let mut bytes: Vec<u8> = sql.query_row(read, [row], |row| row.get(0)).unwrap();
     drop(sql);
     let (from, to) = (from.as_bytes(), to.as_bytes());
-    let at = before.windows(from.len()).position(|part| part == from);
+    let at = bytes.windows(from.len()).position(|part| part == from);
     let at = at.unwrap();
-    let mut now = before.clone();
-    now[at..at + to.len()].copy_from_slice(to);
-    let hex: String = now.iter().map(|byte| format!("{byte:02x}")).collect();
+    bytes[at..at + to.len()].copy_from_slice(to);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     execute(
         path,
         &format!("UPDATE item SET p = x'{hex}' WHERE rowid = {row}"),
     );
-    [before, now]
+    bytes
 }
 
-/// Gives a row of a small table the id of another, as damage of one byte does.
-fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
+/// Two bytes of a file as the number that they are.
+fn number(bytes: &[u8], at: usize) -> usize {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]]).into()
+}
+
+/// The bytes of a file, and where in it the root page of a table begins.
+fn root_page(path: &Path, table: &str) -> (Vec<u8>, usize) {
     let sql = Connection::open(path).unwrap();
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
     let root: u32 = sql.query_row(root, [table], |row| row.get(0)).unwrap();
     sql.close().unwrap();
-    let mut bytes = std::fs::read(path).unwrap();
-    let number = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    let bytes = std::fs::read(path).unwrap();
     let page = (root as usize - 1) * number(&bytes, 16);
+    (bytes, page)
+}
+
+/// Gives a row of a small table the id of another, as damage of one byte does.
+fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
+    let (mut bytes, page) = root_page(path, table);
     assert_eq!(bytes[page], 13, "all rows are on one page");
     let cells = (0..number(&bytes, page + 3)).map(|n| page + number(&bytes, page + 8 + 2 * n));
     // Behind the size of the row, each byte of which but the last has its highest bit.
@@ -302,7 +311,7 @@ fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
             ["a", "saved"].map(|n| directory.path().join(format!("{n}{damaged}.db")));
         ten(&path);
         let keys = [damaged, sound].map(|n| format!("item{n:02}"));
-        let [_, bytes] = change(&path, damaged, (&keys[0], &keys[1]));
+        let bytes = change(&path, damaged, (&keys[0], &keys[1]));
         let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
         assert_eq!((report.saved, report.set_aside, report.lost), (9, 1, 0));
         let workspace = Workspace::open(&saved).unwrap();
@@ -311,11 +320,7 @@ fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
         assert_eq!(found.code(), Some(&*format!("code{sound:02}")));
         let aside: (String, u32, String, Vec<u8>) = Connection::open(&saved)
             .unwrap()
-            .query_row(
-                "SELECT name, row, reason, p FROM dflat__unreadable",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-            )
+            .query_row("SELECT * FROM dflat__unreadable", [], |row| row.try_into())
             .unwrap();
         assert_eq!((&*aside.0, aside.1, aside.3), ("item", damaged, bytes));
         assert!(
@@ -342,8 +347,7 @@ fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
         ("code04", ["item04", "item09"]),
     ] {
         let found = workspace.fetch::<Item>().filter(Item::CODE.eq(code)).all();
-        let found = found.unwrap();
-        let ids: Vec<&str> = found.iter().map(Item::id).collect();
+        let ids: Vec<&str> = found.as_ref().unwrap().iter().map(Item::id).collect();
         assert_eq!(ids, items);
     }
     // No third gets the value.
@@ -357,16 +361,11 @@ fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
 
 /// The first page of a table's rows, of which there are several.
 fn first_leaf(path: &Path, table: &str) -> usize {
-    let sql = Connection::open(path).unwrap();
-    let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
-    let root: u32 = sql.query_row(root, [table], |row| row.get(0)).unwrap();
-    let bytes = std::fs::read(path).unwrap();
-    let number = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
-    let page = (root as usize - 1) * number(16);
+    let (bytes, page) = root_page(path, table);
     assert_eq!(bytes[page], 5, "one page above those of the rows");
-    let cell = page + number(page + 12);
+    let cell = page + number(&bytes, page + 12);
     let child = u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap());
-    (child as usize - 1) * number(16)
+    (child as usize - 1) * number(&bytes, 16)
 }
 
 /// As many row ids are missing as are looked up in turn, or one more or less.
