@@ -30,6 +30,9 @@ pub struct TableChanges {
     pub table: Table,
     /// The rows changed, each once, by ascending row id; many commits change one.
     pub rows: SmallVec<[(RowId, RowChange); 1]>,
+    /// Whether a row was changed more than once, so that it may have the values it had before. One
+    /// that was changed once has others.
+    pub repeated: bool,
 }
 
 /// The change to one row; never absent both before and after.

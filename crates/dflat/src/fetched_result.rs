@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 
 use dflat_engine::fetch::{self, Fetched};
 use dflat_engine::observe::ShapedQuery;
@@ -17,10 +16,6 @@ use crate::{Cursor, Object};
 /// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads
 /// and about 20 bytes an object.
 pub struct FetchedResult<T> {
-    shared: Arc<Shared<T>>,
-}
-
-struct Shared<T> {
     objects: Objects<T>,
     query: ShapedQuery,
     seq: CommitSeq,
@@ -31,12 +26,10 @@ struct Shared<T> {
 impl<T: Object> FetchedResult<T> {
     pub(crate) fn new(fetched: Fetched, query: ShapedQuery) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                objects: Objects::new(fetched.objects),
-                query,
-                seq: fetched.seq,
-                engine: fetched.engine,
-            }),
+            objects: Objects::new(fetched.objects),
+            query,
+            seq: fetched.seq,
+            engine: fetched.engine,
         }
     }
 
@@ -61,20 +54,20 @@ impl<T: Object> FetchedResult<T> {
 
     /// The query that it is the result of, but for the values in its condition.
     pub(crate) fn frame(&self) -> &Query {
-        self.shared.query.frame()
+        self.query.frame()
     }
 
     /// The query that it is the result of.
     pub(crate) fn to_query(&self) -> ShapedQuery {
-        self.shared.query.clone()
+        self.query.clone()
     }
 
     /// The untyped result.
     pub(crate) fn to_fetched(&self) -> Fetched {
         Fetched {
-            engine: self.shared.engine,
-            objects: self.shared.objects.to_handles(),
-            seq: self.shared.seq,
+            engine: self.engine,
+            objects: self.objects.to_handles(),
+            seq: self.seq,
         }
     }
 }
@@ -83,7 +76,7 @@ impl<T> Deref for FetchedResult<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.shared.objects
+        &self.objects
     }
 }
 
@@ -96,7 +89,9 @@ impl<T> AsRef<[T]> for FetchedResult<T> {
 impl<T> Clone for FetchedResult<T> {
     fn clone(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
+            objects: self.objects.clone(),
+            query: self.query.clone(),
+            ..*self
         }
     }
 }

@@ -18,16 +18,17 @@ pub(crate) enum Objects<T> {
     /// Of a type that is a handle and nothing else, as that of all generated code.
     Handles(Arc<Vec<Handle>>),
     /// Of any other.
-    Converted(Vec<T>),
+    Converted(Arc<Vec<T>>),
 }
 
 impl<T: Object> Objects<T> {
-    /// The objects that these are the handles of.
+    /// The objects that these are the handles of, which are not read if their type is known.
     pub(crate) fn new(handles: Arc<Vec<Handle>>) -> Self {
-        match handles.first() {
-            Some(first) if is_known_handle::<T>(first) => Self::Handles(handles),
-            _ => Self::Converted(handles.iter().cloned().map(T::from_handle).collect()),
+        if are_handles::<T>(&handles) {
+            return Self::Handles(handles);
         }
+        let objects = handles.iter().cloned().map(T::from_handle);
+        Self::Converted(Arc::new(objects.collect()))
     }
 
     /// The handles of the objects: shared, if they can be.
@@ -49,18 +50,21 @@ thread_local! {
     static LAST: Cell<Option<(TypeId, bool)>> = const { Cell::new(None) };
 }
 
-/// Whether an object of the type is its handle. A type is looked at once while a thread is given
-/// objects of it alone: to look at an object that lies elsewhere in memory takes longer.
-fn is_known_handle<T: Object>(handle: &Handle) -> bool {
+/// Whether an object of the type, of which these are handles, is its handle. A type is looked at
+/// once while a thread is given objects of it alone: to look at a list, or an object, that lies
+/// elsewhere in memory takes longer.
+fn are_handles<T: Object>(handles: &Arc<Vec<Handle>>) -> bool {
     let this = TypeId::of::<T>();
-    match LAST.get() {
-        Some((last, is)) if last == this => is,
-        _ => {
-            let is = is_handle::<T>(handle);
-            LAST.set(Some((this, is)));
-            is
-        }
+    if let Some((last, is)) = LAST.get()
+        && last == this
+    {
+        return is;
     }
+    handles.first().is_some_and(|first| {
+        let is = is_handle::<T>(first);
+        LAST.set(Some((this, is)));
+        is
+    })
 }
 
 /// Whether an object of the type is its handle: as large, and at the same place.
@@ -70,6 +74,15 @@ fn is_handle<T: Object>(handle: &Handle) -> bool {
     size_of::<T>() == size_of::<Handle>()
         && align_of::<T>() == align_of::<Handle>()
         && std::ptr::eq(place.cast(), object.handle())
+}
+
+impl<T> Clone for Objects<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Handles(handles) => Self::Handles(Arc::clone(handles)),
+            Self::Converted(objects) => Self::Converted(Arc::clone(objects)),
+        }
+    }
 }
 
 impl<T> Deref for Objects<T> {

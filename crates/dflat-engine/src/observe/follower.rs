@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, RowId, Table};
+use dflat_model::{CommitSeq, Query, RowId, Table, ValueRef};
 use smallvec::SmallVec;
 
-use super::merge::{Rows, Scratch, Touched};
+use super::merge::{Scratch, Touched};
 use super::registry::Subscriber;
 use super::shape::ShapedQuery;
 use super::{Event, LiveCount, LiveResult};
+use crate::change_set::TableChanges;
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
@@ -62,7 +63,7 @@ impl Live {
     /// Follows a commit: what is to be told, if anything.
     pub(super) fn follow(
         &mut self,
-        (table, rows, seq): (&Table, Rows<'_>, CommitSeq),
+        (changes, seq): (&TableChanges, CommitSeq),
         touched: Touched,
         scratch: &mut Scratch,
         reread: &dyn Reread,
@@ -70,13 +71,13 @@ impl Live {
         match self {
             Self::Result(live) => {
                 let refetch = |table: &Table, query: &Query| reread.fetch(table, query);
-                let told = live.follow((table, rows, seq), touched, scratch, refetch);
+                let told = live.follow((changes, seq), touched, scratch, refetch);
                 told.transpose()
                     .map(|told| Event::Result(told.map(Box::new)))
             }
             Self::Count(live) => {
                 let count = |table: &Table, query: &Query| reread.count(table, query);
-                let told = live.follow(table, seq, &touched, count);
+                let told = live.follow(&changes.table, seq, &touched, count);
                 told.transpose().map(|count| Event::Count(count, 1))
             }
         }
@@ -103,4 +104,22 @@ pub(super) struct Follower {
     pub(super) live: Live,
     /// Mostly one, which takes no memory elsewhere.
     pub(super) subscribers: SmallVec<[Arc<Subscriber>; 1]>,
+}
+
+impl Follower {
+    /// Reads what a commit that changes one of its objects will ask for; what was read is not told
+    /// apart.
+    pub(super) fn read_through(&self) -> u64 {
+        let key = match self.live.query().key() {
+            Some((_, ValueRef::Text(text))) => text.as_bytes().first(),
+            _ => None,
+        };
+        let first = match &self.live {
+            Live::Result(live) => live.first_row(),
+            Live::Count(_) => None,
+        };
+        let subscriber = self.subscribers.first().map(Arc::strong_count);
+        let row_id = first.map_or(0, |row_id| row_id.0.cast_unsigned());
+        row_id ^ u64::from(key.copied().unwrap_or_default()) ^ subscriber.unwrap_or_default() as u64
+    }
 }

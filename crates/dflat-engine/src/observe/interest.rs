@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dflat_model::{Expression, Table, ValueRef};
 
 use super::difference::Difference;
+use crate::change_set::TableChanges;
 use crate::object::{Object, equal};
 use crate::query::compute;
 
@@ -48,6 +49,14 @@ impl Interest {
                     _ => false,
                 }
             }),
+        }
+    }
+
+    /// Whether two states of a row, before a commit and after, look the same.
+    pub(super) fn is_unchanged(&self, changes: &TableChanges, was: &Object, is: &Object) -> bool {
+        match self {
+            Self::Objects if !changes.repeated => false,
+            _ => self.is_same(&changes.table, was, is),
         }
     }
 

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, Table};
+use dflat_model::{CommitSeq, Query, RowId, Table};
 
 use super::bound::Bound;
 use super::difference::Difference;
 use super::interest::Interest;
 use super::merge::{List, Rows, Scratch, Touched, after, before};
 use super::shape::ShapedQuery;
+use crate::change_set::TableChanges;
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
@@ -136,6 +137,11 @@ impl LiveResult {
         Some(self.fetched(shown(&self.held, window)))
     }
 
+    /// The row of the first object held.
+    pub(super) fn first_row(&self) -> Option<RowId> {
+        self.held.first().map(Object::row_id)
+    }
+
     pub(super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
@@ -172,7 +178,7 @@ impl LiveResult {
     /// As `refetch`; the result is fetched again at the next commit then.
     pub(super) fn follow(
         &mut self,
-        (table, rows, seq): (&Table, Rows<'_>, CommitSeq),
+        (changes, seq): (&TableChanges, CommitSeq),
         touched: Touched,
         scratch: &mut Scratch,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
@@ -180,6 +186,7 @@ impl LiveResult {
         if self.is_empty() || (seq <= self.seq && !self.failed) {
             return Ok(None);
         }
+        let (table, rows) = (&changes.table, changes.rows.as_slice());
         if self.failed {
             let told = std::mem::take(&mut self.held);
             return self.fetch_again(table, told, true, refetch);
@@ -199,7 +206,7 @@ impl LiveResult {
             objects: &self.held,
             order,
         };
-        let same = |a: &Object, b: &Object| self.interest().is_same(table, a, b);
+        let same = |was: &Object, is: &Object| self.interest().is_unchanged(changes, was, is);
         let Some(merged) = list.merge(rows, &touched, scratch, same) else {
             let told = shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
@@ -380,7 +387,7 @@ impl LiveResult {
 mod tests {
     use std::borrow::Cow;
 
-    use dflat_model::{RowId, TableDescriptor, TableLayout, TypeDescriptor};
+    use dflat_model::{TableDescriptor, TableLayout, TypeDescriptor};
 
     use super::super::merge::{Row, SomeRows};
     use super::*;
@@ -428,16 +435,25 @@ mod tests {
                 let (before, after) = (Some(object.clone()), None);
                 (object.row_id(), RowChange { before, after })
             });
-            let rows: Vec<_> = gone.collect();
+            let changes = TableChanges {
+                table: table.clone(),
+                rows: gone.collect(),
+                repeated: false,
+            };
+            let rows = changes.rows.len();
             let touched = Touched {
-                before: (0..rows.len() as Row).collect(),
+                before: (0..rows as Row).collect(),
                 after: SomeRows::new(),
             };
-            let changed = (&table, rows.as_slice(), CommitSeq(seq));
             let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");
-            let told = live.follow(changed, touched, &mut Scratch::default(), refetch);
+            let told = live.follow(
+                (&changes, CommitSeq(seq)),
+                touched,
+                &mut Scratch::default(),
+                refetch,
+            );
             let update = told.unwrap().unwrap();
-            assert_eq!(update.difference.deleted().len(), rows.len());
+            assert_eq!(update.difference.deleted().len(), rows);
             assert_eq!(attached(&live), expected);
         }
         assert_eq!(live.held.len(), 39);

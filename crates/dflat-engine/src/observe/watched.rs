@@ -28,11 +28,15 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Notes a state as of a commit; what is to be told of it, if anything.
-    fn note(&mut self, table: &Table, object: &Object) -> Option<Call> {
-        let same = equal(&table.types, self.known.payload(), object.payload());
+    /// Notes a state as of a commit, and whether it is another; what is to be told of it, if
+    /// anything.
+    fn note(&mut self, object: &Object, is_other: bool) -> Option<Call> {
         self.known = object.clone();
-        (!same).then(|| self.call(ObjectEvent::Updated(object.clone())))
+        is_other.then(|| self.call(ObjectEvent::Updated(object.clone())))
+    }
+
+    fn knows(&self, table: &Table, object: &Object) -> bool {
+        equal(&table.types, self.known.payload(), object.payload())
     }
 
     fn call(&self, event: ObjectEvent) -> Call {
@@ -102,7 +106,11 @@ impl Watched {
             // Others have been told what was read as of a later commit.
             let behind = watchers.iter_mut().filter(|watcher| watcher.seq < seq);
             if let Some(after) = &change.after {
-                calls.extend(behind.filter_map(|watcher| watcher.note(&changes.table, after)));
+                calls.extend(behind.filter_map(|watcher| {
+                    // It knows what was before.
+                    let is_other = !changes.repeated || !watcher.knows(&changes.table, after);
+                    watcher.note(after, is_other)
+                }));
                 continue;
             }
             calls.extend(behind.map(|watcher| watcher.call(ObjectEvent::Deleted)));
@@ -136,7 +144,8 @@ impl Watched {
             if let Ok(Some(object)) = object {
                 calls.extend(watchers.iter_mut().filter_map(|watcher| {
                     watcher.seq = watcher.seq.max(seq);
-                    watcher.note(table, &object)
+                    let is_other = !watcher.knows(table, &object);
+                    watcher.note(&object, is_other)
                 }));
                 continue;
             }

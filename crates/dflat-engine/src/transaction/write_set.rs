@@ -41,6 +41,8 @@ struct ChangedTable {
     rows: SmallVec<[(RowId, RowChange); 1]>,
     /// Positions in `rows`, once they are not in ascending order.
     positions: Option<HashMap<RowId, usize>>,
+    /// Whether a row was changed more than once.
+    repeated: bool,
 }
 
 impl WriteSet {
@@ -62,11 +64,11 @@ impl WriteSet {
     ) {
         let position = self.tables.iter().position(|changed| changed.is_of(table));
         let position = position.unwrap_or_else(|| {
-            let (table, rows, positions) = (table.clone(), SmallVec::new(), None);
             self.tables.push(ChangedTable {
-                table,
-                rows,
-                positions,
+                table: table.clone(),
+                rows: SmallVec::new(),
+                positions: None,
+                repeated: false,
             });
             self.tables.len() - 1
         });
@@ -219,6 +221,7 @@ impl ChangedTable {
         if let Some(position) = self.position(row_id)
             && let Some((_, known)) = self.rows.get_mut(position)
         {
+            self.repeated = true;
             return Some((position, mem::replace(&mut known.after, change.after)));
         }
         let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
@@ -249,12 +252,17 @@ impl ChangedTable {
             table,
             mut rows,
             positions,
+            repeated,
         } = self;
         rows.retain(|row| !is_undone(row));
         if positions.is_some() {
             rows.sort_unstable_by_key(|(row_id, _)| *row_id);
         }
-        TableChanges { table, rows }
+        TableChanges {
+            table,
+            rows,
+            repeated,
+        }
     }
 }
 

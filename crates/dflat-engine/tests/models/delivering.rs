@@ -181,6 +181,7 @@ fn changed(rows: usize) -> Acknowledgement {
             types: Vec::new().into(),
         }),
         rows: vec![(RowId(1), change); rows].into(),
+        repeated: false,
     };
     Acknowledgement {
         outcome: Ok(Some(ChangeSet {

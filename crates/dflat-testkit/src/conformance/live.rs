@@ -252,6 +252,27 @@ pub fn changes_that_come_to_nothing_are_not_told(open: Open) {
     assert!(stream.next().now_or_never().is_none());
 }
 
+pub fn what_a_transaction_changes_and_changes_back_is_not_told(open: Open) {
+    let (w, objects) = four(open);
+    let (_by_rank, ordered) = updates(&w, by_rank(&w));
+    let (_by_row, unordered) = updates(&w, w.fetch());
+    assert_eq!((next(&ordered).len(), next(&unordered).len()), (4, 4));
+    w.perform([Item::TABLE], move |tx| {
+        for (object, ranks) in [(&objects[0], [9, 1].as_slice()), (&objects[2], &[7])] {
+            for rank in ranks {
+                let mut changed = ItemChangeRequest::change(tx, object)?.unwrap();
+                changed.rank = *rank;
+                tx.submit(changed)?;
+            }
+        }
+        Ok(())
+    });
+    assert_eq!(next(&unordered).difference().updated(), [2]);
+    let update = next(&ordered);
+    assert_eq!(update.difference().updated(), [3]);
+    assert_eq!(update.difference().moved(), [Move { from: 2, to: 3 }]);
+}
+
 pub fn stream_subscribes_when_it_is_polled(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.observe(by_rank(&w)).unwrap().buffer(8).stream();

@@ -39,6 +39,7 @@ laws! { ($)
         stream_with_room_gives_every_delivery
         stream_without_room_makes_one_of_many
         changes_that_come_to_nothing_are_not_told
+        what_a_transaction_changes_and_changes_back_is_not_told
         stream_subscribes_when_it_is_polled
         iterator_waits_for_deliveries_and_ends_with_the_object
         waiting_for_a_delivery_inside_a_handler_is_refused
