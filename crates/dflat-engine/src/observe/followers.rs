@@ -128,7 +128,7 @@ impl Followers {
             let Some(subscriber) = follower.subscribers.first() else {
                 continue;
             };
-            if let Some(event) = follower.live.renew(&subscriber.table, reread) {
+            if let Some(event) = follower.live.renew(&subscriber.registration.table, reread) {
                 tell(&follower.subscribers, event, calls);
             }
             self.failed |= follower.live.is_failed();

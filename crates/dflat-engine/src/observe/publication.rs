@@ -72,9 +72,9 @@ impl Publication {
         };
         state.told = Some(Arc::clone(&subscriber));
         drop(state);
-        let type_name = &subscriber.table.type_name;
+        let type_name = &subscriber.registration.table.type_name;
         self.telemetry
-            .delivery(type_name, || subscriber.teller.deliver(event));
+            .delivery(type_name, || subscriber.deliver(event));
         true
     }
 
@@ -93,7 +93,7 @@ impl Publication {
         let (turn, told) = (state.turn, state.told.take());
         drop(state);
         if let Some(told) = told {
-            told.teller.give_up(quick);
+            told.give_up(quick);
         }
         turn
     }

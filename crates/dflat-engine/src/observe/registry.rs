@@ -37,14 +37,16 @@ struct TableSubscriptions {
 }
 
 /// Somebody who is told.
-pub struct Subscriber {
+pub type Subscriber = Teller<Event, Registration>;
+
+/// Where a subscriber is registered.
+pub struct Registration {
     pub(super) table: Table,
-    pub(super) teller: Arc<Teller<Event>>,
     pub(super) registry: std::sync::Weak<Registry>,
     place: OnceLock<Place>,
 }
 
-/// Where a subscriber is registered.
+/// Among what a registry has.
 #[derive(Clone, Copy)]
 enum Place {
     Object(RowId),
@@ -125,12 +127,13 @@ impl Registry {
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Subscription {
         let Delivering { executor, capacity } = delivering;
-        Subscription(Arc::new(Subscriber {
+        let registration = Registration {
             table: table.clone(),
-            teller: Arc::new(Teller::new(executor, capacity, function)),
             registry: Arc::downgrade(self),
             place: OnceLock::new(),
-        }))
+        };
+        let subscriber = Subscriber::new(executor, capacity, function, registration);
+        Subscription(Arc::new(subscriber))
     }
 
     /// Whether a query's result is followed, so that it need not be fetched.
@@ -151,10 +154,10 @@ impl Registry {
     ) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
-        if subscriber.teller.is_cancelled() {
+        if subscriber.is_cancelled() {
             return None;
         }
-        let table = subscriber.table.clone();
+        let table = subscriber.registration.table.clone();
         let subscriptions = state.entry(table.name.to_string()).or_default();
         let (place, event) = match first {
             First::Object { known, latest } => {
@@ -210,7 +213,7 @@ impl Registry {
             }
         };
         // It is registered once.
-        let _ = subscriber.place.set(place);
+        let _ = subscriber.registration.place.set(place);
         self.tell(subscriber, event)
     }
 
@@ -272,7 +275,7 @@ impl Registry {
         for mut table in tables.into_values() {
             let followers = table.followers.drain();
             for subscriber in table.objects.drain().chain(followers) {
-                subscriber.teller.cancel(false);
+                subscriber.cancel(false);
             }
         }
     }
@@ -309,10 +312,10 @@ fn first_result(
 }
 
 fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
-    let Some(place) = subscriber.place.get() else {
+    let Some(place) = subscriber.registration.place.get() else {
         return;
     };
-    let Some(subscriptions) = state.get_mut(subscriber.table.name.as_ref()) else {
+    let Some(subscriptions) = state.get_mut(subscriber.registration.table.name.as_ref()) else {
         return;
     };
     match place {

@@ -24,14 +24,14 @@ impl Subscription {
     /// what it was to follow could not be read.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        self.0.teller.error()
+        self.0.error()
     }
 
     /// How many deliveries were made one with the one before, because they had to wait for the
     /// callback.
     #[must_use]
     pub fn coalesced(&self) -> u64 {
-        self.0.teller.coalesced()
+        self.0.coalesced()
     }
 
     /// Whether its callback took so long that completions do not wait for it: its deliveries are
@@ -39,13 +39,13 @@ impl Subscription {
     /// waits after a call that took less than half the patience.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        self.0.teller.is_slow()
+        self.0.is_slow()
     }
 
     /// The name of the type subscribed to.
     #[must_use]
     pub(crate) fn type_name(&self) -> &str {
-        &self.0.table.type_name
+        &self.0.registration.table.type_name
     }
 
     /// What ends it from elsewhere.
@@ -67,21 +67,10 @@ impl Subscription {
 
 impl Subscriber {
     fn end(self: &Arc<Self>, wait: bool) {
-        self.teller.cancel(wait);
-        if let Some(registry) = self.registry.upgrade() {
+        self.cancel(wait);
+        if let Some(registry) = self.registration.registry.upgrade() {
             registry.forget(self);
         }
-    }
-
-    /// Whether the subscription has ended.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.teller.is_cancelled()
-    }
-
-    /// Ends the subscription with an error.
-    pub fn fail(self: &Arc<Self>, error: Error) {
-        self.teller.fail(error);
     }
 }
 
@@ -111,6 +100,10 @@ impl Drop for Subscription {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Subscription(to {})", self.0.table.type_name)
+        write!(
+            f,
+            "Subscription(to {})",
+            self.0.registration.table.type_name
+        )
     }
 }

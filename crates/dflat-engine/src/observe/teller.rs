@@ -20,8 +20,11 @@ const JOB_CALLS_MAX: usize = 16;
 /// Runs jobs, on a thread of its choice.
 pub type Executor = dyn Fn(Job) + Send + Sync;
 
-/// A subscriber's function, what waits for it, and whether it may still be called.
-pub struct Teller<E> {
+/// A subscriber's function, what waits for it, and whether it may still be called; and where it is
+/// registered, because both are asked for together.
+pub struct Teller<E, R> {
+    /// Where it is registered.
+    pub registration: R,
     /// Who calls; whoever delivers, if there is none. Most have none.
     executor: Option<Box<Arc<Executor>>>,
     cancelled: AtomicBool,
@@ -100,11 +103,17 @@ impl<E: Absorb> State<E> {
 /// A function that is not called again, and what waited for it.
 type Ended<E> = (Function<E>, Option<VecDeque<E>>);
 
-impl<E: Absorb + Send + 'static> Teller<E> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Teller<E, R> {
     /// A function that is called by the executor, or where deliveries are made, and for which so
     /// many deliveries wait at most.
-    pub fn new(executor: Option<Arc<Executor>>, capacity: usize, function: Function<E>) -> Self {
+    pub fn new(
+        executor: Option<Arc<Executor>>,
+        capacity: usize,
+        function: Function<E>,
+        registration: R,
+    ) -> Self {
         Self {
+            registration,
             executor: executor.map(Box::new),
             cancelled: AtomicBool::new(false),
             state: Mutex::new(State {
@@ -267,9 +276,9 @@ fn release<D>(dropped: D) {
 
 /// Somebody who is to call for all that waits; if they are dropped instead, the next delivery finds
 /// somebody else.
-struct Service<E: Absorb + Send + 'static>(Option<Arc<Teller<E>>>);
+struct Service<E: Absorb + Send + 'static, R: Send + Sync + 'static>(Option<Arc<Teller<E, R>>>);
 
-impl<E: Absorb + Send + 'static> Service<E> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
     fn run(mut self) {
         if let Some(teller) = self.0.take() {
             teller.serve(teller.lock(), None, usize::MAX);
@@ -309,7 +318,7 @@ impl<E: Absorb + Send + 'static> Service<E> {
     }
 }
 
-impl<E: Absorb + Send + 'static> Drop for Service<E> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Drop for Service<E, R> {
     fn drop(&mut self) {
         if let Some(teller) = &self.0 {
             teller.lock().served = false;

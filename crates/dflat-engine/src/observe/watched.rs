@@ -79,7 +79,7 @@ impl Watched {
     /// The table, if anybody is told.
     pub(super) fn table(&self) -> Option<Table> {
         let watcher = self.0.values().flatten().next()?;
-        Some(watcher.subscriber.table.clone())
+        Some(watcher.subscriber.registration.table.clone())
     }
 
     /// All subscribers, which are taken out.

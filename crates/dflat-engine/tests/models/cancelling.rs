@@ -8,7 +8,10 @@ use shuttle::thread;
 
 use crate::explore;
 use crate::mailbox::Absorb;
-use crate::teller::{Job, Teller};
+use crate::teller::{self, Job};
+
+/// A teller that is registered nowhere.
+type Teller<E = Number> = teller::Teller<E, ()>;
 
 /// A number that is never made one with another.
 #[derive(Debug)]
@@ -55,10 +58,10 @@ impl Told {
     }
 }
 
-fn teller(told: &Arc<Told>) -> Arc<Teller<Number>> {
+fn teller(told: &Arc<Told>) -> Arc<Teller> {
     let told = Arc::clone(told);
     let function = Box::new(move |number: Number| told.note(number.0));
-    Arc::new(Teller::new(None, 1, function))
+    Arc::new(Teller::new(None, 1, function, ()))
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn two_cancellations_at_once_both_end() {
 #[test]
 fn two_callbacks_that_cancel_each_other_both_return() {
     explore(|| {
-        type Slot = Arc<Mutex<Option<Arc<Teller<Number>>>>>;
+        type Slot = Arc<Mutex<Option<Arc<Teller>>>>;
         let slots: [Slot; 2] = Default::default();
         let calls: Arc<AtomicUsize> = Arc::default();
         let tellers = [1, 0].map(|other: usize| {
@@ -114,7 +117,7 @@ fn two_callbacks_that_cancel_each_other_both_return() {
                 // Inside a callback nobody waits.
                 other.unwrap().cancel(false);
             });
-            Arc::new(Teller::new(None, 1, function))
+            Arc::new(Teller::new(None, 1, function, ()))
         });
         for (slot, teller) in slots.iter().zip(&tellers) {
             *slot.lock().unwrap() = Some(Arc::clone(teller));
@@ -143,7 +146,7 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
         let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
-        let teller = Arc::new(Teller::new(Some(executor), 8, function));
+        let teller = Arc::new(Teller::new(Some(executor), 8, function, ()));
         let delivering = {
             let teller = Arc::clone(&teller);
             thread::spawn(move || (0..3).for_each(|number| teller.deliver(Number(number))))
@@ -164,7 +167,7 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
 fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
     crate::sync::run(|| {
         let told: Arc<Told> = Arc::default();
-        let teller: Arc<Mutex<Option<Arc<Teller<Number>>>>> = Arc::default();
+        let teller: Arc<Mutex<Option<Arc<Teller>>>> = Arc::default();
         let (noting, own) = (Arc::clone(&told), Arc::clone(&teller));
         // Each call makes another delivery.
         let function = Box::new(move |number: Number| {
@@ -175,7 +178,7 @@ fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
         let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
-        let telling = Arc::new(Teller::new(Some(executor), 8, function));
+        let telling = Arc::new(Teller::new(Some(executor), 8, function, ()));
         *teller.lock().unwrap() = Some(Arc::clone(&telling));
         telling.deliver(Number(0));
         for calls in [16, 32, 48] {
@@ -195,7 +198,7 @@ fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
         let told: Arc<Told> = Arc::default();
         let noting = Arc::clone(&told);
         let function = Box::new(move |sum: Sum| noting.note(sum.0));
-        let teller = Arc::new(Teller::new(None, 1, function));
+        let teller = Arc::new(Teller::new(None, 1, function, ()));
         let stuck = {
             let teller = Arc::clone(&teller);
             thread::spawn(move || teller.deliver(Sum(1)))
