@@ -1,6 +1,7 @@
 //! A connection with the statements it holds, and the transactions it runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -154,7 +155,9 @@ impl Session {
         if let (Some(usage), false) = (&entry.usage, operation.may_do_nothing()) {
             usage.note(operation);
         }
-        if let Some((_, id)) = entry.statements.iter().find(|(o, _)| *o == operation) {
+        let kind = discriminant(&operation);
+        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
+        if let Some((_, id)) = entry.statements.iter().find(|(o, _)| is_it(o)) {
             return Ok(*id);
         }
         self.refuse_computed(Entry(position))?;

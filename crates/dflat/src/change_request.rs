@@ -95,6 +95,7 @@ impl<T: Object> ChangeRequest<T> {
     ///
     /// # Errors
     /// As [`TransactionContext::get`].
+    #[inline]
     pub fn deletion(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
         Ok(latest.map(|latest| Self::new(T::Data::default(), Kind::Deletion(latest))))
@@ -143,6 +144,7 @@ impl<T: Object> ChangeRequest<T> {
         self
     }
 
+    #[inline]
     fn new(data: T::Data, kind: Kind) -> Self {
         let seen = None;
         Self { data, kind, seen }
@@ -154,21 +156,20 @@ impl<T: Object> ChangeRequest<T> {
     }
 
     /// Encodes the request and hands it to `submit`.
-    pub(crate) fn lower<R>(
-        self,
-        writer: &mut Writer,
-        submit: impl FnOnce(Change<'_>) -> Result<R>,
-    ) -> Result<R> {
+    #[inline]
+    pub(crate) fn lower<R>(self, submit: impl FnOnce(Change<'_>) -> Result<R>) -> Result<R> {
         if let Kind::Deletion(base) = self.kind {
             return submit(Change::Delete { base });
         }
-        Encoder::encode_root(writer, &self.data);
-        let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
-        let payload = writer.finish().map_err(named)?;
-        submit(match self.kind {
-            Kind::Creation => Change::Create { payload },
-            Kind::Upsert => Change::Upsert { payload },
-            Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
+        Writer::with_kept(|writer| {
+            Encoder::encode_root(writer, &self.data);
+            let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
+            let payload = writer.finish().map_err(named)?;
+            submit(match self.kind {
+                Kind::Creation => Change::Create { payload },
+                Kind::Upsert => Change::Upsert { payload },
+                Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
+            })
         })
     }
 }

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dflat_engine::dictionary::{Dictionary, Holds};
-use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Found, Outcome, Transaction};
 use dflat_model::RowId;
 
@@ -141,13 +140,12 @@ impl TransactionContext {
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.
     /// - Any other error, such as a full disk, loses the transaction: nothing of it is kept, and
     ///   its handle gives this error whatever the handler returns.
+    #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
         if let Some(seen) = request.seen() {
             self.transaction.check_unchanged(&T::TABLE, seen)?;
         }
-        let outcome = Writer::with_kept(|writer| {
-            request.lower(writer, |change| self.transaction.submit(&T::TABLE, change))
-        })?;
+        let outcome = request.lower(|change| self.transaction.submit(&T::TABLE, change))?;
         Ok(match outcome {
             Outcome::Inserted(object) => UpdatedObject::Inserted(T::from_handle(object)),
             Outcome::Updated(object) => UpdatedObject::Updated(T::from_handle(object)),

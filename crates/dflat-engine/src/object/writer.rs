@@ -17,7 +17,7 @@ const SIZE_MAX_BYTES: usize = 1_000_000_000;
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 thread_local! {
-    static KEPT: Cell<Option<Writer>> = const { Cell::new(None) };
+    static KEPT: Cell<Option<Box<Writer>>> = const { Cell::new(None) };
 }
 
 /// How many of the latest vtables are looked at for one to share.
