@@ -155,6 +155,7 @@ impl Session {
         if let (Some(usage), false) = (&entry.usage, operation.may_do_nothing()) {
             usage.note(operation);
         }
+        // What kind it is, is compared in place; the rest is a call.
         let kind = discriminant(&operation);
         let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
         if let Some((_, id)) = entry.statements.iter().find(|(o, _)| is_it(o)) {
