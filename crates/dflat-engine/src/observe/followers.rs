@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::follower::{Follower, Live, Reread};
 use super::matcher::{Found, Hit, Hits, Matcher};
-use super::merge::{Scratch, Touched};
+use super::merge::Scratch;
 use super::publication::Call;
 use super::registry::Subscriber;
 use super::shape::{ShapedQuery, Shapes};
@@ -192,7 +192,7 @@ impl Followers {
                     .first()
                     .and_then(|hit| slots.get_mut(hit.slot() as usize));
                 if let Some(Some(follower)) = slot {
-                    follow(follower, Candidates::Rows(Touched::of(hits)));
+                    follow(follower, Candidates::of(hits));
                 }
             }
         }

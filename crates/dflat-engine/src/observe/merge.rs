@@ -7,7 +7,6 @@ use dflat_model::{Order, RowId};
 use smallvec::SmallVec;
 
 use super::difference::{Difference, Move, out_of_order};
-use super::matcher::Hit;
 use super::positions::ascending;
 use super::row_merge::RowMerge;
 use crate::change_set::RowChange;
@@ -33,20 +32,6 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// The rows of the hits of a query.
-    pub(super) fn of(hits: &[Hit]) -> Self {
-        let mut touched = Self::default();
-        for hit in hits {
-            let list = if hit.is() {
-                &mut touched.after
-            } else {
-                &mut touched.before
-            };
-            list.push(hit.row());
-        }
-        touched
-    }
-
     /// Keeps the rows whose states meet something.
     pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
         self.before

@@ -46,7 +46,7 @@ pub struct Registration {
     place: OnceLock<Place>,
 }
 
-/// Among what a registry has.
+/// Where it is among what the registry has.
 #[derive(Clone, Copy)]
 enum Place {
     Object(RowId),

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use dflat_model::ValueRef;
 
 use super::anchor::{Atom, anchor};
-use super::matcher::{Matcher, all, value};
+use super::matcher::{Hit, Matcher, all, value};
 use super::merge::{Row, Rows, SomeRows, Touched, after, before};
 use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
@@ -152,6 +152,22 @@ pub(super) enum Candidates {
     All,
     /// Those in the intervals of its anchor, if it has one.
     Sorted,
+}
+
+impl Candidates {
+    /// The rows of the hits of a query.
+    pub(super) fn of(hits: &[Hit]) -> Self {
+        let mut touched = Touched::default();
+        for hit in hits {
+            let list = if hit.is() {
+                &mut touched.after
+            } else {
+                &mut touched.before
+            };
+            list.push(hit.row());
+        }
+        Self::Rows(touched)
+    }
 }
 
 /// The rows that met or meet a query's condition, ascending.
