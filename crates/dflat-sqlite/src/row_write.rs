@@ -36,6 +36,7 @@ impl Loss for WriteError {
 
 impl Session {
     /// Writes a row and its index entries wholly or not at all.
+    #[inline]
     pub(crate) fn whole<T>(
         &mut self,
         table: &Table,
@@ -66,8 +67,25 @@ impl Session {
         outcome
     }
 
+    /// Writes a row's index entries, unless one has a value that another row has and that is to be
+    /// unique.
+    #[inline]
+    pub(crate) fn index(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        if index_entries.is_empty() {
+            return Ok(());
+        }
+        self.refuse_duplicates(table, entry, row_id, index_entries)?;
+        self.put_entries(table, entry, row_id, index_entries)
+    }
+
     /// Refuses values that are to be unique and that another row has, where SQLite does not.
-    pub(crate) fn refuse_duplicates(
+    fn refuse_duplicates(
         &mut self,
         table: &Table,
         entry: Entry,

@@ -1,7 +1,6 @@
 //! A connection with the statements it holds, and the transactions it runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +64,7 @@ pub(crate) struct TableEntry {
     // Invariant: kept alive, so that no other descriptor can have the same address.
     pub(crate) table: Table,
     pub(crate) names: Names,
-    statements: Vec<(Operation, StatementId)>,
+    statements: TableStatements,
     /// Whether all tables are known to exist.
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
@@ -82,6 +81,34 @@ pub(crate) struct TableEntry {
     is_stored: bool,
     /// Where the uses of its indexes are counted.
     usage: Option<Arc<TableUsage>>,
+}
+
+/// The prepared statements of a table. Those that write rows have a place, so that none is looked
+/// for by each of many changes.
+#[derive(Default)]
+struct TableStatements {
+    placed: [Option<StatementId>; Operation::PLACES],
+    others: Vec<(Operation, StatementId)>,
+}
+
+impl TableStatements {
+    #[inline]
+    fn find(&self, operation: Operation) -> Option<StatementId> {
+        match operation.place() {
+            Some(place) => self.placed[place],
+            None => {
+                let found = self.others.iter().find(|(other, _)| *other == operation);
+                found.map(|(_, id)| *id)
+            }
+        }
+    }
+
+    fn keep(&mut self, operation: Operation, id: StatementId) {
+        match operation.place() {
+            Some(place) => self.placed[place] = Some(id),
+            None => self.others.push((operation, id)),
+        }
+    }
 }
 
 /// The position of a table in a session, until the next call of [`Session::enter`].
@@ -131,7 +158,7 @@ impl Session {
         self.tables.push(TableEntry {
             table: table.clone(),
             names: Names::new(table),
-            statements: Vec::new(),
+            statements: TableStatements::default(),
             created: false,
             lenient: Vec::new(),
             unspoilt: false,
@@ -145,29 +172,30 @@ impl Session {
     }
 
     /// The statement of an operation on a table, prepared at the first call.
+    #[inline]
     pub(crate) fn statement(
         &mut self,
         entry: Entry,
         operation: Operation,
     ) -> Result<StatementId, Fault> {
-        let Entry(position) = entry;
-        let entry = &mut self.tables[position];
-        if let (Some(usage), false) = (&entry.usage, operation.may_do_nothing()) {
+        let held = &self.tables[entry.0];
+        if let (Some(usage), false) = (&held.usage, operation.may_do_nothing()) {
             usage.note(operation);
         }
-        // What kind it is, is compared in place; the rest is a call.
-        let kind = discriminant(&operation);
-        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
-        if let Some((_, id)) = entry.statements.iter().find(|(o, _)| is_it(o)) {
-            return Ok(*id);
+        match held.statements.find(operation) {
+            Some(id) => Ok(id),
+            None => self.prepare(entry, operation),
         }
-        self.refuse_computed(Entry(position))?;
-        let entry = &mut self.tables[position];
+    }
+
+    fn prepare(&mut self, entry: Entry, operation: Operation) -> Result<StatementId, Fault> {
+        self.refuse_computed(entry)?;
+        let held = &mut self.tables[entry.0];
         let sql = operation
-            .sql(&entry.names)
+            .sql(&held.names)
             .ok_or_else(|| Fault::misuse("the table has no such key"))?;
         let id = self.connection.prepare(&sql)?;
-        entry.statements.push((operation, id));
+        held.statements.keep(operation, id);
         Ok(id)
     }
 
@@ -187,6 +215,7 @@ impl Session {
     }
 
     /// Runs an operation on a table to its end.
+    #[inline]
     pub(crate) fn run<'p>(
         &mut self,
         entry: Entry,
@@ -194,7 +223,7 @@ impl Session {
         params: impl IntoIterator<Item = Param<'p>>,
     ) -> Result<(), Fault> {
         let statement = self.statement(entry, operation)?;
-        self.has_deleted |= operation == Operation::Delete;
+        self.has_deleted |= matches!(operation, Operation::Delete);
         self.connection.run(statement, params)?;
         if operation.may_do_nothing()
             && self.connection.changes_count() > 0

@@ -41,7 +41,24 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
+    /// How many operations have a [`place`](Self::place).
+    pub(crate) const PLACES: usize = 5;
+
+    /// The place of the statement among a table's, if it writes a row.
+    #[inline]
+    pub(crate) const fn place(self) -> Option<usize> {
+        match self {
+            Self::Insert => Some(0),
+            Self::InsertWithId => Some(1),
+            Self::UpdatePayload => Some(2),
+            Self::UpdateRow => Some(3),
+            Self::Delete => Some(4),
+            _ => None,
+        }
+    }
+
     /// Whether it writes only if it finds something: an index with a condition may have no entry.
+    #[inline]
     pub(crate) const fn may_do_nothing(self) -> bool {
         matches!(self, Self::DeleteEntry(_))
     }

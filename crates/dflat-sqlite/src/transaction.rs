@@ -188,8 +188,7 @@ impl WriteTransaction for SqliteTransaction {
                     .run(entry, Operation::Insert, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
                 let row_id = RowId(session.connection.last_insert_row_id());
-                session.refuse_duplicates(table, entry, row_id, row.entries)?;
-                session.put_entries(table, entry, row_id, row.entries)?;
+                session.index(table, entry, row_id, row.entries)?;
                 Ok(row_id)
             })
         })?;
@@ -214,8 +213,7 @@ impl WriteTransaction for SqliteTransaction {
                     let message = format!("cannot update {}: there is no row {row_id}", table.name);
                     return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
-                session.refuse_duplicates(table, entry, row_id, row.entries)?;
-                session.put_entries(table, entry, row_id, row.entries)
+                session.index(table, entry, row_id, row.entries)
             })
         })?;
         self.note(row.payload);

@@ -3,7 +3,7 @@
 use dflat_model::{Table, Value};
 
 use super::entries::index_entries;
-use super::row::KeyParts;
+use super::row::key_parts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::verify;
 
@@ -25,7 +25,7 @@ pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
         let message = format!("the bytes are no {}", table.type_name);
         Error::new(ErrorKind::Corrupt, message)
     })?;
-    let key = KeyParts::read(table, payload)?;
+    let key = key_parts(table, payload)?;
     let entries = index_entries(table, payload)?;
     Ok(Derived {
         key: key.as_slice().iter().map(|part| part.to_value()).collect(),

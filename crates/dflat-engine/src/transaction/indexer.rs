@@ -7,7 +7,7 @@ use dflat_model::{Direction, Table, Value};
 
 use super::backfill::{Batch, fill};
 use super::entries::entry_values;
-use super::row::KeyParts;
+use super::row::key_parts;
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -411,7 +411,7 @@ fn duplicates(
     snapshot.scan(&plan, &mut |row| {
         let read = || {
             let values = entry_values(table, index, row.payload).ok()?;
-            let key = KeyParts::read(table, row.payload).ok()?;
+            let key = key_parts(table, row.payload).ok()?;
             let key: Vec<Value> = key.as_slice().iter().map(|part| part.to_value()).collect();
             Some((values, key))
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use dflat_model::{RowId, Table};
 
 use super::entries::present_entries;
-use super::row::{KeyParts, Prepared, Reach, prepare};
+use super::row::{Prepared, Reach, key_parts, prepare};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +61,7 @@ fn insert(
     let Some(after) = &change.after else {
         return Ok(());
     };
-    let key = KeyParts::read(table, after.payload())?;
+    let key = key_parts(table, after.payload())?;
     let mut entries = present_entries(table, after.payload())?;
     reach.leave(&mut entries, Some(row_id));
     let key = Some(key.as_slice());

@@ -3,53 +3,23 @@
 use std::sync::Arc;
 
 use dflat_model::{Field, RowId, Table, ValueRef};
+use smallvec::SmallVec;
 
 use super::mend::mend;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Scope, field_value, same_value};
+use crate::object::{field_value, root_text, same_value};
 use crate::storage::{IndexEntry, IndexState, WriteTransaction};
 
-/// Parts of a key that need no allocation.
-const KEY_PARTS: usize = 4;
-
 /// The parts of a primary key, in line for the usual few.
-pub(super) struct KeyParts<'a> {
-    few: [ValueRef<'a>; KEY_PARTS],
-    many: Vec<ValueRef<'a>>,
-    len: usize,
-}
+pub(super) type KeyParts<'a> = SmallVec<[ValueRef<'a>; 2]>;
 
-impl<'a> KeyParts<'a> {
-    pub(super) fn read(table: &'a Table, payload: &'a [u8]) -> Result<Self> {
-        let fields = &table.primary_key;
-        let mut parts = Self {
-            few: [ValueRef::Null; KEY_PARTS],
-            many: Vec::new(),
-            len: fields.len(),
-        };
-        // One that can't be read has no field that can.
-        let root = Scope::root(payload);
-        let read = |field| {
-            let value = root.and_then(|root| root.value(field));
-            value.map_err(|_| unreadable(table, field))
-        };
-        if fields.len() > KEY_PARTS {
-            parts.many = fields.iter().map(read).collect::<Result<_>>()?;
-        } else {
-            for (part, field) in parts.few.iter_mut().zip(fields.iter()) {
-                *part = read(field)?;
-            }
-        }
-        Ok(parts)
+/// The primary key of an object.
+pub(super) fn key_parts<'a>(table: &'a Table, payload: &'a [u8]) -> Result<KeyParts<'a>> {
+    let mut parts = KeyParts::new();
+    for field in table.primary_key.iter() {
+        parts.push(read(table, payload, field)?);
     }
-
-    pub(super) fn as_slice(&self) -> &[ValueRef<'a>] {
-        if self.many.is_empty() {
-            self.few.get(..self.len).unwrap_or_default()
-        } else {
-            &self.many
-        }
-    }
+    Ok(parts)
 }
 
 /// The new primary key, if an update changes it.
@@ -63,10 +33,17 @@ pub(super) fn changed_key<'a>(
         let same = same_value(before, after, field).map_err(|_| unreadable(table, field))?;
         changed = changed || !same;
     }
-    changed.then(|| KeyParts::read(table, after)).transpose()
+    changed.then(|| key_parts(table, after)).transpose()
 }
 
+#[inline]
 pub(super) fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
+    // Most keys are strings that stand in the root.
+    if let Ok(Some(text)) = root_text(payload, field)
+        && let Ok(text) = str::from_utf8(text)
+    {
+        return Ok(ValueRef::Text(text));
+    }
     field_value(payload, field).map_err(|_| unreadable(table, field))
 }
 

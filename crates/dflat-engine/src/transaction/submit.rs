@@ -4,7 +4,7 @@ use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::entries::{index_entries, present_entries};
 use super::group::PenGrip;
-use super::row::{KeyParts, changed_key, prepare};
+use super::row::{changed_key, key_parts, prepare};
 use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -86,7 +86,7 @@ impl Transaction {
         self.write(table, |table, grip| {
             let mut entries = present_entries(table, payload)?;
             grip.reach.leave(&mut entries, None);
-            let key = KeyParts::read(table, payload)?;
+            let key = key_parts(table, payload)?;
             let row = RowWrite {
                 key: Some(key.as_slice()),
                 payload,
@@ -120,7 +120,7 @@ impl Transaction {
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        let key = KeyParts::read(table, payload)?;
+        let key = key_parts(table, payload)?;
         let key: Vec<_> = key.as_slice().iter().map(|part| part.to_value()).collect();
         match self.get(table, &key)? {
             Some(base) => self.update(table, base, payload),
@@ -233,24 +233,34 @@ fn replace(
     if equal(&table.types, before, payload) {
         return Ok(Outcome::Identity(latest));
     }
+    write_over(table, row_id, (before, payload), grip)?;
+    let object = Object::from_verified(row_id, grip.origin, payload);
+    grip.changes
+        .note(table, row_id, Some(latest), Some(object.clone()));
+    Ok(Outcome::Updated(object))
+}
+
+/// Replaces what is stored of an object: its payload, and the key and the index entries that differ.
+fn write_over(
+    table: &Table,
+    row_id: RowId,
+    (before, payload): (&[u8], &[u8]),
+    grip: &mut PenGrip<'_>,
+) -> Result<()> {
     let key = changed_key(table, before, payload)?;
     let mut entries = index_entries(table, payload)?;
     let old_entries = index_entries(table, before)?;
     let mut old = old_entries.iter();
     entries.retain(|entry| old.next().is_none_or(|old| old.values != entry.values));
     grip.reach.leave(&mut entries, Some(row_id));
-    let key = key.as_ref().map(KeyParts::as_slice);
+    let key = key.as_deref();
     let row = RowWrite {
         key,
         payload,
         entries: &entries,
     };
     let written = grip.writer.update(table, row_id, &row);
-    written.map_err(|error| refused("update", table, payload, error))?;
-    let object = Object::from_verified(row_id, grip.origin, payload);
-    grip.changes
-        .note(table, row_id, Some(latest), Some(object.clone()));
-    Ok(Outcome::Updated(object))
+    written.map_err(|error| refused("update", table, payload, error))
 }
 
 fn named(operation: &str, table: &Table, error: Error) -> Error {

@@ -218,20 +218,23 @@ impl ChangedTable {
 
     /// Notes a change; where the row stands and what was known of it, if it was changed before.
     fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
+        let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
+        if ascending && self.positions.is_none() {
+            self.rows.push((row_id, change));
+            return None;
+        }
         if let Some(position) = self.position(row_id)
             && let Some((_, known)) = self.rows.get_mut(position)
         {
             self.repeated = true;
             return Some((position, mem::replace(&mut known.after, change.after)));
         }
-        let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
-        if !ascending && self.positions.is_none() {
-            let ids = self.rows.iter().map(|(row_id, _)| *row_id);
-            self.positions = Some(ids.enumerate().map(|(at, row_id)| (row_id, at)).collect());
-        }
-        if let Some(positions) = &mut self.positions {
-            positions.insert(row_id, self.rows.len());
-        }
+        let rows = &self.rows;
+        let positions = self.positions.get_or_insert_with(|| {
+            let ids = rows.iter().map(|(row_id, _)| *row_id);
+            ids.enumerate().map(|(at, row_id)| (row_id, at)).collect()
+        });
+        positions.insert(row_id, self.rows.len());
         self.rows.push((row_id, change));
         None
     }

@@ -12,9 +12,13 @@ use std::ptr::NonNull;
 use dflat_engine::{Error, ErrorKind};
 use libsqlite3_sys as sqlite;
 
+/// A call of SQLite's that failed: a single word, because each call of each write may return one.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault(Box<Account>);
+
 /// SQLite's own account of a failure.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+struct Account {
     /// The extended result code.
     code: c_int,
     /// The operating system's error number, or 0.
@@ -23,6 +27,10 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    fn new(code: c_int, system: c_int, text: String) -> Self {
+        Self(Box::new(Account { code, system, text }))
+    }
+
     /// The fault of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
         // SAFETY: `db` is an open connection, which the caller alone uses. The message is a C
@@ -32,7 +40,7 @@ impl Fault {
             let system = sqlite::sqlite3_system_errno(db.as_ptr());
             (text.to_string_lossy().into_owned(), system)
         };
-        Self { code, system, text }
+        Self::new(code, system, text)
     }
 
     /// The fault of a call that said only that it failed.
@@ -46,39 +54,27 @@ impl Fault {
     pub(super) fn from_code(code: c_int) -> Self {
         // SAFETY: The function takes any number, and returns a C string that is never freed.
         let text = unsafe { CStr::from_ptr(sqlite::sqlite3_errstr(code)) };
-        Self {
-            code,
-            system: 0,
-            text: text.to_string_lossy().into_owned(),
-        }
+        Self::new(code, 0, text.to_string_lossy().into_owned())
     }
 
     /// A fault of our own making, with SQLite's code for misuse.
     pub(crate) fn misuse(text: &str) -> Self {
-        Self {
-            code: sqlite::SQLITE_MISUSE,
-            system: 0,
-            text: text.to_owned(),
-        }
+        Self::new(sqlite::SQLITE_MISUSE, 0, text.to_owned())
     }
 
     /// What a file holds can't be what we have put there.
     pub(crate) fn damage(text: &str) -> Self {
-        Self {
-            code: sqlite::SQLITE_CORRUPT,
-            system: 0,
-            text: text.to_owned(),
-        }
+        Self::new(sqlite::SQLITE_CORRUPT, 0, text.to_owned())
     }
 
-    const fn primary(&self) -> c_int {
-        self.code & 0xff
+    fn primary(&self) -> c_int {
+        self.0.code & 0xff
     }
 
     /// Whether a key or a unique index admits the value once only.
-    pub(crate) const fn is_duplicate(&self) -> bool {
+    pub(crate) fn is_duplicate(&self) -> bool {
         matches!(
-            self.code,
+            self.0.code,
             sqlite::SQLITE_CONSTRAINT_UNIQUE
                 | sqlite::SQLITE_CONSTRAINT_PRIMARYKEY
                 | sqlite::SQLITE_CONSTRAINT_ROWID
@@ -87,18 +83,18 @@ impl Fault {
 
     /// Whether it may be that the SQL names what does not exist. If tables are created meanwhile,
     /// SQLite says of that only that the schema has changed, however often it looks again.
-    pub(crate) const fn may_be_missing_name(&self) -> bool {
+    pub(crate) fn may_be_missing_name(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_ERROR | sqlite::SQLITE_SCHEMA)
     }
 
     /// Whether SQLite gives no reason but in words: it has read what it had to, and declines.
-    pub(super) const fn is_refusal(&self) -> bool {
-        self.code == sqlite::SQLITE_ERROR
+    pub(super) fn is_refusal(&self) -> bool {
+        self.0.code == sqlite::SQLITE_ERROR
     }
 
     /// Whether a connection that may write could do what one that may only read can't: make the
     /// file of shared memory, or undo what a crash left.
-    pub(crate) const fn asks_for_write_access(&self) -> bool {
+    pub(crate) fn asks_for_write_access(&self) -> bool {
         matches!(
             self.primary(),
             sqlite::SQLITE_CANTOPEN | sqlite::SQLITE_READONLY
@@ -106,7 +102,7 @@ impl Fault {
     }
 
     /// Whether what was read is damaged.
-    pub(crate) const fn is_corrupt(&self) -> bool {
+    pub(crate) fn is_corrupt(&self) -> bool {
         matches!(
             self.primary(),
             sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB
@@ -114,13 +110,13 @@ impl Fault {
     }
 
     /// Whether another connection or process has the file locked.
-    pub(crate) const fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED)
     }
 
     fn kind(&self) -> ErrorKind {
         // Each system has numbers of its own.
-        let system = io::Error::from_raw_os_error(self.system).kind();
+        let system = io::Error::from_raw_os_error(self.0.system).kind();
         let no_access = matches!(
             system,
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
@@ -175,9 +171,10 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (SQLite code {}", self.text, self.code)?;
-        if self.system != 0 {
-            write!(f, ", system error {}", self.system)?;
+        let Account { code, system, text } = self.0.as_ref();
+        write!(f, "{text} (SQLite code {code}")?;
+        if *system != 0 {
+            write!(f, ", system error {system}")?;
         }
         f.write_str(")")
     }
@@ -215,10 +212,8 @@ mod tests {
             (sqlite::SQLITE_CANTOPEN, EIO, ErrorKind::Io),
             (sqlite::SQLITE_IOERR_WRITE, 0, ErrorKind::Io),
         ] {
-            let fault = Fault {
-                system,
-                ..Fault::from_code(code)
-            };
+            let mut fault = Fault::from_code(code);
+            fault.0.system = system;
             assert_eq!(fault.error("cannot write").kind(), kind, "{code} {system}");
         }
     }

@@ -134,6 +134,7 @@ impl Run<'_> {
         Ok(())
     }
 
+    #[inline]
     fn bind_at(&self, position: c_int, param: Param<'_>) -> Result<(), Fault> {
         let raw = self.0.raw.as_ptr();
         // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come
