@@ -1,6 +1,7 @@
 //! A connection with the statements it holds, and the transactions it runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +65,10 @@ pub(crate) struct TableEntry {
     // Invariant: kept alive, so that no other descriptor can have the same address.
     pub(crate) table: Table,
     pub(crate) names: Names,
-    statements: TableStatements,
+    /// The statements that write rows, so that none is looked for by each of many changes.
+    placed: [Option<StatementId>; Operation::PLACES],
+    /// All other statements.
+    others: Vec<(Operation, StatementId)>,
     /// Whether all tables are known to exist.
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
@@ -83,31 +87,17 @@ pub(crate) struct TableEntry {
     usage: Option<Arc<TableUsage>>,
 }
 
-/// The prepared statements of a table. Those that write rows have a place, so that none is looked
-/// for by each of many changes.
-#[derive(Default)]
-struct TableStatements {
-    placed: [Option<StatementId>; Operation::PLACES],
-    others: Vec<(Operation, StatementId)>,
-}
-
-impl TableStatements {
-    #[inline]
+impl TableEntry {
+    /// The statement of an operation that has no place of its own; counts its use.
     fn find(&self, operation: Operation) -> Option<StatementId> {
-        match operation.place() {
-            Some(place) => self.placed[place],
-            None => {
-                let found = self.others.iter().find(|(other, _)| *other == operation);
-                found.map(|(_, id)| *id)
-            }
+        if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
+            usage.note(operation);
         }
-    }
-
-    fn keep(&mut self, operation: Operation, id: StatementId) {
-        match operation.place() {
-            Some(place) => self.placed[place] = Some(id),
-            None => self.others.push((operation, id)),
-        }
+        // What kind it is, is compared in place; the rest is a call.
+        let kind = discriminant(&operation);
+        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
+        let found = self.others.iter().find(|(other, _)| is_it(other));
+        found.map(|(_, id)| *id)
     }
 }
 
@@ -158,7 +148,8 @@ impl Session {
         self.tables.push(TableEntry {
             table: table.clone(),
             names: Names::new(table),
-            statements: TableStatements::default(),
+            placed: [None; Operation::PLACES],
+            others: Vec::new(),
             created: false,
             lenient: Vec::new(),
             unspoilt: false,
@@ -179,13 +170,12 @@ impl Session {
         operation: Operation,
     ) -> Result<StatementId, Fault> {
         let held = &self.tables[entry.0];
-        if let (Some(usage), false) = (&held.usage, operation.may_do_nothing()) {
-            usage.note(operation);
-        }
-        match held.statements.find(operation) {
-            Some(id) => Ok(id),
-            None => self.prepare(entry, operation),
-        }
+        // What has a place is not about an index, whose uses are counted.
+        let found = match operation.place() {
+            Some(place) => held.placed[place],
+            None => held.find(operation),
+        };
+        found.map_or_else(|| self.prepare(entry, operation), Ok)
     }
 
     fn prepare(&mut self, entry: Entry, operation: Operation) -> Result<StatementId, Fault> {
@@ -195,7 +185,10 @@ impl Session {
             .sql(&held.names)
             .ok_or_else(|| Fault::misuse("the table has no such key"))?;
         let id = self.connection.prepare(&sql)?;
-        held.statements.keep(operation, id);
+        match operation.place() {
+            Some(place) => held.placed[place] = Some(id),
+            None => held.others.push((operation, id)),
+        }
         Ok(id)
     }
 

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::storage::{EntryValues, IndexEntry};
 
 /// The entries of all indexes; absent ones are among them.
+#[inline]
 pub(super) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
@@ -27,6 +28,7 @@ pub(super) fn index_entries<'a>(
 }
 
 /// The entries of a row that has none yet.
+#[inline]
 pub(super) fn present_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],

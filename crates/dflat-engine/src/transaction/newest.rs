@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Knowledge, Unmergeable, merge, verify};
 use crate::storage::WriteTransaction;
 
-/// How many tables are remembered. Descriptors made at run time, again and again for one table,
-/// must not fill the memory.
+/// How many tables are remembered from one transaction of the backend to the next. Descriptors made
+/// at run time, again and again for one table, must not fill the memory.
 const TABLES_MAX: usize = 256;
 
 /// The newest schemas of the tables written to, as far as they are newer than the caller's.
@@ -64,9 +64,6 @@ impl NewestSchemas {
                 None
             }
         };
-        if self.known.len() >= TABLES_MAX {
-            self.known.clear();
-        }
         self.known.push(Known {
             table: table.clone(),
             knowledge: Knowledge::of(&table.types),
@@ -83,6 +80,14 @@ impl NewestSchemas {
         // Older code of this process looks again.
         self.known.retain(|known| known.table.name != table.name);
         writer.store_schema(table, &table.to_bytes())
+    }
+
+    /// Forgets what is too much to remember; while no table is prepared, for what is told of those
+    /// is relied on.
+    pub(super) fn trim(&mut self) {
+        if self.known.len() > TABLES_MAX {
+            self.known.clear();
+        }
     }
 
     /// Forgets what may have changed, or may not have been committed.

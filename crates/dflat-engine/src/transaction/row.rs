@@ -14,6 +14,7 @@ use crate::storage::{IndexEntry, IndexState, WriteTransaction};
 pub(super) type KeyParts<'a> = SmallVec<[ValueRef<'a>; 2]>;
 
 /// The primary key of an object.
+#[inline]
 pub(super) fn key_parts<'a>(table: &'a Table, payload: &'a [u8]) -> Result<KeyParts<'a>> {
     let mut parts = KeyParts::new();
     for field in table.primary_key.iter() {
@@ -59,6 +60,27 @@ fn unreadable(table: &Table, field: &Field) -> Error {
 pub(super) struct Prepared {
     table: Table,
     reach: Reach,
+    /// Whether no newer code is known to have written to it.
+    is_newest: bool,
+}
+
+impl Prepared {
+    /// How far the indexes of a table are built, if it was prepared as what it is, because no newer
+    /// code has written to it.
+    #[inline]
+    pub(super) fn reach_of(prepared: &[Self], table: &Table) -> Option<Reach> {
+        let mut prepared = prepared.iter();
+        let ready = prepared.find(|ready| ready.is_newest && ready.table.is_same(table))?;
+        Some(ready.reach.clone())
+    }
+
+    /// Notes that no newer code is known to have written to a table.
+    pub(super) fn note_newest(prepared: &mut [Self], table: &Table) {
+        let ready = prepared
+            .iter_mut()
+            .filter(|ready| ready.table.is_same(table));
+        ready.for_each(|ready| ready.is_newest = true);
+    }
 }
 
 /// How far a table's indexes are built: `None` if all are ready, else the largest row id that each
@@ -110,6 +132,7 @@ pub(super) fn prepare(
     prepared.push(Prepared {
         table: table.clone(),
         reach: Reach::default(),
+        is_newest: false,
     });
     let reach = Reach::of(&mend(writer, table)?);
     if let Some(last) = prepared.last_mut() {

@@ -4,7 +4,7 @@ use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::entries::{index_entries, present_entries};
 use super::group::PenGrip;
-use super::row::{changed_key, key_parts, prepare};
+use super::row::{Prepared, changed_key, key_parts, prepare};
 use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -28,8 +28,7 @@ impl Transaction {
             Change::Upsert { .. } => "upsert",
             Change::Delete { .. } => "delete",
         };
-        self.declared(operation, table)?;
-        self.usable(operation, table)?;
+        self.admit(operation, table)?;
         if let Change::Update { base, .. } | Change::Delete { base } = &change {
             self.made_here(operation, table, base)?;
         }
@@ -169,11 +168,15 @@ impl Transaction {
             .pen()
             .map_err(|error| named("write", table, error))
             .and_then(|mut grip| {
-                let learnt = grip.schemas.learn(grip.writer, table);
-                let newest = learnt.map_err(|error| named("prepare", table, error))?;
+                let newest = match Prepared::reach_of(grip.prepared, table) {
+                    Some(reach) => {
+                        grip.reach = reach;
+                        None
+                    }
+                    None => prepare_newest(table, &mut grip)
+                        .map_err(|error| named("prepare", table, error))?,
+                };
                 let stored_as = newest.as_ref().unwrap_or(table);
-                grip.reach = prepare(grip.writer, grip.prepared, stored_as)
-                    .map_err(|error| named("prepare", table, error))?;
                 if !grip.reach.is_whole() {
                     self.groups().indexer().want(stored_as, false);
                 }
@@ -197,6 +200,18 @@ fn loses(error: &Error) -> bool {
         error.kind(),
         ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::NewerSchema
     )
+}
+
+/// Prepares a table for writing, as the newest code that has written to it knows it: what that is,
+/// if it is not what `table` says.
+fn prepare_newest(table: &Table, grip: &mut PenGrip<'_>) -> Result<Option<Table>> {
+    let newest = grip.schemas.learn(grip.writer, table)?;
+    let stored_as = newest.as_ref().unwrap_or(table);
+    grip.reach = prepare(grip.writer, grip.prepared, stored_as)?;
+    if newest.is_none() {
+        Prepared::note_newest(grip.prepared, table);
+    }
+    Ok(newest)
 }
 
 /// Inserts a row with a row id that no object ever had, committed or not.
@@ -240,7 +255,7 @@ fn replace(
     Ok(Outcome::Updated(object))
 }
 
-/// Replaces what is stored of an object: its payload, and the key and the index entries that differ.
+/// Replaces what is stored of an object: its payload, its key and index entries if they differ.
 fn write_over(
     table: &Table,
     row_id: RowId,

@@ -48,13 +48,24 @@ struct ChangedTable {
 impl WriteSet {
     /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it
     /// deleted it.
+    #[inline]
     pub(super) fn latest(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
+        // Most transactions change one table, from its first row to its last.
+        match self.tables.first() {
+            None => None,
+            Some(first) if first.table.is_same(table) && first.is_behind_all(row_id) => None,
+            Some(_) => self.find(table, row_id),
+        }
+    }
+
+    fn find(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
         let changed = self.tables.iter().find(|changed| changed.is_of(table))?;
         let (_, change) = changed.rows.get(changed.position(row_id)?)?;
         Some(change.after.as_ref())
     }
 
     /// Notes a change. The state before is that of the first change of the row.
+    #[inline]
     pub(super) fn note(
         &mut self,
         table: &Table,
@@ -62,20 +73,22 @@ impl WriteSet {
         before: Option<Object>,
         after: Option<Object>,
     ) {
+        let change = RowChange { before, after };
+        match self.tables.first_mut() {
+            Some(first) if first.table.is_same(table) && first.is_behind_all(row_id) => {
+                first.rows.push((row_id, change));
+            }
+            _ => self.note_anywhere(table, row_id, change),
+        }
+    }
+
+    fn note_anywhere(&mut self, table: &Table, row_id: RowId, change: RowChange) {
         let position = self.tables.iter().position(|changed| changed.is_of(table));
-        let position = position.unwrap_or_else(|| {
-            self.tables.push(ChangedTable {
-                table: table.clone(),
-                rows: SmallVec::new(),
-                positions: None,
-                repeated: false,
-            });
-            self.tables.len() - 1
-        });
+        let position = position.unwrap_or_else(|| self.add(table));
         let Some(changed) = self.tables.get_mut(position) else {
             return;
         };
-        let replaced = changed.note(row_id, RowChange { before, after });
+        let replaced = changed.note(row_id, change);
         if self.marks > 0
             && let Some((row, after)) = replaced
         {
@@ -85,6 +98,16 @@ impl WriteSet {
                 after,
             });
         }
+    }
+
+    fn add(&mut self, table: &Table) -> usize {
+        self.tables.push(ChangedTable {
+            table: table.clone(),
+            rows: SmallVec::new(),
+            positions: None,
+            repeated: false,
+        });
+        self.tables.len() - 1
     }
 
     /// Marks this state, to keep or to undo what is changed from here on.
@@ -200,15 +223,21 @@ impl WriteSet {
 }
 
 impl ChangedTable {
+    #[inline]
     fn is_of(&self, table: &Table) -> bool {
         self.table.is_same(table) || self.table.name == table.name
+    }
+
+    /// Whether rows are in ascending order, and all of them before this one.
+    #[inline]
+    fn is_behind_all(&self, row_id: RowId) -> bool {
+        self.positions.is_none() && self.rows.last().is_none_or(|(last, _)| *last < row_id)
     }
 
     /// Where the change of a row stands.
     fn position(&self, row_id: RowId) -> Option<usize> {
         match &self.positions {
             Some(positions) => positions.get(&row_id).copied(),
-            None if self.rows.last().is_none_or(|(last, _)| *last < row_id) => None,
             None => self
                 .rows
                 .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
@@ -218,8 +247,7 @@ impl ChangedTable {
 
     /// Notes a change; where the row stands and what was known of it, if it was changed before.
     fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
-        let ascending = self.rows.last().is_none_or(|(last, _)| *last < row_id);
-        if ascending && self.positions.is_none() {
+        if self.is_behind_all(row_id) {
             self.rows.push((row_id, change));
             return None;
         }

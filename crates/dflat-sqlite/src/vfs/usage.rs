@@ -35,7 +35,6 @@ impl TableUsage {
     }
 
     /// Notes a statement.
-    #[inline]
     pub(crate) fn note(&self, operation: Operation) {
         let (position, is_write) = match operation {
             Operation::PutEntry(position) | Operation::DeleteEntry(position) => (position, true),

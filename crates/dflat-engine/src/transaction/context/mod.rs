@@ -171,11 +171,15 @@ impl Transaction {
     }
 
     /// Takes the pen, unless it has it.
+    #[inline]
     pub(super) fn start_writing(&self) {
-        let mut stage = self.stage.borrow_mut();
-        if matches!(*stage, Stage::Writing) {
-            return;
+        if !self.is_writing() {
+            self.take_pen();
         }
+    }
+
+    fn take_pen(&self) {
+        let mut stage = self.stage.borrow_mut();
         // Order: the reader is given back first, so that waiting for the pen holds nothing.
         *stage = Stage::Fresh;
         let (basis, durability) = (self.basis.get(), self.durability.get());
@@ -186,6 +190,7 @@ impl Transaction {
         *stage = Stage::Writing;
     }
 
+    #[inline]
     pub(super) fn is_writing(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Writing)
     }
@@ -208,13 +213,21 @@ impl Transaction {
         !self.aborted.replace(true)
     }
 
-    pub(super) fn declared(&self, operation: &str, table: &Table) -> Result<()> {
-        if self
-            .tables
-            .iter()
-            .any(|declared| declared.is_same(table) || declared.name == table.name)
-        {
+    /// Refuses to work on a table that was not declared, and all work after an abort or an error
+    /// that lost the transaction.
+    #[inline]
+    pub(super) fn admit(&self, operation: &str, table: &Table) -> Result<()> {
+        let is_declared = self.tables.iter().any(|declared| declared.is_same(table));
+        if is_declared && self.failure.borrow().is_none() && !self.aborted.get() {
             return Ok(());
+        }
+        self.admit_other(operation, table)
+    }
+
+    /// The same, where the table may be declared by another handle on it.
+    fn admit_other(&self, operation: &str, table: &Table) -> Result<()> {
+        if self.tables.iter().any(|other| other.name == table.name) {
+            return self.going_on(format_args!("{operation} {}", table.type_name));
         }
         let message = format!(
             "cannot {operation} {}: the transaction does not name it; add it to perform_changes",
@@ -223,12 +236,7 @@ impl Transaction {
         Err(Error::new(ErrorKind::UndeclaredType, message))
     }
 
-    /// Refuses further work after an abort or an error that lost the transaction.
-    pub(super) fn usable(&self, operation: &str, table: &Table) -> Result<()> {
-        self.going_on(format_args!("{operation} {}", table.type_name))
-    }
-
-    /// The same for any work.
+    /// Refuses any work after an abort or an error that lost the transaction.
     pub(super) fn going_on(&self, work: fmt::Arguments<'_>) -> Result<()> {
         let refused = |why: &str| format!("cannot {work}: {why}");
         if let Some(first) = &*self.failure.borrow() {

@@ -42,6 +42,7 @@ impl Transaction {
     /// None, if this transaction has read the object, or if a transaction of the backend is open
     /// and the engine knows that the object was not changed since it was read; else a look-up by
     /// row id.
+    #[inline]
     pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Found>> {
         let latest = self.look_up(table, object)?;
         Ok(latest.map(|object| Found {
@@ -55,8 +56,7 @@ impl Transaction {
         table: &Table,
         object: &Object,
     ) -> Result<Option<Object>> {
-        self.declared("fetch", table)?;
-        self.usable("fetch", table)?;
+        self.admit("fetch", table)?;
         let origin = object.origin();
         if origin.engine != self.groups.engine() {
             // Row ids of another engine mean nothing here; primary keys do.
@@ -120,6 +120,7 @@ impl Transaction {
 
     /// Has a transaction that has read nothing read from the open group, if that has changed one of
     /// its tables.
+    #[inline]
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
             && let Footing::Group(generation, fate, base) = open.footing(&self.tables)
@@ -139,8 +140,7 @@ impl Transaction {
         table: &Table,
         read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
     ) -> Result<R> {
-        self.declared("fetch", table)?;
-        self.usable("fetch", table)?;
+        self.admit("fetch", table)?;
         let telemetry = self.groups.telemetry();
         telemetry.query(&table.type_name, || self.read_now(read))
     }

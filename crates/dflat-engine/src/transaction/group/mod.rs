@@ -175,20 +175,26 @@ impl Groups {
     }
 
     /// The open group with a transaction of the backend, for the pen's holder to go on.
+    #[inline]
     pub(super) fn resume(&self) -> MutexGuard<'_, Open> {
-        let mut open = self.lock();
+        let open = self.lock();
         if open.is_parked() {
-            // Without the lock: waiting for another process must not keep this one from its
-            // finished work. Nobody else starts a transaction meanwhile.
-            let durability = open.asked();
-            drop(open);
-            let begun = Arc::clone(&self.shared.backend).begin_with(durability);
-            open = self.lock();
-            if let Ok(writer) = &begun {
-                self.shared.look_for_others(&mut open, writer.as_ref());
-            }
-            open.unpark(begun);
+            return self.unpark(open);
         }
+        open
+    }
+
+    fn unpark<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
+        // Without the lock: waiting for another process must not keep this one from its finished
+        // work. Nobody else starts a transaction meanwhile.
+        let durability = open.asked();
+        drop(open);
+        let begun = Arc::clone(&self.shared.backend).begin_with(durability);
+        let mut open = self.lock();
+        if let Ok(writer) = &begun {
+            self.shared.look_for_others(&mut open, writer.as_ref());
+        }
+        open.unpark(begun);
         open
     }
 

@@ -185,6 +185,7 @@ impl Open {
         self.dirty.clear();
         self.rows = 0;
         self.prepared.clear();
+        self.schemas.trim();
         self.generation += 1;
         (self.first, self.latest) = (None, None);
         let members = std::mem::take(&mut self.members);
@@ -323,6 +324,7 @@ impl Open {
     }
 
     /// What the pen's holder has changed so far.
+    #[inline]
     pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
         match &self.pen {
             Some(pen) => pen.lost.clone().map_or(Ok(&pen.changes), Err),
@@ -359,6 +361,7 @@ impl Open {
     }
 
     /// What the holder of the pen writes with.
+    #[inline]
     pub(in super::super) fn pen(&mut self) -> Result<PenGrip<'_>> {
         match (&mut self.pen, &mut self.writer) {
             (Some(Pen { lost: Some(e), .. }), _) => Err(e.clone()),
