@@ -33,6 +33,24 @@ pub struct TableChanges {
     /// Whether a row was changed more than once, so that it may have the values it had before. One
     /// that was changed once has others.
     pub repeated: bool,
+    /// Whether objects after the commit share memory, so that whoever keeps one keeps others.
+    pub is_attached: bool,
+}
+
+impl TableChanges {
+    /// The same with objects after the commit that each can be kept without others.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let mut changes = self.clone();
+        for (_, change) in &mut changes.rows {
+            let attached = change.after.as_mut().filter(|after| after.is_attached());
+            if let Some(after) = attached {
+                *after = after.detach();
+            }
+        }
+        changes.is_attached = false;
+        changes
+    }
 }
 
 /// The change to one row; never absent both before and after.

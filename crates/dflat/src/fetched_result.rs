@@ -14,7 +14,7 @@ use crate::{Cursor, Object};
 /// thread.
 ///
 /// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads
-/// and about 20 bytes an object.
+/// and 16 to 23 bytes an object.
 pub struct FetchedResult<T> {
     objects: Objects<T>,
     query: ShapedQuery,

@@ -69,7 +69,8 @@ pub trait Object: Clone + Send + Sync + 'static {
     }
 
     /// A copy that keeps no other object's bytes in memory. An object of a fetched result otherwise
-    /// keeps up to 64 KiB beside itself.
+    /// keeps up to 64 KiB beside itself, as does what a transaction returns of the many objects it
+    /// writes to a table that nobody is subscribed to.
     #[must_use]
     fn detach(&self) -> Self {
         Self::from_handle(self.handle().detach())

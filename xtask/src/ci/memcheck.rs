@@ -9,8 +9,8 @@ use crate::ci::{self, AfterFailure, Invocation, Step, Work};
 
 /// What a person is told. The minutes are those of a run on two cores, one of them in use.
 pub const HELP: &str = "\
-Runs the tests of the crate that calls C, and the fuzzers of payloads and files, under valgrind, which
-must be installed. An access to memory that is not valid fails, and so does memory that is lost.
+Runs the tests of the crate that calls C, and of objects, and the fuzzers of payloads and files, under
+valgrind, which must be installed. An access to memory that is not valid fails, and so does memory that is lost.
 
 Usage: cargo xtask memcheck [--address] [--keep-going] [--list] [--from STEP] [--only STEP]..
 
@@ -28,11 +28,12 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   files          2     1   damaged files
   tables         8     2   files whose tables were changed by SQL
   inputs         5     1   what coverage-guided fuzzers have found
+  objects        1     1   objects that share memory
 ";
 
-/// What is checked: the tests of the crate that has all calls of C, and the fuzzers of what comes
-/// from outside.
-const CHECKED: [(&str, &str); 5] = [
+/// What is checked: the tests of the crate that has all calls of C, the fuzzers of what comes from
+/// outside, and objects that share memory.
+const CHECKED: [(&str, &str); 6] = [
     ("backend", "-p dflat-sqlite --lib --tests"),
     (
         "payloads",
@@ -44,6 +45,7 @@ const CHECKED: [(&str, &str); 5] = [
     ),
     ("tables", "-p dflat-testkit --test it fuzz_smoke::tables"),
     ("inputs", "-p dflat-testkit --test it fuzz_smoke::inputs"),
+    ("objects", "-p dflat-engine --lib object::"),
 ];
 
 /// How valgrind is started: an error of memory fails the run, and so does memory that is lost. It

@@ -11,6 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use dflat_model::Table;
+
 use crate::callback;
 use crate::change_set::ChangeSet;
 use crate::error::{Error, ErrorKind, Result};
@@ -203,6 +205,10 @@ impl Deliver for Deliverer {
     fn renew(&self) -> Option<Arc<dyn Calls>> {
         let publication = self.registry.renew(&self.reader)?;
         Some(publication)
+    }
+
+    fn is_observed(&self, table: &Table) -> bool {
+        self.registry.is_observed(table)
     }
 
     fn complete(&self, outcome: Result<()>, completion: Completion) {

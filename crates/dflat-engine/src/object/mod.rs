@@ -8,6 +8,8 @@
 //! Source: the FlatBuffers internals document, "Format of the binary".
 
 mod align;
+mod batch;
+mod chunk;
 mod compare;
 mod copy;
 mod field_value;
@@ -19,10 +21,12 @@ mod scalar;
 mod verify;
 mod writer;
 
+pub(crate) use batch::ObjectArena;
+pub use batch::ObjectBatch;
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, root_text, same_value};
 pub(crate) use field_value::{scalar_value, whole_value};
-pub use handle::{Object, ObjectBatch, Origin};
+pub use handle::{Object, Origin};
 pub use known::Knowledge;
 pub use merge::{Unmergeable, merge};
 pub use reader::{Malformed, TableView, UnionView, VectorView};

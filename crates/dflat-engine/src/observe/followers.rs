@@ -46,6 +46,11 @@ impl Followers {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
+    /// Whether no query is followed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_query.is_empty()
+    }
+
     /// Whether a query's result is followed.
     pub(super) fn follows(&self, query: &ShapedQuery) -> bool {
         let query = self.shapes.known(query);

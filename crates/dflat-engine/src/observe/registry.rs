@@ -1,9 +1,11 @@
 //! Who is subscribed to what.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use dflat_model::{CommitSeq, RowId, Table};
+use smallvec::SmallVec;
 
 use super::follower::{Live, Reread};
 use super::followers::Followers;
@@ -13,7 +15,7 @@ use super::subscription::Subscription;
 use super::teller::{Executor, Teller};
 use super::watched::Watched;
 use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
@@ -34,6 +36,12 @@ type State = HashMap<String, TableSubscriptions>;
 struct TableSubscriptions {
     objects: Watched,
     followers: Followers,
+}
+
+impl TableSubscriptions {
+    fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.followers.is_empty()
+    }
 }
 
 /// Somebody who is told.
@@ -144,6 +152,17 @@ impl Registry {
         table.is_some_and(|table| table.followers.follows(query))
     }
 
+    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody: yes,
+    /// if the subscriptions are in use.
+    #[must_use]
+    pub fn is_observed(&self, table: &Table) -> bool {
+        let Ok(state) = self.state.try_lock() else {
+            return true;
+        };
+        let table = state.get(table.name.as_ref());
+        table.is_some_and(|subscriptions| !subscriptions.is_empty())
+    }
+
     /// Registers a subscriber: what it is told first, if anything. Commits are published in their
     /// order with this, so that it misses none and is told none twice.
     pub fn register(
@@ -230,12 +249,13 @@ impl Registry {
             return None;
         }
         let (mut calls, mut replaced) = (VecDeque::new(), Vec::new());
-        for table in &changes.tables {
+        let changed: SmallVec<[_; 1]> = changes.tables.iter().map(apart(&state)).collect();
+        for table in &changed {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
                 subscriptions.objects.follow(table, changes.seq, &mut calls);
             }
         }
-        for table in &changes.tables {
+        for table in &changed {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
                 let followers = &mut subscriptions.followers;
                 followers.follow(table, changes.seq, reread, &mut calls);
@@ -289,6 +309,18 @@ impl Registry {
                 let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
                 gone.push(Arc::clone(subscriber));
             }
+        }
+    }
+}
+
+/// The changes to a table with objects that can be kept. Those that share memory are copied, which
+/// is for tables to which somebody subscribed after they were written.
+fn apart<'c>(state: &State) -> impl Fn(&'c TableChanges) -> Cow<'c, TableChanges> {
+    |changes| {
+        let subscriptions = state.get(changes.table.name.as_ref());
+        match subscriptions.is_some_and(|subscriptions| !subscriptions.is_empty()) {
+            true if changes.is_attached => Cow::Owned(changes.detached()),
+            _ => Cow::Borrowed(changes),
         }
     }
 }

@@ -76,6 +76,10 @@ impl Watched {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The table, if anybody is told.
     pub(super) fn table(&self) -> Option<Table> {
         let watcher = self.0.values().flatten().next()?;

@@ -93,8 +93,7 @@ impl Transaction {
             };
             let inserted = insert_unspent(grip, table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
-            let object = Object::from_verified(row_id, grip.origin, payload);
-            grip.changes.note(table, row_id, None, Some(object.clone()));
+            let object = self.note_written(table, row_id, None, payload, grip);
             Ok(Outcome::Inserted(object))
         })
     }
@@ -114,8 +113,49 @@ impl Transaction {
                 None => None,
             };
             let payload = kept.as_deref().unwrap_or(payload);
-            replace(stored_as, row_id, latest, payload, grip)
+            self.replace(stored_as, row_id, latest, payload, grip)
         })
+    }
+
+    /// Replaces the values of an object that is stored, unless they are the same.
+    fn replace(
+        &self,
+        table: &Table,
+        row_id: RowId,
+        latest: Option<Object>,
+        payload: &[u8],
+        grip: &mut PenGrip<'_>,
+    ) -> Result<Outcome> {
+        let Some(latest) = latest else {
+            let message = format!(
+                "cannot update {}: the object with row id {row_id} was deleted",
+                table.type_name
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        let before = latest.payload();
+        if equal(&table.types, before, payload) {
+            return Ok(Outcome::Identity(latest));
+        }
+        write_over(table, row_id, (before, payload), grip)?;
+        let object = self.note_written(table, row_id, Some(latest), payload, grip);
+        Ok(Outcome::Updated(object))
+    }
+
+    /// Notes that an object was written, and what was there before: what it is now.
+    #[inline]
+    fn note_written(
+        &self,
+        table: &Table,
+        row_id: RowId,
+        before: Option<Object>,
+        payload: &[u8],
+        grip: &mut PenGrip<'_>,
+    ) -> Object {
+        let kept = || self.groups().is_observed(table);
+        let written = (grip.origin, payload);
+        grip.changes
+            .note_written(table, row_id, before, written, kept)
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
@@ -227,32 +267,6 @@ fn insert_unspent(
     grip.writer.delete(table, row_id)?;
     grip.writer.restore(table, fresh, row)?;
     Ok(fresh)
-}
-
-/// Replaces the values of an object that is stored, unless they are the same.
-fn replace(
-    table: &Table,
-    row_id: RowId,
-    latest: Option<Object>,
-    payload: &[u8],
-    grip: &mut PenGrip<'_>,
-) -> Result<Outcome> {
-    let Some(latest) = latest else {
-        let message = format!(
-            "cannot update {}: the object with row id {row_id} was deleted",
-            table.type_name
-        );
-        return Err(Error::new(ErrorKind::NotFound, message));
-    };
-    let before = latest.payload();
-    if equal(&table.types, before, payload) {
-        return Ok(Outcome::Identity(latest));
-    }
-    write_over(table, row_id, (before, payload), grip)?;
-    let object = Object::from_verified(row_id, grip.origin, payload);
-    grip.changes
-        .note(table, row_id, Some(latest), Some(object.clone()));
-    Ok(Outcome::Updated(object))
 }
 
 /// Replaces what is stored of an object: its payload, its key and index entries if they differ.

@@ -7,7 +7,7 @@ use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
 use crate::change_set::{ChangeSet, RowChange, TableChanges};
-use crate::object::Object;
+use crate::object::{Object, ObjectArena, Origin};
 
 /// The changes of a transaction, a row once, in the order tables were first changed.
 #[derive(Default)]
@@ -43,6 +43,7 @@ struct ChangedTable {
     positions: Option<HashMap<RowId, usize>>,
     /// Whether a row was changed more than once.
     repeated: bool,
+    arena: ObjectArena,
 }
 
 impl WriteSet {
@@ -62,6 +63,35 @@ impl WriteSet {
         let changed = self.tables.iter().find(|changed| changed.is_of(table))?;
         let (_, change) = changed.rows.get(changed.position(row_id)?)?;
         Some(change.after.as_ref())
+    }
+
+    /// Notes that a payload was written, and what was there before: the object it is now, which may
+    /// be `kept` for long after others.
+    #[inline]
+    pub(super) fn note_written(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        before: Option<Object>,
+        (origin, payload): (Origin, &[u8]),
+        kept: impl FnOnce() -> bool,
+    ) -> Object {
+        let first = self.tables.first_mut();
+        if let Some(first) = first.filter(|first| first.table.is_same(table))
+            && first.is_behind_all(row_id)
+        {
+            let object = first.arena.object(row_id, origin, payload, kept);
+            let after = Some(object.clone());
+            first.rows.push((row_id, RowChange { before, after }));
+            return object;
+        }
+        let object = match self.tables.iter_mut().find(|changed| changed.is_of(table)) {
+            Some(changed) => changed.arena.object(row_id, origin, payload, kept),
+            None => Object::from_verified(row_id, origin, payload),
+        };
+        let after = Some(object.clone());
+        self.note_anywhere(table, row_id, RowChange { before, after });
+        object
     }
 
     /// Notes a change. The state before is that of the first change of the row.
@@ -106,6 +136,7 @@ impl WriteSet {
             rows: SmallVec::new(),
             positions: None,
             repeated: false,
+            arena: ObjectArena::default(),
         });
         self.tables.len() - 1
     }
@@ -284,6 +315,7 @@ impl ChangedTable {
             mut rows,
             positions,
             repeated,
+            arena,
         } = self;
         rows.retain(|row| !is_undone(row));
         if positions.is_some() {
@@ -293,6 +325,7 @@ impl ChangedTable {
             table,
             rows,
             repeated,
+            is_attached: arena.has_shared(),
         }
     }
 }

@@ -75,6 +75,10 @@ impl Deliver for Deliverer {
         panic!("nobody else writes");
     }
 
+    fn is_observed(&self, _: &Table) -> bool {
+        false
+    }
+
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         completion(outcome);
     }

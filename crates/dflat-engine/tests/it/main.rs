@@ -9,6 +9,7 @@ mod codec;
 mod conditions;
 mod field_values;
 mod hostile;
+mod kept_objects;
 mod many_tables;
 mod objects;
 mod plans;

@@ -37,6 +37,10 @@ impl Deliver for Noting {
         Some(Telling::new(9, 1, &self.delivered))
     }
 
+    fn is_observed(&self, _: &Table) -> bool {
+        false
+    }
+
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         let others = self.busy.fetch_add(1, Ordering::SeqCst);
         self.collisions.fetch_add(others, Ordering::SeqCst);
@@ -161,6 +165,10 @@ impl Deliver for Matching {
         None
     }
 
+    fn is_observed(&self, _: &Table) -> bool {
+        false
+    }
+
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         completion(outcome);
     }
@@ -182,6 +190,7 @@ fn changed(rows: usize) -> Acknowledgement {
         }),
         rows: vec![(RowId(1), change); rows].into(),
         repeated: false,
+        is_attached: false,
     };
     Acknowledgement {
         outcome: Ok(Some(ChangeSet {

@@ -114,6 +114,11 @@ impl Deliveries {
         queue.pushed += 1;
     }
 
+    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
+    pub(super) fn is_observed(&self, table: &Table) -> bool {
+        self.deliver.is_observed(table)
+    }
+
     /// The latest commit that changed a table, delivered or not; or the one before which somebody
     /// else has, which may be yet to come.
     pub(super) fn changed(&self, table: &Table) -> CommitSeq {

@@ -116,6 +116,11 @@ impl Groups {
         &self.shared.indexer
     }
 
+    /// Whether somebody may keep objects of a table that he is told of.
+    pub(super) fn is_observed(&self, table: &Table) -> bool {
+        self.shared.deliveries.is_observed(table)
+    }
+
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         &self.shared.backend
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use dflat_model::CommitSeq;
+use dflat_model::{CommitSeq, Table};
 
 use crate::change_set::ChangeSet;
 use crate::error::Result;
@@ -34,6 +34,9 @@ pub trait Deliver: Send + Sync {
     /// The calls that follow from what somebody else has written, nobody knows what. It calls no
     /// user code.
     fn renew(&self) -> Option<Arc<dyn Calls>>;
+
+    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
+    fn is_observed(&self, table: &Table) -> bool;
 
     /// Calls the completion.
     fn complete(&self, outcome: Result<()>, completion: Completion);
