@@ -24,7 +24,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   workload   30   random work beside the model
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
-  memory     29   `cargo xtask memcheck`
+  memory     28   `cargo xtask memcheck`
 ";
 
 /// A variable of the environment, and its value.

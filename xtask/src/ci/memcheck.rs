@@ -9,8 +9,9 @@ use crate::ci::{self, AfterFailure, Invocation, Step, Work};
 
 /// What a person is told. The minutes are those of a run on two cores, one of them in use.
 pub const HELP: &str = "\
-Runs the tests of the crate that calls C, and of objects, and the fuzzers of payloads and files, under
-valgrind, which must be installed. An access to memory that is not valid fails, and so does memory that is lost.
+Runs the tests of the crate that calls C, and of objects, and the fuzzers of payloads and files,
+under valgrind, which must be installed. An access to memory that is not valid fails, and so does
+memory that is lost.
 
 Usage: cargo xtask memcheck [--address] [--keep-going] [--list] [--from STEP] [--only STEP]..
 

@@ -2,9 +2,9 @@
 //!
 //! The payloads of a result stand one behind the other in chunks of at most 64 KiB. A handle is a
 //! shared pointer to its chunk, a place within, and how far its row id is from the chunk's first:
-//! 16 bytes, so that an object of a result costs its payload and hardly more, and an object that
-//! outlives its result keeps at most its chunk alive. Where the row ids of a chunk are far apart,
-//! each is in front of its payload, in four bytes.
+//! 16 bytes. Payloads are padded to four bytes, and a row id that is far from the chunk's first is
+//! in front of its payload, in four bytes: an object of a result costs its payload and 16 to 23
+//! bytes, and an object that outlives its result keeps at most its chunk alive.
 
 use std::fmt;
 

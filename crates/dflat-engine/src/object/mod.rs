@@ -3,7 +3,8 @@
 //! The codec is Dflat's own: a bounds-checked reader ([`TableView`]) and a forward writer
 //! ([`Writer`]), without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
 //! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
-//! predicates on unverified payloads through checked reads ([`field_value`]).
+//! predicates on unverified payloads through checked reads ([`field_value`]). Objects share memory
+//! to which others are added, which is the one place of the room with `unsafe`.
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 

@@ -156,11 +156,8 @@ impl Registry {
     /// if the subscriptions are in use.
     #[must_use]
     pub fn is_observed(&self, table: &Table) -> bool {
-        let Ok(state) = self.state.try_lock() else {
-            return true;
-        };
-        let table = state.get(table.name.as_ref());
-        table.is_some_and(|subscriptions| !subscriptions.is_empty())
+        let state = self.state.try_lock();
+        state.map_or(true, |state| has_subscribers(&state, table))
     }
 
     /// Registers a subscriber: what it is told first, if anything. Commits are published in their
@@ -313,14 +310,20 @@ impl Registry {
     }
 }
 
+/// Whether somebody may be told of objects of a table.
+fn has_subscribers(state: &State, table: &Table) -> bool {
+    let subscriptions = state.get(table.name.as_ref());
+    subscriptions.is_some_and(|subscriptions| !subscriptions.is_empty())
+}
+
 /// The changes to a table with objects that can be kept. Those that share memory are copied, which
 /// is for tables to which somebody subscribed after they were written.
 fn apart<'c>(state: &State) -> impl Fn(&'c TableChanges) -> Cow<'c, TableChanges> {
     |changes| {
-        let subscriptions = state.get(changes.table.name.as_ref());
-        match subscriptions.is_some_and(|subscriptions| !subscriptions.is_empty()) {
-            true if changes.is_attached => Cow::Owned(changes.detached()),
-            _ => Cow::Borrowed(changes),
+        if changes.is_attached && has_subscribers(state, &changes.table) {
+            Cow::Owned(changes.detached())
+        } else {
+            Cow::Borrowed(changes)
         }
     }
 }

@@ -76,21 +76,11 @@ impl WriteSet {
         (origin, payload): (Origin, &[u8]),
         kept: impl FnOnce() -> bool,
     ) -> Object {
-        let first = self.tables.first_mut();
-        if let Some(first) = first.filter(|first| first.table.is_same(table))
-            && first.is_behind_all(row_id)
-        {
-            let object = first.arena.object(row_id, origin, payload, kept);
-            let after = Some(object.clone());
-            first.rows.push((row_id, RowChange { before, after }));
-            return object;
-        }
         let object = match self.tables.iter_mut().find(|changed| changed.is_of(table)) {
             Some(changed) => changed.arena.object(row_id, origin, payload, kept),
             None => Object::from_verified(row_id, origin, payload),
         };
-        let after = Some(object.clone());
-        self.note_anywhere(table, row_id, RowChange { before, after });
+        self.note(table, row_id, before, Some(object.clone()));
         object
     }
 
