@@ -111,6 +111,8 @@ impl Telemetry {
         // Most transactions look up nothing.
         if look_ups > 0 {
             self.look_ups.fetch_add(look_ups, Ordering::Relaxed);
+        }
+        if saved > 0 {
             self.look_ups_saved.fetch_add(saved, Ordering::Relaxed);
         }
     }

@@ -207,6 +207,12 @@ impl Table {
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }
+
+    /// Whether the objects of both are in the same table of a storage.
+    #[must_use]
+    pub fn is_stored_as(&self, other: &Self) -> bool {
+        self.is_same(other) || self.name == other.name
+    }
 }
 
 impl Deref for Table {

@@ -70,9 +70,9 @@ impl Workspace {
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
         let given = completer.clone();
-        let dictionary = self.untyped_dictionary().clone();
+        let dictionary = Arc::clone(self.untyped_dictionary());
         let handler =
-            move |transaction: &Rc<Transaction>| run(transaction, &dictionary, &given, handler);
+            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &given, handler);
         let completion = move |outcome| completer.complete(outcome);
         self.engine().perform(types, handler, completion);
         handle
@@ -117,11 +117,11 @@ impl Workspace {
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
         let given = completer.clone();
-        let dictionary = self.untyped_dictionary().clone();
+        let dictionary = Arc::clone(self.untyped_dictionary());
         let handler = move |transaction: &Rc<Transaction>| {
             // Those of a run before that did not count.
             given.holds().release(false);
-            run(transaction, &dictionary, &given, &mut handler)
+            run(transaction, Arc::clone(&dictionary), &given, &mut handler)
         };
         let completion = move |outcome| completer.complete(outcome);
         self.engine().perform_retrying(types, handler, completion);
@@ -177,7 +177,8 @@ impl Workspace {
         self.engine().perform_here(
             types,
             |transaction| {
-                let context = TransactionContext::new(transaction, dictionary, holds.clone());
+                let context =
+                    TransactionContext::new(transaction, Arc::clone(dictionary), holds.clone());
                 let value = handler(&context)?;
                 holds.seal(transaction)?;
                 Ok(value)
@@ -190,7 +191,7 @@ impl Workspace {
 /// Runs a handler, and gives what it returns.
 fn run<R: Send + 'static>(
     transaction: &Rc<Transaction>,
-    dictionary: &Dictionary,
+    dictionary: Arc<Dictionary>,
     given: &Completer<R>,
     handler: impl FnOnce(&TransactionContext) -> Result<R>,
 ) -> Result<()> {

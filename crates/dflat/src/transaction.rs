@@ -37,19 +37,19 @@ use crate::{ChangeRequest, Durability, Fetch, Object, Result, TransactionDiction
 pub struct TransactionContext {
     /// This makes the type stay on its thread.
     transaction: Rc<Transaction>,
-    dictionary: Dictionary,
+    dictionary: Arc<Dictionary>,
     holds: Arc<dyn AsRef<Holds> + Send + Sync>,
 }
 
 impl TransactionContext {
     pub(crate) fn new(
         transaction: &Rc<Transaction>,
-        dictionary: &Dictionary,
+        dictionary: Arc<Dictionary>,
         holds: Arc<dyn AsRef<Holds> + Send + Sync>,
     ) -> Self {
         Self {
             transaction: Rc::clone(transaction),
-            dictionary: dictionary.clone(),
+            dictionary,
             holds,
         }
     }
@@ -86,7 +86,7 @@ impl TransactionContext {
     /// ```
     #[must_use]
     pub fn dictionary(&self) -> TransactionDictionary<'_> {
-        TransactionDictionary::new(self.dictionary.clone(), &self.transaction, self.holds())
+        TransactionDictionary::new((*self.dictionary).clone(), &self.transaction, self.holds())
     }
 
     /// Says what the commit of this transaction is to survive, instead of what the workspace was

@@ -26,7 +26,7 @@ pub struct Workspace {
 
 struct Owner {
     engine: Engine,
-    dictionary: dictionary::Dictionary,
+    dictionary: Arc<dictionary::Dictionary>,
     /// There if the workspace is on a file.
     #[cfg(feature = "sqlite")]
     sqlite: Option<Arc<SqliteBackend>>,
@@ -73,7 +73,7 @@ impl Workspace {
         let engine = Engine::new(backend, options);
         Self {
             owner: Arc::new(Owner {
-                dictionary: dictionary::Dictionary::new(engine.clone(), usize::MAX),
+                dictionary: Arc::new(dictionary::Dictionary::new(engine.clone(), usize::MAX)),
                 engine,
                 #[cfg(feature = "sqlite")]
                 sqlite: None,
@@ -90,7 +90,7 @@ impl Workspace {
         Self {
             owner: Arc::new(Owner {
                 engine,
-                dictionary,
+                dictionary: Arc::new(dictionary),
                 sqlite: Some(backend),
             }),
         }
@@ -115,7 +115,7 @@ impl Workspace {
         &self.owner.engine
     }
 
-    pub(crate) fn untyped_dictionary(&self) -> &dictionary::Dictionary {
+    pub(crate) fn untyped_dictionary(&self) -> &Arc<dictionary::Dictionary> {
         &self.owner.dictionary
     }
 
@@ -123,7 +123,7 @@ impl Workspace {
     /// what is in memory, as they share all else.
     #[must_use]
     pub fn dictionary(&self) -> Dictionary {
-        Dictionary::new(self.owner.dictionary.clone())
+        Dictionary::new((*self.owner.dictionary).clone())
     }
 
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,

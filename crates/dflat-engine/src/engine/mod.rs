@@ -214,7 +214,7 @@ impl Deliver for Deliverer {
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         self.telemetry.note_transaction(outcome.is_ok());
         // A panic in a completion has nobody to go to; the transaction is done all the same.
-        let _ = callback::run("a completion", || completion(outcome));
+        let _ = callback::run("a completion", || completion.complete(outcome));
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::mpsc;
 
 use dflat_model::Table;
 
-use super::Engine;
+use super::{Engine, Inner};
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
-use crate::transaction::{Job, Transaction};
+use crate::transaction::{Complete, Completion, Job, Tables, Transaction};
 
 /// How often a handler is run at most.
 const ATTEMPTS_MAX: usize = 5;
@@ -18,29 +18,50 @@ const ATTEMPTS_MAX: usize = 5;
 /// stays where it is: a thread of the scheduler has no room for many copies of it.
 const MOVED_MAX_BYTES: usize = 1024;
 
-/// A transaction that waits for its turn: one piece of memory, which goes from thread to thread.
+/// A transaction that waits for its turn, and then for its commit: one piece of memory, which goes
+/// from thread to thread.
 struct Queued<H, C> {
-    engine: Engine,
-    tables: Arc<[Table]>,
-    handler: H,
+    /// What is done when its turn comes.
+    work: Option<Work<H>>,
+    run: fn(Work<H>, Completion),
     completion: C,
-    run: fn(&Engine, Arc<[Table]>, H, C),
 }
 
-impl<H: Send, C: FnOnce(Result<()>) + Send> Job for Queued<H, C> {
-    fn run(self: Box<Self>) {
-        let Self {
-            engine,
-            tables,
-            handler,
-            completion,
-            run,
-        } = *self;
-        run(&engine, tables, handler, completion);
+/// What a transaction does.
+struct Work<H> {
+    inner: Arc<Inner>,
+    tables: Tables,
+    handler: H,
+}
+
+impl<H: Send + 'static, C: FnOnce(Result<()>) + Send + 'static> Job for Queued<H, C> {
+    fn run(mut self: Box<Self>) {
+        if let Some(work) = self.work.take() {
+            (self.run)(work, self);
+        }
     }
 
     fn refuse(self: Box<Self>, error: Error) {
-        (self.completion)(Err(error));
+        self.complete(Err(error));
+    }
+}
+
+impl<H: Send, C: FnOnce(Result<()>) + Send> Complete for Queued<H, C> {
+    fn complete(self: Box<Self>, outcome: Result<()>) {
+        (self.completion)(outcome);
+    }
+}
+
+impl<H: FnOnce(&Rc<Transaction>) -> Result<()>> Work<H> {
+    fn run(self, completion: Completion) {
+        self.inner.run(self.tables, self.handler, completion);
+    }
+}
+
+impl<H: FnMut(&Rc<Transaction>) -> Result<()>> Work<H> {
+    fn run_retrying(self, completion: Completion) {
+        self.inner
+            .run_retrying(self.tables, self.handler, completion);
     }
 }
 
@@ -58,9 +79,9 @@ impl Engine {
         if size_of_val(&handler) > MOVED_MAX_BYTES {
             type Kept = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
             let handler: Kept = Box::new(handler);
-            self.queue(tables, handler, completion, Self::run);
+            self.queue(tables, handler, completion, Work::run);
         } else {
-            self.queue(tables, handler, completion, Self::run);
+            self.queue(tables, handler, completion, Work::run);
         }
     }
 
@@ -75,9 +96,9 @@ impl Engine {
         if size_of_val(&handler) > MOVED_MAX_BYTES {
             type Kept = Box<dyn FnMut(&Rc<Transaction>) -> Result<()> + Send>;
             let handler: Kept = Box::new(handler);
-            self.queue(tables, handler, completion, Self::run_retrying);
+            self.queue(tables, handler, completion, Work::run_retrying);
         } else {
-            self.queue(tables, handler, completion, Self::run_retrying);
+            self.queue(tables, handler, completion, Work::run_retrying);
         }
     }
 
@@ -86,22 +107,25 @@ impl Engine {
         tables: impl IntoIterator<Item = Table>,
         handler: H,
         completion: C,
-        run: fn(&Self, Arc<[Table]>, H, C),
+        run: fn(Work<H>, Completion),
     ) where
         H: Send + 'static,
         C: FnOnce(Result<()>) + Send + 'static,
     {
-        let tables: Arc<[Table]> = tables.into_iter().collect();
+        let tables: Tables = tables.into_iter().collect();
         if let Err(error) = check_named(&tables) {
             completion(Err(error));
             return;
         }
-        let queued = Queued {
-            engine: self.clone(),
-            tables: Arc::clone(&tables),
+        let work = Work {
+            inner: Arc::clone(&self.inner),
+            tables: tables.clone(),
             handler,
-            completion,
+        };
+        let queued = Queued {
+            work: Some(work),
             run,
+            completion,
         };
         let names = tables.iter().map(|table| table.name.as_ref());
         let mut job: Option<Box<dyn Job>> = Some(Box::new(queued));
@@ -135,7 +159,7 @@ impl Engine {
     ) -> Result<R> {
         callback::forbid_blocking("perform changes and wait for them")?;
         self.refuse_if_closed(format_args!("perform changes"))?;
-        let tables: Arc<[Table]> = tables.into_iter().collect();
+        let tables: Tables = tables.into_iter().collect();
         check_named(&tables)?;
         let (tell, told) = mpsc::channel();
         let completion = move |outcome| {
@@ -144,13 +168,13 @@ impl Engine {
             let _ = tell.send(outcome);
         };
         let mut value = None;
-        let named = Arc::clone(&tables);
+        let named = tables.clone();
         let job = || {
             let handler = |transaction: &Rc<Transaction>| {
                 value = Some(handler(transaction)?);
                 Ok(())
             };
-            self.run(tables, handler, completion);
+            self.inner.run(tables, handler, Box::new(completion));
         };
         let names = named.iter().map(|table| table.name.as_ref());
         let ran = self.inner.scheduler.run_here(names, job);
@@ -159,47 +183,49 @@ impl Engine {
         told.recv().map_err(lost)??;
         value.ok_or_else(|| lost(mpsc::RecvError))
     }
+}
 
+impl Inner {
     /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
     fn run(
         &self,
-        tables: Arc<[Table]>,
+        tables: Tables,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
-        completion: impl FnOnce(Result<()>) + Send + 'static,
+        completion: Completion,
     ) {
         let transaction = self.transaction(tables);
         let handled = handle(&transaction, handler);
-        transaction.finish(handled, Box::new(completion));
+        transaction.finish(handled, completion);
     }
 
     /// The same, again while another process has committed since the first read.
     fn run_retrying(
         &self,
-        tables: Arc<[Table]>,
+        tables: Tables,
         mut handler: impl FnMut(&Rc<Transaction>) -> Result<()>,
-        completion: impl FnOnce(Result<()>) + Send + 'static,
+        completion: Completion,
     ) {
         for _ in 1..ATTEMPTS_MAX {
-            let transaction = self.transaction(Arc::clone(&tables));
+            let transaction = self.transaction(tables.clone());
             let handled = handle(&transaction, &mut handler);
             if !transaction.is_overtaken() {
                 release(handler);
-                transaction.finish(handled, Box::new(completion));
+                transaction.finish(handled, completion);
                 return;
             }
             transaction.retire();
-            self.inner.telemetry.note_retry();
+            self.telemetry.note_retry();
         }
         let transaction = self.transaction(tables);
         let started = transaction.write_first();
         let handled = started.and_then(|()| handle(&transaction, &mut handler));
         release(handler);
-        transaction.finish(handled, Box::new(completion));
+        transaction.finish(handled, completion);
     }
 
-    fn transaction(&self, tables: Arc<[Table]>) -> Rc<Transaction> {
-        self.inner.groups.backend().wait_while_suspended();
-        Rc::new(Transaction::new(self.inner.groups.clone(), tables))
+    fn transaction(&self, tables: Tables) -> Rc<Transaction> {
+        self.groups.backend().wait_while_suspended();
+        Rc::new(Transaction::new(self.groups.clone(), tables))
     }
 }
 

@@ -194,7 +194,7 @@ impl Engine {
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             if let Some(completion) = taken {
-                let _ = callback::run("a shutdown's completion", || completion(outcome));
+                let _ = callback::run("a shutdown's completion", || completion.complete(outcome));
             }
         };
         let thread = std::thread::Builder::new().name("dflat-shutdown".to_owned());
@@ -205,7 +205,8 @@ impl Engine {
                 .take();
             if let Some(completion) = taken {
                 let message = "cannot shut down: no thread can be started";
-                completion(Err(Error::with_source(ErrorKind::Io, message, error)));
+                let error = Error::with_source(ErrorKind::Io, message, error);
+                completion.complete(Err(error));
             }
         }
     }

@@ -9,6 +9,7 @@
 //! Source: the FlatBuffers internals document, "Format of the binary".
 
 mod align;
+mod arena;
 mod batch;
 mod chunk;
 mod compare;
@@ -22,7 +23,7 @@ mod scalar;
 mod verify;
 mod writer;
 
-pub(crate) use batch::ObjectArena;
+pub(crate) use arena::ObjectArenas;
 pub use batch::ObjectBatch;
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, root_text, same_value};

@@ -17,12 +17,14 @@ mod replay;
 mod row;
 mod scheduler;
 mod submit;
+mod tables;
 mod turns;
 mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
 pub use derived::{Derived, derive};
-pub use group::{Calls, Completion, Deliver, Groups, Registration};
+pub use group::{Calls, Complete, Completion, Deliver, Groups, Registration};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use scheduler::{AfterJob, Concurrency, Scheduler};
+pub use tables::Tables;
 pub use turns::{Job, Refused};

@@ -11,7 +11,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::turns::{Job, Place, Queues, Refused, Turns, Work};
+use super::turns::{Job, Queues, Refused, Turn, Turns, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
@@ -110,10 +110,14 @@ impl Scheduler {
         let Some(tables) = state.turns.admit(id) else {
             return Ok(());
         };
-        let mut state = self.shared.run(state, id, &tables, job, 0);
+        let goes_on = false;
+        let turn = Turn { id, tables };
+        let mut state = self.shared.run(state, &turn, job, goes_on);
         // Without a thread to take it, this one does what it has made ready.
-        while state.threads == 0 && state.turns.ready() > 0 {
-            state = self.shared.run_next(state);
+        while state.threads == 0
+            && let Some((turn, job)) = state.turns.next()
+        {
+            state = self.shared.run(state, &turn, || job.run(), goes_on);
         }
         Ok(())
     }
@@ -237,8 +241,8 @@ impl Shared {
     fn work(self: &Arc<Self>) {
         let mut state = self.lock();
         loop {
-            if state.turns.ready() > 0 {
-                state = self.run_next(state);
+            if let Some((turn, job)) = state.turns.next() {
+                state = self.run(state, &turn, || job.run(), true);
                 continue;
             }
             if state.closed && state.turns.is_empty() {
@@ -261,46 +265,50 @@ impl Shared {
         }
     }
 
-    /// Runs the next job that is ready. This thread can take one that becomes ready by it.
-    fn run_next<'s>(
-        self: &'s Arc<Self>,
-        mut state: MutexGuard<'s, State>,
-    ) -> MutexGuard<'s, State> {
-        match state.turns.next() {
-            Some((id, job, tables)) => self.run(state, id, &tables, || job.run(), 1),
-            None => state,
-        }
-    }
-
-    /// Runs a job whose turn it is, passes the turn on, and does what follows each job. This thread
-    /// will take so many of the jobs that become ready.
+    /// Runs a job whose turn it is and, if this thread `goes_on`, what is ready when it ends.
     fn run<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
-        id: Place,
-        tables: &[usize],
+        turn: &Turn,
         job: impl FnOnce(),
-        takes: usize,
+        goes_on: bool,
     ) -> MutexGuard<'s, State> {
         state.running += 1;
         drop(state);
-        // User code is caught where it runs; nothing else may take the turn along either.
-        let _ = catch_unwind(AssertUnwindSafe(job));
-        state = self.lock();
-        let readied = state.turns.leave(id, tables);
-        for _ in takes..readied {
-            // This thread will take it at the latest.
-            let _ = self.provide_thread(&mut state);
+        let mut next = self.run_one(turn, job, goes_on);
+        while let Some((turn, job)) = next {
+            next = self.run_one(&turn, || job.run(), goes_on);
         }
-        let more = state.turns.ready() > 0 || state.turns.summoned() > 0;
-        drop(state);
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
-        state = self.lock();
+        let mut state = self.lock();
         state.running -= 1;
         if state.closed && state.running == 0 && state.turns.is_empty() {
             self.ended.notify_all();
         }
         state
+    }
+
+    /// Runs a job whose turn it is, passes the turn on, and does what follows each job. If this
+    /// thread `goes_on`, the next job for it: chosen at once, so that the lock is taken once for
+    /// each of many jobs.
+    fn run_one(
+        self: &Arc<Self>,
+        turn: &Turn,
+        job: impl FnOnce(),
+        goes_on: bool,
+    ) -> Option<(Turn, Box<dyn Job>)> {
+        // User code is caught where it runs; nothing else may take the turn along either.
+        let _ = catch_unwind(AssertUnwindSafe(job));
+        let mut state = self.lock();
+        let readied = state.turns.leave(turn);
+        let next = if goes_on { state.turns.next() } else { None };
+        for _ in usize::from(goes_on)..readied {
+            // Whoever goes on will take it at the latest.
+            let _ = self.provide_thread(&mut state);
+        }
+        let more = next.is_some() || state.turns.ready() > 0 || state.turns.summoned() > 0;
+        drop(state);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
+        next
     }
 }
 

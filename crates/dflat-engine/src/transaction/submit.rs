@@ -153,9 +153,11 @@ impl Transaction {
         grip: &mut PenGrip<'_>,
     ) -> Object {
         let kept = || self.groups().is_observed(table);
-        let written = (grip.origin, payload);
+        let arena = grip.arenas.of(table);
+        let object = arena.object(row_id, grip.origin, payload, kept);
         grip.changes
-            .note_written(table, row_id, before, written, kept)
+            .note(table, row_id, before, Some(object.clone()));
+        object
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {

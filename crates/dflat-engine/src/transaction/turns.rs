@@ -72,6 +72,13 @@ struct Places {
     count: usize,
 }
 
+/// What a job holds while it runs, and gives back when it leaves.
+pub(super) struct Turn {
+    pub(super) id: Place,
+    /// The positions of its tables' queues.
+    pub(super) tables: Queues,
+}
+
 struct Waiting {
     work: Work,
     /// The positions of its tables' queues.
@@ -129,14 +136,14 @@ impl Turns {
 
     /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
     /// of it.
-    pub(super) fn leave(&mut self, id: Place, tables: &[usize]) -> usize {
+    pub(super) fn leave(&mut self, turn: &Turn) -> usize {
         let mut readied = 0;
-        for table in tables {
+        for table in &turn.tables {
             let Some(queue) = self.queues.get_mut(*table) else {
                 continue;
             };
             let left = queue.pop_front();
-            debug_assert_eq!(left, Some(id), "a job runs only while it is first");
+            debug_assert_eq!(left, Some(turn.id), "a job runs only while it is first");
             let Some(next) = queue.front() else { continue };
             let next = *next;
             if let Some(waiting) = self.waiting.get_mut(next) {
@@ -147,19 +154,19 @@ impl Turns {
                 }
             }
         }
-        self.waiting.free.push(id);
+        self.waiting.free.push(turn.id);
         readied
     }
 
-    /// The next job whose turn has come, which runs from now on, and its queues.
-    pub(super) fn next(&mut self) -> Option<(Place, Box<dyn Job>, Queues)> {
+    /// The next job whose turn has come, which runs from now on.
+    pub(super) fn next(&mut self) -> Option<(Turn, Box<dyn Job>)> {
         let id = self.ready.pop_front()?;
         match self.waiting.remove(id)? {
             Waiting {
                 work: Work::Job(job),
                 tables,
                 ..
-            } => Some((id, job, tables)),
+            } => Some((Turn { id, tables }, job)),
             Waiting { .. } => None,
         }
     }
@@ -180,7 +187,7 @@ impl Turns {
                 tables,
                 ..
             } => {
-                self.leave(id, &tables);
+                self.leave(&Turn { id, tables });
                 Some(job)
             }
             Waiting { .. } => None,

@@ -7,7 +7,7 @@ use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
 use crate::change_set::{ChangeSet, RowChange, TableChanges};
-use crate::object::{Object, ObjectArena, Origin};
+use crate::object::Object;
 
 /// The changes of a transaction, a row once, in the order tables were first changed.
 #[derive(Default)]
@@ -40,11 +40,15 @@ struct ChangedTable {
     table: Table,
     rows: SmallVec<[(RowId, RowChange); 1]>,
     /// Positions in `rows`, once they are not in ascending order.
-    positions: Option<HashMap<RowId, usize>>,
+    positions: Option<Box<Positions>>,
     /// Whether a row was changed more than once.
     repeated: bool,
-    arena: ObjectArena,
+    /// Whether objects after the changes share memory.
+    is_attached: bool,
 }
+
+/// Where rows stand in a list. In memory of its own: a write set is moved about, and few need it.
+struct Positions(HashMap<RowId, usize>);
 
 impl WriteSet {
     /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it
@@ -60,28 +64,12 @@ impl WriteSet {
     }
 
     fn find(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
-        let changed = self.tables.iter().find(|changed| changed.is_of(table))?;
+        let changed = self
+            .tables
+            .iter()
+            .find(|changed| changed.table.is_stored_as(table))?;
         let (_, change) = changed.rows.get(changed.position(row_id)?)?;
         Some(change.after.as_ref())
-    }
-
-    /// Notes that a payload was written, and what was there before: the object it is now, which may
-    /// be `kept` for long after others.
-    #[inline]
-    pub(super) fn note_written(
-        &mut self,
-        table: &Table,
-        row_id: RowId,
-        before: Option<Object>,
-        (origin, payload): (Origin, &[u8]),
-        kept: impl FnOnce() -> bool,
-    ) -> Object {
-        let object = match self.tables.iter_mut().find(|changed| changed.is_of(table)) {
-            Some(changed) => changed.arena.object(row_id, origin, payload, kept),
-            None => Object::from_verified(row_id, origin, payload),
-        };
-        self.note(table, row_id, before, Some(object.clone()));
-        object
     }
 
     /// Notes a change. The state before is that of the first change of the row.
@@ -96,6 +84,7 @@ impl WriteSet {
         let change = RowChange { before, after };
         match self.tables.first_mut() {
             Some(first) if first.table.is_same(table) && first.is_behind_all(row_id) => {
+                first.is_attached |= change.is_attached();
                 first.rows.push((row_id, change));
             }
             _ => self.note_anywhere(table, row_id, change),
@@ -103,7 +92,10 @@ impl WriteSet {
     }
 
     fn note_anywhere(&mut self, table: &Table, row_id: RowId, change: RowChange) {
-        let position = self.tables.iter().position(|changed| changed.is_of(table));
+        let position = self
+            .tables
+            .iter()
+            .position(|changed| changed.table.is_stored_as(table));
         let position = position.unwrap_or_else(|| self.add(table));
         let Some(changed) = self.tables.get_mut(position) else {
             return;
@@ -126,7 +118,7 @@ impl WriteSet {
             rows: SmallVec::new(),
             positions: None,
             repeated: false,
-            arena: ObjectArena::default(),
+            is_attached: false,
         });
         self.tables.len() - 1
     }
@@ -244,11 +236,6 @@ impl WriteSet {
 }
 
 impl ChangedTable {
-    #[inline]
-    fn is_of(&self, table: &Table) -> bool {
-        self.table.is_same(table) || self.table.name == table.name
-    }
-
     /// Whether rows are in ascending order, and all of them before this one.
     #[inline]
     fn is_behind_all(&self, row_id: RowId) -> bool {
@@ -258,7 +245,7 @@ impl ChangedTable {
     /// Where the change of a row stands.
     fn position(&self, row_id: RowId) -> Option<usize> {
         match &self.positions {
-            Some(positions) => positions.get(&row_id).copied(),
+            Some(positions) => positions.0.get(&row_id).copied(),
             None => self
                 .rows
                 .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
@@ -268,6 +255,7 @@ impl ChangedTable {
 
     /// Notes a change; where the row stands and what was known of it, if it was changed before.
     fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
+        self.is_attached |= change.is_attached();
         if self.is_behind_all(row_id) {
             self.rows.push((row_id, change));
             return None;
@@ -281,9 +269,10 @@ impl ChangedTable {
         let rows = &self.rows;
         let positions = self.positions.get_or_insert_with(|| {
             let ids = rows.iter().map(|(row_id, _)| *row_id);
-            ids.enumerate().map(|(at, row_id)| (row_id, at)).collect()
+            let ids = ids.enumerate().map(|(at, row_id)| (row_id, at));
+            Box::new(Positions(ids.collect()))
         });
-        positions.insert(row_id, self.rows.len());
+        positions.0.insert(row_id, self.rows.len());
         self.rows.push((row_id, change));
         None
     }
@@ -293,7 +282,7 @@ impl ChangedTable {
         let taken: Vec<_> = self.rows.drain(rows.min(self.rows.len())..).collect();
         if let Some(positions) = &mut self.positions {
             for (row_id, _) in &taken {
-                positions.remove(row_id);
+                positions.0.remove(row_id);
             }
         }
         taken
@@ -305,7 +294,7 @@ impl ChangedTable {
             mut rows,
             positions,
             repeated,
-            arena,
+            is_attached,
         } = self;
         rows.retain(|row| !is_undone(row));
         if positions.is_some() {
@@ -315,7 +304,7 @@ impl ChangedTable {
             table,
             rows,
             repeated,
-            is_attached: arena.has_shared(),
+            is_attached,
         }
     }
 }

@@ -80,7 +80,7 @@ impl Deliver for Deliverer {
     }
 
     fn complete(&self, outcome: Result<()>, completion: Completion) {
-        completion(outcome);
+        completion.complete(outcome);
     }
 }
 

@@ -45,7 +45,7 @@ impl Deliver for Noting {
         let others = self.busy.fetch_add(1, Ordering::SeqCst);
         self.collisions.fetch_add(others, Ordering::SeqCst);
         thread::yield_now();
-        completion(outcome);
+        completion.complete(outcome);
         self.busy.fetch_sub(1, Ordering::SeqCst);
     }
 }
@@ -170,7 +170,7 @@ impl Deliver for Matching {
     }
 
     fn complete(&self, outcome: Result<()>, completion: Completion) {
-        completion(outcome);
+        completion.complete(outcome);
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::group::{Completion, Fate, Footing, Groups, Open};
+use super::Tables;
+use super::group::{Completion, Fate, Groups, Open};
 use super::replay::is_overtaken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
@@ -85,7 +86,7 @@ pub struct Transaction {
     /// Tells its reads from those of other transactions.
     id: u64,
     groups: Groups,
-    tables: Arc<[Table]>,
+    tables: Tables,
     seq: CommitSeq,
     stage: RefCell<Stage>,
     /// What its commit is to survive.
@@ -130,7 +131,7 @@ pub fn current(backend: &Arc<dyn Backend>) -> Option<Rc<Transaction>> {
 impl Transaction {
     /// A transaction over these tables.
     #[must_use]
-    pub fn new(groups: Groups, tables: Arc<[Table]>) -> Self {
+    pub fn new(groups: Groups, tables: Tables) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let seq = groups.committed();
         let durability = Cell::new(groups.backend().durability());
@@ -183,10 +184,9 @@ impl Transaction {
         // Order: the reader is given back first, so that waiting for the pen holds nothing.
         *stage = Stage::Fresh;
         let (basis, durability) = (self.basis.get(), self.durability.get());
-        self.groups.take_pen(&self.tables, basis, durability);
-        if let Footing::Group(_, fate, _) = self.groups.lock().footing(&self.tables) {
-            self.seen.replace(Some(fate));
-        }
+        let mut seen = self.seen.borrow_mut();
+        self.groups
+            .take_pen(&self.tables, basis, durability, &mut seen);
         *stage = Stage::Writing;
     }
 

@@ -6,8 +6,9 @@ use super::super::indexer::Indexer;
 use super::super::replay::replay;
 use super::deliveries::Deliveries;
 use super::open::{Member, Open, check_basis};
-use super::queue::Acknowledgement;
+use super::queue::{Acknowledgement, Completion};
 use super::watchdog::Watchdog;
+use crate::change_set::ChangeSet;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, StateId, WriteTransaction};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +61,7 @@ impl Shared {
             open.schemas.forget();
             if seq > CommitSeq::default() || self.missed(writer) {
                 self.deliveries.renew(seq);
+                open.undelivered = true;
             }
         }
     }
@@ -100,6 +102,7 @@ impl Shared {
             .map(|member| self.acknowledgement(open, member, outcome.clone()));
         self.deliveries.push(ended);
         drop(unnumbered);
+        open.undelivered = true;
     }
 
     fn commit_writer(&self, writer: Box<dyn WriteTransaction>, members: usize) -> Result<()> {
@@ -122,8 +125,10 @@ impl Shared {
         }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
-                let seq = CommitSeq(self.assigned.fetch_add(1, Ordering::AcqRel) + 1);
-                self.committed.fetch_max(seq.0, Ordering::AcqRel);
+                // They change only here, under the lock.
+                let seq = CommitSeq(self.assigned.load(Ordering::Acquire) + 1);
+                self.assigned.store(seq.0, Ordering::Release);
+                self.committed.store(seq.0, Ordering::Release);
                 changes.into_change_set(seq)
             })
         });
@@ -214,7 +219,22 @@ impl Shared {
             }
             let ended = self.acknowledgement(open, member, outcome);
             self.deliveries.push([ended]);
+            open.undelivered = true;
         }
+    }
+
+    /// Passes on the outcome of a transaction that is in no group.
+    pub(super) fn deliver(
+        &self,
+        open: &mut Open,
+        outcome: Result<Option<ChangeSet>>,
+        completion: Completion,
+    ) {
+        self.deliveries.push([Acknowledgement {
+            outcome,
+            completion,
+        }]);
+        open.undelivered = true;
     }
 
     fn commit_alone(&self, open: &mut Open, member: &Member) -> Result<()> {

@@ -70,16 +70,18 @@ impl Deliveries {
     /// Queues transactions that have ended, in this order.
     pub(super) fn push(&self, ended: impl IntoIterator<Item = Acknowledgement>) {
         let now = Instant::now();
+        let mut rows = 0;
         let mut queue = self.lock();
         for acknowledgement in ended {
             if let Ok(Some(changes)) = &acknowledgement.outcome {
                 queue.note(changes);
-                let rows = changes.row_count();
-                self.unmatched.fetch_add(rows, Ordering::Relaxed);
+                rows += changes.row_count();
             }
             queue.waiting.push_back((now, Item::Ended(acknowledgement)));
             queue.pushed += 1;
         }
+        // Under the lock: whoever takes them out counts them less.
+        self.unmatched.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// How often it was noticed that somebody else has written.
@@ -123,8 +125,7 @@ impl Deliveries {
     /// else has, which may be yet to come.
     pub(super) fn changed(&self, table: &Table) -> CommitSeq {
         let queue = self.lock();
-        let changed = queue.changed.get(table.name.as_ref()).copied();
-        changed.unwrap_or_default().max(queue.overtaken)
+        queue.latest_change(table).max(queue.overtaken)
     }
 
     /// Delivers what waits, unless another thread is at it; where subscribers are to be told, the

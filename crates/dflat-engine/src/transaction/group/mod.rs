@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use dflat_model::{CommitSeq, Table};
 
+use super::Tables;
 use super::indexer::Indexer;
 use super::write_set::WriteSet;
 use crate::error::{Error, Result};
@@ -38,8 +39,7 @@ use commit::Shared;
 use deliveries::Deliveries;
 pub(super) use open::{Fate, Footing, Open, PenGrip};
 use open::{Member, Pen};
-use queue::Acknowledgement;
-pub use queue::{Calls, Completion, Deliver, Registration};
+pub use queue::{Calls, Complete, Completion, Deliver, Registration};
 use watchdog::Watchdog;
 
 /// The most members of a group.
@@ -130,12 +130,13 @@ impl Groups {
     }
 
     /// Takes the pen for a transaction over these tables: what is written from here on is this
-    /// transaction's, until it puts the pen down.
+    /// transaction's, until it puts the pen down. It has `seen` what members have written by now.
     pub(super) fn take_pen(
         &self,
-        tables: &Arc<[Table]>,
+        tables: &Tables,
         basis: Option<StateId>,
         durability: Durability,
+        seen: &mut Option<Fate>,
     ) {
         let mut open = self.lock();
         open.waiting += 1;
@@ -150,6 +151,7 @@ impl Groups {
         }
         (pen.prepared, pen.parked) = (open.prepared.len(), open.writer.is_none());
         open.pen = Some(pen);
+        open.follow(tables, seen);
     }
 
     /// Changes what the commit of the pen's holder is to survive.
@@ -226,12 +228,14 @@ impl Groups {
     /// has failed.
     pub(super) fn finish(&self, seen: Option<&Fate>, completion: Completion) {
         let mut open = self.lock();
-        if open.changes().is_ok_and(|changes| !changes.is_empty()) {
-            drop(open);
-            open = self.resume();
+        if open.is_parked() && open.changes().is_ok_and(|changes| !changes.is_empty()) {
+            open = self.unpark(open);
         }
-        let seen = seen.and_then(|seen| seen.failure(&open.pen.as_ref()?.tables));
-        if let Some(error) = seen {
+        let failed = open
+            .pen
+            .as_ref()
+            .and_then(|pen| open.failure(seen, &pen.tables));
+        if let Some(error) = failed {
             self.shared.lose(&mut open, &error);
         }
         let Some(pen) = open.pen.take() else { return };
@@ -251,10 +255,7 @@ impl Groups {
             Some(error) => {
                 open.spend(&pen.changes);
                 let outcome = Err(error);
-                self.shared.deliveries.push([Acknowledgement {
-                    outcome,
-                    completion,
-                }]);
+                self.shared.deliver(&mut open, outcome, completion);
             }
         }
         self.shared.pass_pen(open);
@@ -264,17 +265,17 @@ impl Groups {
     /// seen, if there are any, and with their failure if they have failed.
     pub(super) fn acknowledge(
         &self,
-        tables: &Arc<[Table]>,
+        tables: &Tables,
         outcome: Result<()>,
         seen: Option<&Fate>,
         completion: Completion,
     ) {
         let mut open = self.lock();
-        let failed = seen.and_then(|seen| seen.failure(tables));
+        let failed = open.failure(seen, tables);
         let outcome = outcome.and_then(|()| failed.map_or(Ok(()), Err));
         if open.is_dirty(tables) {
             open.join(Member {
-                tables: Arc::clone(tables),
+                tables: tables.clone(),
                 changes: WriteSet::default(),
                 basis: None,
                 durability: Durability::Normal,
@@ -283,10 +284,7 @@ impl Groups {
             });
         } else {
             let outcome = outcome.map(|()| None);
-            self.shared.deliveries.push([Acknowledgement {
-                outcome,
-                completion,
-            }]);
+            self.shared.deliver(&mut open, outcome, completion);
         }
     }
 
@@ -301,20 +299,21 @@ impl Groups {
         let wait = (more || open.waiting > 0) && !old && open.members.len() < MEMBERS_MAX;
         if open.rows >= ROWS_MAX {
             self.shared.commit_finished(&mut open);
-        } else if open.members.is_empty() || open.pen.is_some() {
+        } else if !open.members.is_empty() {
             // Whoever holds the pen settles when it is put down.
-            if !open.members.is_empty() {
-                self.shared.watchdog.watch(&self.shared);
+            if open.pen.is_some() || wait {
+                open.watched = open.watched || self.shared.watchdog.watch(&self.shared);
+            } else {
+                self.shared.commit(&mut open);
             }
-        } else if wait {
-            self.shared.watchdog.watch(&self.shared);
-        } else {
-            self.shared.commit(&mut open);
         }
+        let undelivered = std::mem::take(&mut open.undelivered);
         drop(open);
         if more {
             // This thread is needed for the next transaction.
-            self.shared.deliveries.hand_over();
+            if undelivered {
+                self.shared.deliveries.hand_over();
+            }
         } else {
             self.shared.deliveries.drain();
         }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use dflat_model::{RowId, Table};
 
+use super::super::Tables;
 use super::super::newest::NewestSchemas;
 use super::super::replay::{overtaken, replay};
 use super::super::row::{Prepared, Reach};
@@ -11,7 +12,7 @@ use super::super::write_set::{Mark, WriteSet};
 use super::recent::RecentChanges;
 use super::{Completion, ROWS_TOGETHER};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, Origin};
+use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
 use crate::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +28,7 @@ pub(in super::super) struct Open {
     /// How many rows they have changed.
     pub(super) rows: usize,
     /// The tables that members have changed.
-    dirty: Vec<String>,
+    dirty: Vec<Table>,
     /// The member that writes.
     pub(super) pen: Option<Pen>,
     /// Transactions that wait for the pen.
@@ -41,8 +42,14 @@ pub(in super::super) struct Open {
     spent: SpentRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
+    /// Make the objects that are written.
+    arenas: ObjectArenas,
     /// The origin of what is written: this engine, and no commit.
     origin: Origin,
+    /// Something was passed on to be delivered, and nobody was asked to see to it.
+    pub(super) undelivered: bool,
+    /// The group is watched, so that its members need not wait for long.
+    pub(super) watched: bool,
 }
 
 /// The largest row ids, by table, of objects that were inserted and never committed. A handler may
@@ -82,6 +89,11 @@ impl Fate {
         failed.extend(tables.map(|table| (table.name.to_string(), error.clone())));
     }
 
+    /// Whether both are of the same group.
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.failed, &other.failed)
+    }
+
     /// Why changes to one of these tables were not committed.
     pub(super) fn failure(&self, tables: &[Table]) -> Option<Error> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +107,7 @@ impl Fate {
 /// A finished transaction that waits for its commit.
 pub(super) struct Member {
     /// What it may have read, and what it has changed.
-    pub(super) tables: Arc<[Table]>,
+    pub(super) tables: Tables,
     pub(super) changes: WriteSet,
     /// The state on which all that it has read stands, with what this engine has committed since.
     pub(super) basis: Option<StateId>,
@@ -107,7 +119,7 @@ pub(super) struct Member {
 
 /// What the member that writes has done so far.
 pub(super) struct Pen {
-    pub(super) tables: Arc<[Table]>,
+    pub(super) tables: Tables,
     pub(super) changes: WriteSet,
     /// As that of a [`Member`]; `None` until it has read or written.
     pub(super) basis: Option<StateId>,
@@ -123,13 +135,9 @@ pub(super) struct Pen {
 
 impl Pen {
     /// A member that has written nothing.
-    pub(super) fn new(
-        tables: &Arc<[Table]>,
-        basis: Option<StateId>,
-        durability: Durability,
-    ) -> Self {
+    pub(super) fn new(tables: &Tables, basis: Option<StateId>, durability: Durability) -> Self {
         Self {
-            tables: Arc::clone(tables),
+            tables: tables.clone(),
             changes: WriteSet::default(),
             basis,
             durability,
@@ -183,6 +191,7 @@ impl Open {
     /// Takes the group out, to be committed or written again.
     pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, Fate) {
         self.dirty.clear();
+        self.arenas.clear();
         self.rows = 0;
         self.prepared.clear();
         self.schemas.trim();
@@ -194,8 +203,8 @@ impl Open {
 
     pub(super) fn join(&mut self, member: Member) {
         for table in member.changes.tables() {
-            if !self.dirty.iter().any(|dirty| *dirty == table.name) {
-                self.dirty.push(table.name.to_string());
+            if !self.dirty.iter().any(|dirty| dirty.is_stored_as(table)) {
+                self.dirty.push(table.clone());
             }
         }
         self.rows += member.changes.len();
@@ -214,11 +223,28 @@ impl Open {
         self.fate.clone()
     }
 
+    /// Why changes to one of these tables were not committed that a transaction has seen.
+    pub(super) fn failure(&self, seen: Option<&Fate>, tables: &[Table]) -> Option<Error> {
+        // Most see those of the open group, which has not failed.
+        let ended = seen.filter(|seen| !seen.is_same(&self.fate));
+        ended.and_then(|seen| seen.failure(tables))
+    }
+
+    /// Notes what a transaction has seen from here on.
+    pub(super) fn follow(&self, tables: &[Table], seen: &mut Option<Fate>) {
+        if self.writer.is_some()
+            && self.is_dirty(tables)
+            && !seen.as_ref().is_some_and(|seen| seen.is_same(&self.fate))
+        {
+            *seen = Some(self.fate());
+        }
+    }
+
     /// Whether a member has changed one of these tables.
     pub(super) fn is_dirty(&self, tables: &[Table]) -> bool {
         tables
             .iter()
-            .any(|table| self.dirty.iter().any(|dirty| *dirty == table.name))
+            .any(|table| self.dirty.iter().any(|dirty| dirty.is_stored_as(table)))
     }
 
     /// Where a transaction over these tables has to read.
@@ -372,6 +398,7 @@ impl Open {
                 changes: &mut pen.changes,
                 spent: &self.spent,
                 schemas: &mut self.schemas,
+                arenas: &mut self.arenas,
                 origin: self.origin,
             }),
             _ => Err(no_transaction()),
@@ -392,6 +419,7 @@ pub(in super::super) struct PenGrip<'o> {
     pub(in super::super) changes: &'o mut WriteSet,
     pub(in super::super) spent: &'o SpentRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,
+    pub(in super::super) arenas: &'o mut ObjectArenas,
     /// That of what is not committed yet.
     pub(in super::super) origin: Origin,
 }

@@ -6,12 +6,24 @@ use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::Result;
 use crate::sync::{Arc, JoinHandle};
 
+/// Who is told of the outcome of a transaction, once. A function is.
+pub trait Complete: Send {
+    /// Tells it.
+    fn complete(self: Box<Self>, outcome: Result<()>);
+}
+
 /// What follows a transaction.
-pub type Completion = Box<dyn FnOnce(Result<()>) + Send>;
+pub type Completion = Box<dyn Complete>;
+
+impl<F: FnOnce(Result<()>) + Send> Complete for F {
+    fn complete(self: Box<Self>, outcome: Result<()>) {
+        self(outcome);
+    }
+}
 
 /// Calls to make, one at a time, by who has the turn.
 pub trait Calls: Send + Sync {
@@ -78,7 +90,9 @@ pub(super) struct Queue {
     pub(super) pushed: u64,
     pub(super) delivered: u64,
     /// The latest commit that changed each table.
-    pub(super) changed: HashMap<String, CommitSeq>,
+    changed: HashMap<String, CommitSeq>,
+    /// The same of the table that was changed last: it is often the one that is changed next.
+    changed_last: Option<(Table, CommitSeq)>,
     /// The commit before which somebody else has written: what is known as of an earlier one may be
     /// out of date, whatever its table.
     pub(super) overtaken: CommitSeq,
@@ -139,15 +153,28 @@ impl Queue {
         since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// Notes which tables a commit changed.
     pub(super) fn note(&mut self, changes: &ChangeSet) {
-        for table in &changes.tables {
-            let name = table.table.name.as_ref();
-            match self.changed.get_mut(name) {
-                Some(changed) => *changed = changes.seq,
-                None => {
-                    self.changed.insert(name.to_owned(), changes.seq);
+        for TableChanges { table, .. } in &changes.tables {
+            match &mut self.changed_last {
+                Some((last, changed)) if last.is_same(table) => *changed = changes.seq,
+                last => {
+                    let before = last.replace((table.clone(), changes.seq));
+                    if let Some((table, changed)) = before {
+                        self.changed.insert(table.name.to_string(), changed);
+                    }
                 }
             }
         }
+    }
+
+    /// The latest commit that changed a table.
+    pub(super) fn latest_change(&self, table: &Table) -> CommitSeq {
+        let before = self.changed.get(table.name.as_ref()).copied();
+        let last = self.changed_last.as_ref();
+        let last = last.filter(|(last, _)| last.is_stored_as(table));
+        last.map(|(_, changed)| *changed)
+            .max(before)
+            .unwrap_or_default()
     }
 }

@@ -1,43 +1,45 @@
 //! Which rows have changed lately, so that an object fetched before a transaction need not be
 //! looked up again inside it if it is still what is stored.
 
-use std::collections::HashMap;
-
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::super::write_set::WriteSet;
 
-/// The most rows of a table that are kept apart.
-const ROWS_MAX: usize = 16 * 1024;
-
-/// The most rows of a transaction that are kept apart: beyond that, noting each would cost more
+/// The most rows of a transaction that are noted apart: beyond that, noting each would cost more
 /// than it saves.
 const CHANGES_MAX: usize = 256;
+
+/// How many slots a table has: a power of two.
+const SLOTS: usize = 16 * 1024;
 
 /// Which rows have changed lately, by table.
 #[derive(Default)]
 pub(super) struct RecentChanges {
-    tables: Vec<(String, RecentRows)>,
+    tables: Vec<(Table, RecentRows)>,
     /// Somebody else may have changed any table at this commit.
     everything: CommitSeq,
 }
 
+/// The latest changes of a table's rows. A row has a slot, which it shares with others: a row may
+/// seem to have changed when another has, never the other way round. Neighbours have neighbouring
+/// slots, because rows that are changed one after the other often are: so what was never used of
+/// the slots takes no memory where the system gives it by the page.
 #[derive(Default)]
 struct RecentRows {
-    /// The latest change of each row, if it is later than `others`.
-    rows: HashMap<RowId, CommitSeq>,
-    /// No other row has changed later than with this commit.
-    others: CommitSeq,
+    /// The latest change of a row of each slot.
+    slots: Vec<u64>,
+    /// All rows may have changed with this commit.
+    all: CommitSeq,
 }
 
 impl RecentChanges {
     /// Notes what will be committed as `seq`, or not at all.
     pub(super) fn note(&mut self, changes: &WriteSet, seq: CommitSeq) {
         for (table, rows) in changes.rows() {
-            let position = self.tables.iter().position(|(name, _)| *name == table.name);
+            let is_of = |(other, _): &(Table, _)| other.is_stored_as(table);
+            let position = self.tables.iter().position(is_of);
             let position = position.unwrap_or_else(|| {
-                self.tables
-                    .push((table.name.to_string(), RecentRows::default()));
+                self.tables.push((table.clone(), RecentRows::default()));
                 self.tables.len() - 1
             });
             if let Some((_, recent)) = self.tables.get_mut(position) {
@@ -48,7 +50,6 @@ impl RecentChanges {
 
     /// Notes that somebody else has written, nobody knows what, after the commit `seq`.
     pub(super) fn distrust(&mut self, seq: CommitSeq) {
-        self.tables.clear();
         // Objects read after that commit may have been read before what somebody else wrote.
         self.everything = CommitSeq(seq.0 + 1);
     }
@@ -59,31 +60,43 @@ impl RecentChanges {
         if seq < self.everything || seq == CommitSeq::default() {
             return false;
         }
-        let known = self.tables.iter().find(|(name, _)| *name == table.name);
-        known.is_none_or(|(_, recent)| {
-            recent.others <= seq
-                && recent
-                    .rows
-                    .get(&row_id)
-                    .is_none_or(|changed| *changed <= seq)
-        })
+        let is_of = |(other, _): &&(Table, _)| other.is_stored_as(table);
+        let known = self.tables.iter().find(is_of);
+        known.is_none_or(|(_, recent)| recent.latest(row_id) <= seq)
     }
 }
 
 impl RecentRows {
     fn note(&mut self, rows: impl ExactSizeIterator<Item = RowId>, seq: CommitSeq) {
-        if rows.len() > CHANGES_MAX || self.rows.len() + rows.len() > ROWS_MAX {
-            self.rows = HashMap::new();
-            self.others = seq;
-        } else {
-            self.rows.extend(rows.map(|row_id| (row_id, seq)));
+        if rows.len() > CHANGES_MAX {
+            self.all = seq;
+            return;
+        }
+        if self.slots.is_empty() {
+            self.slots = vec![0; SLOTS];
+        }
+        for row_id in rows {
+            if let Some(changed) = self.slots.get_mut(slot(row_id)) {
+                *changed = seq.0;
+            }
         }
     }
+
+    /// The latest commit with which a row may have changed.
+    fn latest(&self, row_id: RowId) -> CommitSeq {
+        let changed = self.slots.get(slot(row_id)).copied();
+        CommitSeq(changed.unwrap_or_default()).max(self.all)
+    }
+}
+
+const fn slot(row_id: RowId) -> usize {
+    row_id.0 as usize % SLOTS
 }
 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
+    use std::collections::HashMap;
 
     use dflat_model::TableDescriptor;
 
@@ -135,13 +148,46 @@ mod tests {
         recent.note(&changes(&a, 1..=many), CommitSeq(5));
         assert!(!recent.is_unchanged(&a, RowId(many + 1), CommitSeq(4)));
         assert!(recent.is_unchanged(&a, RowId(1), CommitSeq(5)));
+        recent.note(&changes(&a, [1]), CommitSeq(6));
+        assert!(!recent.is_unchanged(&a, RowId(1), CommitSeq(5)));
+        assert!(!recent.is_unchanged(&a, RowId(2), CommitSeq(4)));
+        assert!(recent.is_unchanged(&a, RowId(2), CommitSeq(5)));
+    }
 
-        let rows = i64::try_from(ROWS_MAX).unwrap();
-        for row_id in 0..=rows {
-            recent.note(&changes(&a, [row_id]), CommitSeq(6));
+    #[test]
+    fn a_row_never_seems_unchanged_however_many_share_its_slot() {
+        let a = table("a");
+        let slots = i64::try_from(SLOTS).unwrap();
+        let rows = (0..slots).chain((0..slots).map(|n| (n * 2_654_435_761) ^ n << 40));
+        let mut recent = RecentChanges::default();
+        let mut changed = HashMap::new();
+        for (seq, row) in (1..).zip(rows) {
+            let row_id = RowId(row);
+            recent.note(&changes(&a, [row]), CommitSeq(seq));
+            changed.insert(row_id, CommitSeq(seq));
+            let (first, half) = (RowId(0), RowId(slots / 2));
+            for row_id in [row_id, first, half] {
+                let changed = changed.get(&row_id).copied().unwrap_or_default();
+                assert!(!recent.is_unchanged(&a, row_id, CommitSeq(changed.0.saturating_sub(1))));
+            }
         }
-        assert!(!recent.is_unchanged(&a, RowId(rows + 1), CommitSeq(5)));
-        assert!(recent.is_unchanged(&a, RowId(rows), CommitSeq(6)));
+        for (row_id, changed) in &changed {
+            assert!(!recent.is_unchanged(&a, *row_id, CommitSeq(changed.0 - 1)));
+        }
+    }
+
+    #[test]
+    fn neighbours_that_changed_one_after_the_other_are_told_apart() {
+        let a = table("a");
+        let mut recent = RecentChanges::default();
+        let rows = i64::try_from(SLOTS).unwrap();
+        for row in 1..=rows {
+            let seq = CommitSeq(row.cast_unsigned() + 1);
+            recent.note(&changes(&a, [row]), seq);
+            assert!(recent.is_unchanged(&a, RowId(row), seq));
+            let next = recent.is_unchanged(&a, RowId(row + 1), CommitSeq(1));
+            assert_eq!(next, row < rows, "after {row}");
+        }
     }
 
     #[test]

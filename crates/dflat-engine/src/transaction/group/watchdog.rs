@@ -24,23 +24,25 @@ impl Watchdog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the open group is committed in time, whatever its next member does.
-    pub(super) fn watch(&self, shared: &Arc<Shared>) {
+    /// Sees to it that the open group is committed in time, whatever its next member does; whether
+    /// somebody watches it now.
+    pub(super) fn watch(&self, shared: &Arc<Shared>) -> bool {
         let mut state = self.lock();
         if state.watching || state.stopped {
-            return;
+            return state.watching;
         }
         state.watching = true;
         if state.thread.is_some() {
             drop(state);
             self.changed.notify_one();
-            return;
+            return true;
         }
         let shared = Arc::downgrade(shared);
         let thread = thread::Builder::new().name("dflat-commit".to_owned());
         // Without the thread, groups are committed when their last member ends.
         state.thread = thread.spawn(move || run(&shared)).ok();
         state.watching = state.thread.is_some();
+        state.watching
     }
 
     /// Ends the thread; with `wait`, it has ended then.
@@ -91,6 +93,7 @@ fn run(shared: &Weak<Shared>) {
         }
         if open.members.is_empty() {
             shared.watchdog.lock().watching = false;
+            open.watched = false;
         }
         drop(open);
         // Not here: user code must not keep the next group waiting.
