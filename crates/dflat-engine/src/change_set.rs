@@ -61,11 +61,3 @@ pub struct RowChange {
     /// The object after, or `None` if the row was deleted.
     pub after: Option<Object>,
 }
-
-impl RowChange {
-    /// Whether the object after the change shares memory with others.
-    #[must_use]
-    pub fn is_attached(&self) -> bool {
-        self.after.as_ref().is_some_and(Object::is_attached)
-    }
-}

@@ -69,6 +69,11 @@ impl ObjectArena {
         let room = self.room.insert(Room::new(Header { origin, base }, bytes));
         room.add(origin, row_id, payload)
     }
+
+    /// Whether objects share chunks.
+    pub(crate) const fn has_shared(&self) -> bool {
+        self.room.is_some()
+    }
 }
 
 /// Makes the objects that a group of transactions writes, by table: those of many small
@@ -192,7 +197,7 @@ mod tests {
             let object = arena.object(RowId(n), ORIGIN, &payload(0, 100), kept);
             assert!(!object.is_attached());
         }
-        assert!(arena.room.is_none());
+        assert!(!arena.has_shared());
         assert!((50..80).contains(&asked), "asked {asked} times");
     }
 }

@@ -156,7 +156,7 @@ impl Transaction {
         let arena = grip.arenas.of(table);
         let object = arena.object(row_id, grip.origin, payload, kept);
         grip.changes
-            .note(table, row_id, before, Some(object.clone()));
+            .note_written(table, row_id, before, (object.clone(), arena.has_shared()));
         object
     }
 

@@ -81,17 +81,41 @@ impl WriteSet {
         before: Option<Object>,
         after: Option<Object>,
     ) {
-        let change = RowChange { before, after };
+        self.note_change(table, row_id, RowChange { before, after }, false);
+    }
+
+    /// Notes that an object was written, which shares memory with others if it `is_attached`, and
+    /// what was there before.
+    #[inline]
+    pub(super) fn note_written(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        before: Option<Object>,
+        (object, is_attached): (Object, bool),
+    ) {
+        let after = Some(object);
+        self.note_change(table, row_id, RowChange { before, after }, is_attached);
+    }
+
+    #[inline]
+    fn note_change(&mut self, table: &Table, row_id: RowId, change: RowChange, is_attached: bool) {
         match self.tables.first_mut() {
             Some(first) if first.table.is_same(table) && first.is_behind_all(row_id) => {
-                first.is_attached |= change.is_attached();
+                first.is_attached |= is_attached;
                 first.rows.push((row_id, change));
             }
-            _ => self.note_anywhere(table, row_id, change),
+            _ => self.note_anywhere(table, row_id, change, is_attached),
         }
     }
 
-    fn note_anywhere(&mut self, table: &Table, row_id: RowId, change: RowChange) {
+    fn note_anywhere(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        change: RowChange,
+        is_attached: bool,
+    ) {
         let position = self
             .tables
             .iter()
@@ -100,6 +124,7 @@ impl WriteSet {
         let Some(changed) = self.tables.get_mut(position) else {
             return;
         };
+        changed.is_attached |= is_attached;
         let replaced = changed.note(row_id, change);
         if self.marks > 0
             && let Some((row, after)) = replaced
@@ -255,7 +280,6 @@ impl ChangedTable {
 
     /// Notes a change; where the row stands and what was known of it, if it was changed before.
     fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
-        self.is_attached |= change.is_attached();
         if self.is_behind_all(row_id) {
             self.rows.push((row_id, change));
             return None;
