@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 
 use crate::object::Object;
 
-/// The changes of one commit. It exists only for a committed transaction, it is complete, and a row
-/// appears once, with its state before and after.
+/// The changes of one commit. It exists only for a committed transaction, it is complete but for
+/// what is [untold](TableChanges::is_untold), and a row appears once, with its state before and
+/// after.
 #[derive(Clone, Debug)]
 pub struct ChangeSet {
     /// The commit.
@@ -35,6 +36,9 @@ pub struct TableChanges {
     pub repeated: bool,
     /// Whether objects after the commit share memory, so that whoever keeps one keeps others.
     pub is_attached: bool,
+    /// Whether no rows are told: there were many, and nobody observed the table when they were
+    /// written.
+    pub is_untold: bool,
 }
 
 impl TableChanges {

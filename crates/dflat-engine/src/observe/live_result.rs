@@ -439,6 +439,7 @@ mod tests {
                 table: table.clone(),
                 rows: gone.collect(),
                 repeated: false,
+                is_untold: false,
                 is_attached: false,
             };
             let rows = changes.rows.len();

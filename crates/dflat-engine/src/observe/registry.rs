@@ -245,6 +245,13 @@ impl Registry {
         if state.is_empty() {
             return None;
         }
+        let is_unknown =
+            |table: &TableChanges| table.is_untold && has_subscribers(&state, &table.table);
+        if changes.tables.iter().any(is_unknown) {
+            // They subscribed before it was committed, and were not known when it was written.
+            drop(state);
+            return self.renew(reread);
+        }
         let (mut calls, mut replaced) = (VecDeque::new(), Vec::new());
         let changed: SmallVec<[_; 1]> = changes.tables.iter().map(apart(&state)).collect();
         for table in &changed {

@@ -5,6 +5,7 @@
 //! is told is none of this room's business.
 
 mod backfill;
+mod changed_table;
 mod context;
 mod derived;
 mod entries;

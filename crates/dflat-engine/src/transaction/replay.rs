@@ -23,6 +23,10 @@ pub(super) fn replay(
     prepared: &mut Vec<Prepared>,
     changes: &WriteSet,
 ) -> Result<()> {
+    if changes.has_unlisted() {
+        let message = "cannot write a transaction again: not all that it changed is kept";
+        return Err(Error::new(ErrorKind::Backend, message));
+    }
     for (table, rows) in changes.rows() {
         let reach = prepare(writer, prepared, table)?;
         // Order: all deletions first, so that keys that moved between objects are free.

@@ -231,6 +231,8 @@ impl Transaction {
         } else if open.is_outgrown() {
             drop(open);
             self.groups().go_alone();
+        } else {
+            open.unlist(|table| self.groups().is_observed(table));
         }
         written
     }

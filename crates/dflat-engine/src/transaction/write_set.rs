@@ -1,12 +1,10 @@
 //! What a transaction has changed so far.
 
-use std::collections::HashMap;
-use std::mem;
-
 use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
-use crate::change_set::{ChangeSet, RowChange, TableChanges};
+use super::changed_table::{ChangedTable, is_undone};
+use crate::change_set::{ChangeSet, RowChange};
 use crate::object::Object;
 
 /// The changes of a transaction, a row once, in the order tables were first changed.
@@ -33,22 +31,6 @@ struct Replaced {
     position: usize,
     after: Option<Object>,
 }
-
-/// The changes to one table: a list in the order they were made. Most transactions change rows in
-/// ascending order, which keeps the list sorted; the first that does not makes an index of it.
-struct ChangedTable {
-    table: Table,
-    rows: SmallVec<[(RowId, RowChange); 1]>,
-    /// Positions in `rows`, once they are not in ascending order.
-    positions: Option<Box<Positions>>,
-    /// Whether a row was changed more than once.
-    repeated: bool,
-    /// Whether objects after the changes share memory.
-    is_attached: bool,
-}
-
-/// Where rows stand in a list. In memory of its own: a write set is moved about, and few need it.
-struct Positions(HashMap<RowId, usize>);
 
 impl WriteSet {
     /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it
@@ -138,13 +120,7 @@ impl WriteSet {
     }
 
     fn add(&mut self, table: &Table) -> usize {
-        self.tables.push(ChangedTable {
-            table: table.clone(),
-            rows: SmallVec::new(),
-            positions: None,
-            repeated: false,
-            is_attached: false,
-        });
+        self.tables.push(ChangedTable::new(table));
         self.tables.len() - 1
     }
 
@@ -225,12 +201,53 @@ impl WriteSet {
                 .rows
                 .iter()
                 .filter(|(_, change)| change.before.is_none());
-            let largest = inserted.map(|(row_id, _)| *row_id).max()?;
-            Some((&changed.table, largest))
+            let inserted = inserted.map(|(row_id, _)| *row_id);
+            let unlisted = changed.unlisted.map(|(_, last)| last);
+            Some((&changed.table, inserted.chain(unlisted).max()?))
         })
     }
 
-    /// The rows changed, by table, in the order of their first change.
+    /// Takes the rows of a table off the list that were inserted and not changed since, in so far as
+    /// nobody is to be told of them (`kept`). A large transaction that is alone in its commit needs
+    /// no list of them: they are undone with all else, and never written again.
+    pub(super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
+        // What is undone to a mark is undone row by row.
+        if self.marks > 0 {
+            return;
+        }
+        let tables = self.tables.iter_mut();
+        tables.for_each(|changed| changed.unlist(&kept));
+    }
+
+    /// Whether rows of a table are not in the list.
+    pub(super) fn is_unlisted(&self, table: &Table) -> bool {
+        let mut tables = self.tables.iter();
+        tables.any(|changed| changed.unlisted.is_some() && changed.table.is_stored_as(table))
+    }
+
+    /// Whether rows of any table are not in the list.
+    pub(super) fn has_unlisted(&self) -> bool {
+        self.tables.iter().any(|changed| changed.unlisted.is_some())
+    }
+
+    /// Puts the rows that are not in the list back, as `find` finds them.
+    ///
+    /// # Errors
+    /// As `find`.
+    pub(super) fn relist<E>(
+        &mut self,
+        mut find: impl FnMut(&Table, RowId) -> Result<Option<Object>, E>,
+    ) -> Result<(), E> {
+        let mut tables = self.tables.iter_mut();
+        tables.try_for_each(|changed| changed.relist(&mut find))
+    }
+
+    /// How many rows are in the list.
+    pub(super) fn listed(&self) -> usize {
+        self.tables.iter().map(|changed| changed.rows.len()).sum()
+    }
+
+    /// The rows changed that are in the list, by table, in the order of their first change.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &[(RowId, RowChange)])> {
         self.tables
             .iter()
@@ -239,15 +256,18 @@ impl WriteSet {
 
     /// How many rows were changed, or inserted and deleted.
     pub(super) fn len(&self) -> usize {
-        self.tables.iter().map(|changed| changed.rows.len()).sum()
+        let unlisted = self.tables.iter().map(|changed| changed.unlisted_count);
+        self.listed() + unlisted.sum::<usize>()
     }
 
     /// Whether nothing changed in the end.
     pub(super) fn is_empty(&self) -> bool {
-        self.tables
-            .iter()
-            .flat_map(|changed| &changed.rows)
-            .all(is_undone)
+        !self.has_unlisted()
+            && self
+                .tables
+                .iter()
+                .flat_map(|changed| &changed.rows)
+                .all(is_undone)
     }
 
     /// The change set of the commit.
@@ -255,85 +275,9 @@ impl WriteSet {
         let tables = self.tables.into_iter().map(ChangedTable::into_changes);
         ChangeSet {
             seq,
-            tables: tables.filter(|changes| !changes.rows.is_empty()).collect(),
+            tables: tables
+                .filter(|changes| changes.is_untold || !changes.rows.is_empty())
+                .collect(),
         }
     }
-}
-
-impl ChangedTable {
-    /// Whether rows are in ascending order, and all of them before this one.
-    #[inline]
-    fn is_behind_all(&self, row_id: RowId) -> bool {
-        self.positions.is_none() && self.rows.last().is_none_or(|(last, _)| *last < row_id)
-    }
-
-    /// Where the change of a row stands.
-    fn position(&self, row_id: RowId) -> Option<usize> {
-        match &self.positions {
-            Some(positions) => positions.0.get(&row_id).copied(),
-            None => self
-                .rows
-                .binary_search_by_key(&row_id, |(row_id, _)| *row_id)
-                .ok(),
-        }
-    }
-
-    /// Notes a change; where the row stands and what was known of it, if it was changed before.
-    fn note(&mut self, row_id: RowId, change: RowChange) -> Option<(usize, Option<Object>)> {
-        if self.is_behind_all(row_id) {
-            self.rows.push((row_id, change));
-            return None;
-        }
-        if let Some(position) = self.position(row_id)
-            && let Some((_, known)) = self.rows.get_mut(position)
-        {
-            self.repeated = true;
-            return Some((position, mem::replace(&mut known.after, change.after)));
-        }
-        let rows = &self.rows;
-        let positions = self.positions.get_or_insert_with(|| {
-            let ids = rows.iter().map(|(row_id, _)| *row_id);
-            let ids = ids.enumerate().map(|(at, row_id)| (row_id, at));
-            Box::new(Positions(ids.collect()))
-        });
-        positions.0.insert(row_id, self.rows.len());
-        self.rows.push((row_id, change));
-        None
-    }
-
-    /// Takes the rows out that were changed after the first `rows`.
-    fn split_off(&mut self, rows: usize) -> Vec<(RowId, RowChange)> {
-        let taken: Vec<_> = self.rows.drain(rows.min(self.rows.len())..).collect();
-        if let Some(positions) = &mut self.positions {
-            for (row_id, _) in &taken {
-                positions.0.remove(row_id);
-            }
-        }
-        taken
-    }
-
-    fn into_changes(self) -> TableChanges {
-        let Self {
-            table,
-            mut rows,
-            positions,
-            repeated,
-            is_attached,
-        } = self;
-        rows.retain(|row| !is_undone(row));
-        if positions.is_some() {
-            rows.sort_unstable_by_key(|(row_id, _)| *row_id);
-        }
-        TableChanges {
-            table,
-            rows,
-            repeated,
-            is_attached,
-        }
-    }
-}
-
-/// Whether a row was inserted and deleted: nobody will ever have seen it.
-fn is_undone((_, change): &(RowId, RowChange)) -> bool {
-    change.before.is_none() && change.after.is_none()
 }

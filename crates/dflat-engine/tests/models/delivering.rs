@@ -191,6 +191,7 @@ fn changed(rows: usize) -> Acknowledgement {
         rows: vec![(RowId(1), change); rows].into(),
         repeated: false,
         is_attached: false,
+        is_untold: false,
     };
     Acknowledgement {
         outcome: Ok(Some(ChangeSet {

@@ -57,6 +57,12 @@ laws! { ($)
         a_window_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
         an_object_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
     }
+    large {
+        a_large_transaction_agrees_with_a_model_whatever_becomes_of_what_it_inserts
+        a_large_transaction_that_is_aborted_leaves_nothing
+        who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told
+        large_transactions_of_several_threads_lose_nothing
+    }
     sharing {
         objects_that_did_not_change_are_shared_with_the_result_before
         two_who_are_told_a_result_share_its_list

@@ -33,6 +33,7 @@ mod hostile;
 mod index_states;
 mod kill;
 mod kill_building;
+mod large;
 mod made_anew;
 mod original;
 mod pages;

@@ -159,7 +159,10 @@ impl Shared {
             self.commit_finished(open);
         }
         if open.is_weaker(asked) {
-            self.restart(open);
+            match open.relist() {
+                Ok(()) => self.restart(open),
+                Err(error) => self.lose(open, &error),
+            }
         }
     }
 

@@ -53,6 +53,10 @@ const ROWS_MAX: usize = 1024;
 /// costs less than a commit that all wait for.
 pub(super) const ROWS_TOGETHER: usize = 64;
 
+/// From how many rows on that are listed a transaction that is alone does without the list: so many
+/// cost no memory to speak of.
+const LISTED_MAX: usize = 256;
+
 /// How long a group stays open while others join.
 const AGE_MAX: Duration = Duration::from_millis(5);
 
@@ -243,6 +247,7 @@ impl Groups {
             None => {
                 let seq = self.shared.expected(&open);
                 open.recent.note(&pen.changes, seq);
+                let alone = pen.changes.has_unlisted();
                 open.join(Member {
                     tables: pen.tables,
                     changes: pen.changes,
@@ -251,6 +256,10 @@ impl Groups {
                     failed: None,
                     completion,
                 });
+                if alone {
+                    // Order: before others write, because it can't be written again.
+                    self.shared.commit(&mut open);
+                }
             }
             Some(error) => {
                 open.spend(&pen.changes);

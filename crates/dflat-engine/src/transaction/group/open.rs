@@ -10,8 +10,9 @@ use super::super::replay::{overtaken, replay};
 use super::super::row::{Prepared, Reach};
 use super::super::write_set::{Mark, WriteSet};
 use super::recent::RecentChanges;
-use super::{Completion, ROWS_TOGETHER};
+use super::{Completion, LISTED_MAX, ROWS_TOGETHER};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch;
 use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
 use crate::sync::{Arc, Mutex, PoisonError};
@@ -335,6 +336,28 @@ impl Open {
         rows == Some(ROWS_TOGETHER) && !self.members.is_empty()
     }
 
+    /// Sees to it that a large transaction of many insertions that is alone does not keep them all.
+    pub(in super::super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
+        // With others, what it wrote may have to be undone or to be written again.
+        let alone = self.members.is_empty() && self.dirty.is_empty();
+        let pen = self.pen.as_mut().filter(|pen| alone && pen.lost.is_none());
+        if let Some(pen) = pen
+            && pen.changes.listed() % LISTED_MAX == LISTED_MAX - 1
+        {
+            pen.changes.unlist(kept);
+        }
+    }
+
+    /// Lists all that the pen's holder has changed, so that it can be written again.
+    pub(super) fn relist(&mut self) -> Result<()> {
+        let (Some(pen), Some(writer)) = (&mut self.pen, &mut self.writer) else {
+            return Ok(());
+        };
+        let origin = self.origin;
+        let find = |table: &Table, row_id| fetch::find(writer.as_mut(), table, row_id, origin);
+        pen.changes.relist(find)
+    }
+
     /// Undoes what the pen's holder has written in the backend's transaction, if that can be done
     /// without ending it.
     pub(super) fn unwrite(&mut self) -> bool {
@@ -343,7 +366,9 @@ impl Open {
         };
         // Storage that was made for it has to go, too; before the first member all goes with the
         // backend's transaction.
-        let is_reversible = self.prepared.len() == pen.prepared && !self.dirty.is_empty();
+        let is_reversible = self.prepared.len() == pen.prepared
+            && !self.dirty.is_empty()
+            && !pen.changes.has_unlisted();
         is_reversible
             && writer.is_whole()
             && replay(writer.as_mut(), &mut self.prepared, &pen.changes.inverse()).is_ok()

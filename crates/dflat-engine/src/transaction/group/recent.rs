@@ -43,7 +43,11 @@ impl RecentChanges {
                 self.tables.len() - 1
             });
             if let Some((_, recent)) = self.tables.get_mut(position) {
-                recent.note(rows.iter().map(|(row_id, _)| *row_id), seq);
+                if changes.is_unlisted(table) {
+                    recent.all = seq;
+                } else {
+                    recent.note(rows.iter().map(|(row_id, _)| *row_id), seq);
+                }
             }
         }
     }

@@ -1,0 +1,258 @@
+//! Laws of large transactions, which do without a list of what they insert.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use dflat::{
+    Durability, Error, ErrorKind, Object, Result, SubscribedObject, TransactionContext,
+    TransactionHandle,
+};
+
+use super::results::Told;
+use super::samples::{item, other};
+use crate::fixture::{Fixture, Open, next};
+use crate::random::Random;
+use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
+
+/// How many objects are inserted before anything else is done with them: more than are listed.
+const MANY: usize = 300;
+
+/// What is stored, by key: the rank of each item.
+type Model = BTreeMap<String, i32>;
+
+/// A transaction that is compared with a model after each of its steps.
+struct Work<'t> {
+    tx: &'t TransactionContext,
+    random: Random,
+    model: Model,
+    /// Objects as they were met, which may be out of date or gone.
+    met: Vec<Item>,
+    next_id: usize,
+}
+
+impl Work<'_> {
+    fn insert(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            let (id, rank) = (format!("n{:05}", self.next_id), self.random.below(50) as i32);
+            self.next_id += 1;
+            let created = self.tx.submit(ItemChangeRequest::creation(item(&id, rank)))?;
+            if self.random.one_in(10) {
+                self.met.extend(created.into_object());
+            }
+            self.model.insert(id, rank);
+        }
+        Ok(())
+    }
+
+    /// Changes or deletes an object that was met before, or one that is looked for by its key.
+    fn change(&mut self) -> Result<()> {
+        let object = match self.random.one_in(2) {
+            true => Some(self.random.pick(&self.met).clone()),
+            false => {
+                let id = format!("n{:05}", self.random.below(self.next_id));
+                self.tx.get::<Item>(id.as_str())?
+            }
+        };
+        let Some(object) = object else { return Ok(()) };
+        let id = object.id().to_owned();
+        // Made before others change the object: it stands on what was stored then.
+        let early = ItemChangeRequest::change(self.tx, &object)?;
+        let known = self.model.get(&id).copied();
+        assert_eq!(early.as_ref().map(|request| request.rank), known, "{id}");
+        match (early, self.random.below(4)) {
+            (None, _) => {}
+            (Some(_), 0) => {
+                let deletion = ItemChangeRequest::deletion(self.tx, &object)?.unwrap();
+                self.tx.submit(deletion)?;
+                self.model.remove(&id);
+            }
+            (Some(mut early), again) => {
+                for _ in 1..again {
+                    let mut request = ItemChangeRequest::change(self.tx, &object)?.unwrap();
+                    request.rank += 1;
+                    self.met.extend(self.tx.submit(request)?.into_object());
+                }
+                early.rank = self.random.below(50) as i32;
+                self.model.insert(id, early.rank);
+                self.met.extend(self.tx.submit(early)?.into_object());
+            }
+        }
+        Ok(())
+    }
+
+    /// A nested group of a few steps, which is kept or undone.
+    fn nested(&mut self) -> Result<()> {
+        let before = self.model.clone();
+        let tx = self.tx;
+        let failed = tx.nested(|_| {
+            let count = [3, MANY][self.random.below(2)];
+            self.insert(count)?;
+            for _ in 0..self.random.below(20) {
+                self.change()?;
+            }
+            match self.random.one_in(2) {
+                true => Err(Error::new(ErrorKind::InvalidArgument, "undo")),
+                false => Ok(()),
+            }
+        });
+        if let Err(error) = failed {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            self.model = before;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        let items = self.tx.fetch::<Item>().all()?;
+        assert_eq!(stored(&items), self.model);
+        Ok(())
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        self.insert(MANY)?;
+        for _ in 0..steps {
+            match self.random.below(8) {
+                0 => self.insert(MANY)?,
+                1 => self.nested()?,
+                2 => self.tx.set_durability(*self.random.pick(&[
+                    Durability::Normal,
+                    Durability::Full,
+                ])),
+                _ => self.change()?,
+            }
+        }
+        self.check()
+    }
+}
+
+fn stored(items: &[Item]) -> Model {
+    let of = |item: &Item| (item.id().to_owned(), item.rank());
+    items.iter().map(of).collect()
+}
+
+/// A table with some objects in it, and a transaction of random steps, which `end` ends.
+fn random_work(w: &Fixture, seed: u64, end: fn(&TransactionContext) -> Result<()>) -> (Model, Model) {
+    let old: Vec<Item> = w.create((0..40).map(|n| item(&format!("n{n:05}"), n)));
+    let before = stored(&old);
+    let model = before.clone();
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        let mut work = Work {
+            tx,
+            random: Random::new(seed),
+            model,
+            met: old,
+            next_id: 40,
+        };
+        work.run(40)?;
+        end(tx)?;
+        Ok(work.model)
+    });
+    let after = handle.wait().unwrap_or_else(|error| {
+        assert_eq!(error.kind(), ErrorKind::Aborted, "{error}");
+        before.clone()
+    });
+    (before, after)
+}
+
+pub fn a_large_transaction_agrees_with_a_model_whatever_becomes_of_what_it_inserts(open: Open) {
+    for seed in 0..4 {
+        let w = open();
+        let (_, after) = random_work(&w, seed, |_| Ok(()));
+        assert_eq!(stored(&w.fetch::<Item>().all().unwrap()), after, "seed {seed}");
+        for rank in after.values().copied().collect::<BTreeSet<i32>>() {
+            let found = w.fetch::<Item>().filter(Item::RANK.eq(rank)).all().unwrap();
+            let expected = after.iter().filter(|(_, r)| **r == rank).count();
+            assert_eq!(found.len(), expected, "the index has rank {rank}");
+        }
+        w.create::<Item>([item("afterwards", 1)]);
+    }
+}
+
+pub fn a_large_transaction_that_is_aborted_leaves_nothing(open: Open) {
+    for seed in 100..102 {
+        let w = open();
+        let abort = |tx: &TransactionContext| {
+            tx.abort();
+            Ok(())
+        };
+        let (before, _) = random_work(&w, seed, abort);
+        assert_eq!(stored(&w.fetch::<Item>().all().unwrap()), before, "seed {seed}");
+        let largest = w.fetch::<Item>().all().unwrap().iter().map(Object::row_id).max();
+        let next: Item = w.create([item("afterwards", 1)]).remove(0);
+        assert!(Some(next.row_id()) > largest.map(|id| dflat::RowId(id.0 + MANY as i64)));
+    }
+}
+
+/// Inserts many, changes an object, and inserts another; `written` is told before it is committed.
+fn insert_many(w: &Fixture, changed: Item, written: Sender<()>) -> TransactionHandle<()> {
+    w.perform_changes([Item::TABLE, Other::TABLE], move |tx| {
+        for n in 0..MANY {
+            let data = item(&format!("n{n:05}"), 1);
+            tx.submit(ItemChangeRequest::creation(data))?;
+        }
+        let mut request = ItemChangeRequest::change(tx, &changed)?.unwrap();
+        request.rank = 7;
+        tx.submit(request)?;
+        tx.submit(OtherChangeRequest::creation(other(1)))?;
+        written.send(()).unwrap();
+        Ok(())
+    })
+}
+
+pub fn who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told(open: Open) {
+    let w = open();
+    let old: Item = w.create([item("old", 0)]).remove(0);
+    // While a completion is called, nobody is told, and nobody's subscription begins.
+    let (go, goes) = mpsc::channel::<()>();
+    let (begin, begins) = mpsc::channel();
+    let held = w.perform_changes([Item::TABLE], move |_| {
+        next(&begins);
+        Ok(())
+    });
+    held.on_completion(move |_| next(&goes));
+    begin.send(()).unwrap();
+    let (send, results) = mpsc::channel();
+    let _ones = w.subscribe(w.fetch::<Item>().filter(Item::RANK.eq(1)), move |told: Told| {
+        let told = told.unwrap();
+        send.send((told.len(), told.difference().inserted().len())).unwrap();
+    });
+    let (send, objects) = mpsc::channel();
+    let _object = w.subscribe(&old, move |told| send.send(told).unwrap()).unwrap();
+    let (send, counts) = mpsc::channel();
+    let count = w.fetch::<Other>().live_count();
+    let told = move |count: Result<usize>| send.send(count.unwrap()).unwrap();
+    let _others = w.subscribe(count, told).unwrap();
+    let (write, written) = mpsc::channel();
+    let large = insert_many(&w, old, write);
+    next(&written);
+    go.send(()).unwrap();
+    large.wait().unwrap();
+    // Once, and before the transaction's completion.
+    assert_eq!(results.try_iter().collect::<Vec<_>>(), [(0, 0), (MANY, MANY)]);
+    assert_eq!(counts.try_iter().collect::<Vec<_>>(), [0, 1]);
+    let told: Vec<_> = objects.try_iter().collect();
+    assert!(matches!(&told[..], [SubscribedObject::Updated(item)] if item.rank() == 7), "{told:?}");
+    w.create::<Item>([item("next", 1)]);
+    assert_eq!(next(&results), (MANY + 1, 1));
+}
+
+pub fn large_transactions_of_several_threads_lose_nothing(open: Open) {
+    let w = open();
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let w = &w;
+            scope.spawn(move || {
+                for round in 0..4 {
+                    let size = [3, MANY][(thread + round) % 2];
+                    let data = move |n| item(&format!("{thread}-{round}-{n}"), 1);
+                    let created: Vec<Item> = w.create((0..size).map(data));
+                    w.change(&created[size - 1], |data| data.rank = 2);
+                }
+            });
+        }
+    });
+    assert_eq!(w.fetch::<Item>().all().unwrap().len(), 6 * (3 + MANY));
+    let changed = w.fetch::<Item>().filter(Item::RANK.eq(2)).all().unwrap();
+    assert_eq!(changed.len(), 12);
+}
