@@ -178,19 +178,74 @@ pub fn a_large_transaction_that_is_aborted_leaves_nothing(open: Open) {
         };
         let (before, _) = random_work(&w, seed, abort);
         assert_eq!(stored(&w.fetch::<Item>().all().unwrap()), before, "seed {seed}");
-        let largest = w.fetch::<Item>().all().unwrap().iter().map(Object::row_id).max();
-        let next: Item = w.create([item("afterwards", 1)]).remove(0);
-        assert!(Some(next.row_id()) > largest.map(|id| dflat::RowId(id.0 + MANY as i64)));
     }
+}
+
+fn insert_some(tx: &TransactionContext, name: &str, count: usize) -> Result<()> {
+    for n in 0..count {
+        tx.submit(ItemChangeRequest::creation(item(&format!("{name}{n:05}"), 1)))?;
+    }
+    Ok(())
+}
+
+pub fn no_object_gets_the_identity_of_one_that_was_not_committed(open: Open) {
+    let w = open();
+    let mut last: Item = w.create([item("first", 0)]).remove(0);
+    for count in [255, 256, 257, 511, 512, 513] {
+        let handle = w.perform_changes([Item::TABLE], move |tx| {
+            insert_some(tx, "never", count)?;
+            tx.abort();
+            Ok(())
+        });
+        assert_eq!(handle.wait().unwrap_err().kind(), ErrorKind::Aborted);
+        let next: Item = w.create([item(&format!("after {count}"), 1)]).remove(0);
+        let between = next.row_id().0 - last.row_id().0;
+        assert!(between > count as i64, "{between} after {count}");
+        last = next;
+    }
+}
+
+pub fn nested_groups_of_many_insertions_are_kept_and_undone(open: Open) {
+    let w = open();
+    w.perform([Item::TABLE], |tx| {
+        insert_some(tx, "a", MANY)?;
+        let undone = tx.nested(|tx| {
+            insert_some(tx, "b", 2 * MANY)?;
+            Err::<(), _>(Error::new(ErrorKind::InvalidArgument, "undo"))
+        });
+        assert!(undone.is_err());
+        assert_eq!(tx.fetch::<Item>().count()?, MANY);
+        tx.nested(|tx| insert_some(tx, "c", 2 * MANY))?;
+        insert_some(tx, "d", MANY)
+    });
+    let stored = w.fetch::<Item>().all().unwrap();
+    let expected = [("a", MANY), ("b", 0), ("c", 2 * MANY), ("d", MANY)];
+    for (name, count) in expected {
+        let found = stored.iter().filter(|item| item.id().starts_with(name));
+        assert_eq!(found.count(), count, "{name}");
+    }
+}
+
+pub fn a_request_made_before_many_insertions_replaces_what_is_stored(open: Open) {
+    let w = open();
+    w.perform([Item::TABLE], |tx| {
+        let created = tx.submit(ItemChangeRequest::creation(item("a", 1)))?;
+        let object = created.into_object().unwrap();
+        let early = ItemChangeRequest::change(tx, &object)?.unwrap();
+        let mut later = ItemChangeRequest::change(tx, &object)?.unwrap();
+        later.rank = 2;
+        tx.submit(later)?;
+        insert_some(tx, "b", MANY)?;
+        // It says rank 1, which is not what is stored.
+        tx.submit(early)
+    });
+    assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 1);
 }
 
 /// Inserts many, changes an object, and inserts another; `written` is told before it is committed.
 fn insert_many(w: &Fixture, changed: Item, written: Sender<()>) -> TransactionHandle<()> {
     w.perform_changes([Item::TABLE, Other::TABLE], move |tx| {
-        for n in 0..MANY {
-            let data = item(&format!("n{n:05}"), 1);
-            tx.submit(ItemChangeRequest::creation(data))?;
-        }
+        insert_some(tx, "n", MANY)?;
         let mut request = ItemChangeRequest::change(tx, &changed)?.unwrap();
         request.rank = 7;
         tx.submit(request)?;

@@ -60,6 +60,9 @@ laws! { ($)
     large {
         a_large_transaction_agrees_with_a_model_whatever_becomes_of_what_it_inserts
         a_large_transaction_that_is_aborted_leaves_nothing
+        no_object_gets_the_identity_of_one_that_was_not_committed
+        nested_groups_of_many_insertions_are_kept_and_undone
+        a_request_made_before_many_insertions_replaces_what_is_stored
         who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told
         large_transactions_of_several_threads_lose_nothing
     }

@@ -342,7 +342,7 @@ impl Open {
         let alone = self.members.is_empty() && self.dirty.is_empty();
         let pen = self.pen.as_mut().filter(|pen| alone && pen.lost.is_none());
         if let Some(pen) = pen
-            && pen.changes.listed() % LISTED_MAX == LISTED_MAX - 1
+            && pen.changes.listed().is_multiple_of(LISTED_MAX)
         {
             pen.changes.unlist(kept);
         }
