@@ -3,7 +3,7 @@
 use dflat_model::{Field, RowId, Table, ValueRef};
 
 use super::entries::{index_entries, present_entries};
-use super::group::PenGrip;
+use super::group::{Outgrown, PenGrip};
 use super::row::{Prepared, changed_key, key_parts, prepare};
 use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
@@ -228,11 +228,15 @@ impl Transaction {
             && loses(error)
         {
             self.lose_with(&mut open, error);
-        } else if open.is_outgrown() {
-            drop(open);
-            self.groups().go_alone();
-        } else {
-            open.unlist(|table| self.groups().is_observed(table));
+            return written;
+        }
+        match open.outgrown() {
+            None => {}
+            Some(Outgrown::Group) => {
+                drop(open);
+                self.groups().go_alone();
+            }
+            Some(Outgrown::List) => open.unlist(|table| self.groups().is_observed(table)),
         }
         written
     }

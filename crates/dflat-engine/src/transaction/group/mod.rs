@@ -37,7 +37,7 @@ use crate::telemetry::Telemetry;
 use commit::Shared;
 
 use deliveries::Deliveries;
-pub(super) use open::{Fate, Footing, Open, PenGrip};
+pub(super) use open::{Fate, Footing, Open, Outgrown, PenGrip};
 use open::{Member, Pen};
 pub use queue::{Calls, Complete, Completion, Deliver, Registration};
 use watchdog::Watchdog;

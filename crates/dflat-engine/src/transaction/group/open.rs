@@ -168,6 +168,14 @@ pub(super) fn check_basis(
     }
 }
 
+/// What a transaction has become too large for.
+pub(in super::super) enum Outgrown {
+    /// To keep finished members waiting.
+    Group,
+    /// To list all that it inserts.
+    List,
+}
+
 /// Where a transaction's reads come from.
 pub(in super::super) enum Footing {
     /// What is committed: no member has changed its tables.
@@ -330,10 +338,14 @@ impl Open {
         }
     }
 
-    /// Whether the pen's holder has just become too large to keep finished members waiting.
-    pub(in super::super) fn is_outgrown(&self) -> bool {
-        let rows = self.pen.as_ref().map(|pen| pen.changes.len());
-        rows == Some(ROWS_TOGETHER) && !self.members.is_empty()
+    /// What the pen's holder has just become too large for, if anything.
+    #[inline]
+    pub(in super::super) fn outgrown(&self) -> Option<Outgrown> {
+        let listed = self.pen.as_ref()?.changes.listed();
+        if listed == ROWS_TOGETHER && !self.members.is_empty() {
+            return Some(Outgrown::Group);
+        }
+        (listed % LISTED_MAX == 0).then_some(Outgrown::List)
     }
 
     /// Sees to it that a large transaction of many insertions that is alone does not keep them all.
@@ -341,9 +353,7 @@ impl Open {
         // With others, what it wrote may have to be undone or to be written again.
         let alone = self.members.is_empty() && self.dirty.is_empty();
         let pen = self.pen.as_mut().filter(|pen| alone && pen.lost.is_none());
-        if let Some(pen) = pen
-            && pen.changes.listed().is_multiple_of(LISTED_MAX)
-        {
+        if let Some(pen) = pen {
             pen.changes.unlist(kept);
         }
     }
