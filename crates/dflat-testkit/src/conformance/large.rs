@@ -132,7 +132,11 @@ fn stored(items: &[Item]) -> Model {
 }
 
 /// A table with some objects in it, and a transaction of random steps, which `end` ends.
-fn random_work(w: &Fixture, seed: u64, end: fn(&TransactionContext) -> Result<()>) -> (Model, Model) {
+fn random_work(
+    w: &Fixture,
+    seed: u64,
+    end: fn(&TransactionContext) -> Result<()>,
+) -> (Model, Model) {
     let old: Vec<Item> = w.create((0..40).map(|n| item(&format!("n{n:05}"), n)));
     let before = stored(&old);
     let model = before.clone();
