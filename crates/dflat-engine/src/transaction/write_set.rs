@@ -207,9 +207,9 @@ impl WriteSet {
         })
     }
 
-    /// Takes the rows off the list that were inserted and not changed since, in so far as nobody is
-    /// to be told of them (`kept`). A large transaction that is alone in its commit needs no list of
-    /// them: they are undone with all else, and never written again.
+    /// Takes rows off the list that were inserted and not changed since, if nobody is to be told of
+    /// them (`kept`). A large transaction that is alone in its commit needs no list of them: they
+    /// are undone with all else, and never written again.
     pub(super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
         // What is undone to a mark is undone row by row.
         if self.marks > 0 {
