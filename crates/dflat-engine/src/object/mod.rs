@@ -20,6 +20,7 @@ mod known;
 mod merge;
 mod reader;
 mod scalar;
+mod text;
 mod verify;
 mod writer;
 
@@ -33,5 +34,6 @@ pub use known::Knowledge;
 pub use merge::{Unmergeable, merge};
 pub use reader::{Malformed, TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
+pub(crate) use text::text;
 pub use verify::{DEPTH_MAX, verify, verify_as, visits_max};
 pub use writer::{Slot, Writer};

@@ -4,6 +4,7 @@
 //! buffer.
 
 use super::ScalarType;
+use super::text::text;
 
 /// The bytes are not what the schema says: an offset leaves the buffer, or text is not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub(super) fn follow(buffer: &[u8], position: usize) -> Read<usize> {
 
 #[inline]
 pub(super) fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
-    std::str::from_utf8(text_bytes_at(buffer, position)?).map_err(|_| Malformed)
+    text(text_bytes_at(buffer, position)?)
 }
 
 #[inline]

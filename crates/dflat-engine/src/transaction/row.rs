@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::mend::mend;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{field_value, root_text, same_value};
+use crate::object::{field_value, root_text, same_value, text};
 use crate::storage::{IndexEntry, IndexState, WriteTransaction};
 
 /// The parts of a primary key, in line for the usual few.
@@ -40,8 +40,8 @@ pub(super) fn changed_key<'a>(
 #[inline]
 pub(super) fn read<'a>(table: &Table, payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'a>> {
     // Most keys are strings that stand in the root.
-    if let Ok(Some(text)) = root_text(payload, field)
-        && let Ok(text) = str::from_utf8(text)
+    if let Ok(Some(bytes)) = root_text(payload, field)
+        && let Ok(text) = text(bytes)
     {
         return Ok(ValueRef::Text(text));
     }
