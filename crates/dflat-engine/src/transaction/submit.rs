@@ -8,7 +8,7 @@ use super::row::{Prepared, changed_key, key_parts, prepare};
 use super::{Change, Found, Outcome, Transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::{Object, equal, field_value};
+use crate::object::{Object, changes_scalars_alone, equal, field_value};
 use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
@@ -100,44 +100,38 @@ impl Transaction {
 
     fn update(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
         // Values that are the stored ones write nothing, and begin nothing.
-        if !self.is_writing() && equal(&table.types, base.payload(), payload) {
+        if !self.is_writing() && is_identity(table, base.payload(), payload) {
             return Ok(Outcome::Identity(base));
         }
         let row_id = base.row_id();
         self.write(table, |stored_as, grip| {
-            let latest = self.stored(table, base, grip)?;
-            let kept = match &latest {
-                Some(latest) => grip
-                    .schemas
-                    .keep_unknown(table, latest.payload(), payload)?,
-                None => None,
+            let Some(latest) = self.stored(table, base, grip)? else {
+                return Err(gone(table, row_id));
             };
+            let before = latest.payload();
+            // The usual change: it is one, and leaves nothing out that newer code wrote.
+            if changes_scalars_alone(&table.types, before, payload) {
+                return self.replace(stored_as, latest, payload, grip);
+            }
+            let kept = grip.schemas.keep_unknown(table, before, payload)?;
             let payload = kept.as_deref().unwrap_or(payload);
-            self.replace(stored_as, row_id, latest, payload, grip)
+            if equal(&stored_as.types, before, payload) {
+                return Ok(Outcome::Identity(latest));
+            }
+            self.replace(stored_as, latest, payload, grip)
         })
     }
 
-    /// Replaces the values of an object that is stored, unless they are the same.
+    /// Replaces the values of an object that is stored.
     fn replace(
         &self,
         table: &Table,
-        row_id: RowId,
-        latest: Option<Object>,
+        latest: Object,
         payload: &[u8],
         grip: &mut PenGrip<'_>,
     ) -> Result<Outcome> {
-        let Some(latest) = latest else {
-            let message = format!(
-                "cannot update {}: the object with row id {row_id} was deleted",
-                table.type_name
-            );
-            return Err(Error::new(ErrorKind::NotFound, message));
-        };
-        let before = latest.payload();
-        if equal(&table.types, before, payload) {
-            return Ok(Outcome::Identity(latest));
-        }
-        write_over(table, row_id, (before, payload), grip)?;
+        let row_id = latest.row_id();
+        write_over(table, row_id, (latest.payload(), payload), grip)?;
         let object = self.note_written(table, row_id, Some(latest), payload, grip);
         Ok(Outcome::Updated(object))
     }
@@ -240,6 +234,19 @@ impl Transaction {
         }
         written
     }
+}
+
+/// Whether an update would leave an object as it is.
+fn is_identity(table: &Table, before: &[u8], payload: &[u8]) -> bool {
+    !changes_scalars_alone(&table.types, before, payload) && equal(&table.types, before, payload)
+}
+
+fn gone(table: &Table, row_id: RowId) -> Error {
+    let message = format!(
+        "cannot update {}: the object with row id {row_id} was deleted",
+        table.type_name
+    );
+    Error::new(ErrorKind::NotFound, message)
 }
 
 /// Whether a transaction is over after this error.

@@ -13,6 +13,7 @@ mod kept_objects;
 mod many_tables;
 mod objects;
 mod plans;
+mod scalar_change;
 mod scheduling;
 mod shares;
 
