@@ -72,6 +72,19 @@ impl ChangedTable {
         self.rows.clear();
     }
 
+    /// Leaves a row out of the list that was inserted behind all others, if they are out of it.
+    #[inline]
+    pub(super) fn leave_out(&mut self, row_id: RowId) -> bool {
+        match &mut self.unlisted {
+            Some((_, last)) if self.rows.is_empty() && *last < row_id => {
+                *last = row_id;
+                self.unlisted_count += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Puts the rows that are not in the list back, as `find` finds them.
     ///
     /// # Errors

@@ -150,7 +150,7 @@ impl Transaction {
         let arena = grip.arenas.of(table);
         let object = arena.object(row_id, grip.origin, payload, kept);
         grip.changes
-            .note_written(table, row_id, before, (object.clone(), arena.has_shared()));
+            .note_written(table, row_id, before, (&object, arena.has_shared()));
         object
     }
 

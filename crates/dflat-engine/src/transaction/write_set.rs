@@ -74,9 +74,18 @@ impl WriteSet {
         table: &Table,
         row_id: RowId,
         before: Option<Object>,
-        (object, is_attached): (Object, bool),
+        (object, is_attached): (&Object, bool),
     ) {
-        let after = Some(object);
+        // What is undone to a mark is undone row by row.
+        if before.is_none()
+            && self.marks == 0
+            && let Some(first) = self.tables.first_mut()
+            && first.table.is_same(table)
+            && first.leave_out(row_id)
+        {
+            return;
+        }
+        let after = Some(object.clone());
         self.note_change(table, row_id, RowChange { before, after }, is_attached);
     }
 

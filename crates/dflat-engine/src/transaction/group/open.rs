@@ -345,7 +345,7 @@ impl Open {
         if listed == ROWS_TOGETHER && !self.members.is_empty() {
             return Some(Outgrown::Group);
         }
-        (listed % LISTED_MAX == 0).then_some(Outgrown::List)
+        (listed > 0 && listed % LISTED_MAX == 0).then_some(Outgrown::List)
     }
 
     /// Sees to it that a large transaction of many insertions that is alone does not keep them all.
