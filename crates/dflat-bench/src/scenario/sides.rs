@@ -53,17 +53,18 @@ impl Sides {
             .durability(durability)
             .open()?;
         let mut floor = Floor::open(&floor_path, durability, &TABLE_NAMES)?;
-        warm::<BenchDoc>(&workspace, &mut floor, 0)?;
-        warm::<BenchDocV2>(&workspace, &mut floor, 1)?;
-        warm::<BenchDocV3>(&workspace, &mut floor, 2)?;
-        warm::<BenchDocV4>(&workspace, &mut floor, 3)?;
+        warm_all(&workspace, &mut floor)?;
+        let beside = [
+            Floor::open(&ours_path, durability, &[])?,
+            Floor::open(&floor_path, durability, &TABLE_NAMES)?,
+        ];
+        // Once more: a table that was made, and a connection that was opened, which commits, have
+        // statements prepared anew.
+        warm_all(&workspace, &mut floor)?;
         let mut sides = Self {
             workspace,
             floor,
-            beside: [
-                Floor::open(&ours_path, durability, &[])?,
-                Floor::open(&floor_path, durability, &TABLE_NAMES)?,
-            ],
+            beside,
             ours_path,
             floor_path,
             _scratch: scratch,
@@ -177,6 +178,14 @@ fn insert<T: Doc>(
         }
         Ok(())
     })
+}
+
+/// Inserts and deletes an object of each table on both sides.
+fn warm_all(workspace: &Workspace, floor: &mut Floor) -> Result<()> {
+    warm::<BenchDoc>(workspace, floor, 0)?;
+    warm::<BenchDocV2>(workspace, floor, 1)?;
+    warm::<BenchDocV3>(workspace, floor, 2)?;
+    warm::<BenchDocV4>(workspace, floor, 3)
 }
 
 /// Inserts and deletes an object on both sides.
