@@ -117,7 +117,8 @@ impl TransactionContext {
     ///
     /// # Cost
     /// [`Full`](Durability::Full) waits for the device once a commit. Asking for it after the first
-    /// change writes the changes made so far once more.
+    /// change writes the changes made so far once more; those of a large transaction are read
+    /// before, and held in memory from then on.
     pub fn set_durability(&self, durability: Durability) {
         self.transaction.set_durability(durability);
     }
@@ -144,7 +145,8 @@ impl TransactionContext {
     /// # Cost
     /// Until the commit has been told, memory holds each object changed, as it was and as it is. Of
     /// objects inserted it holds some hundreds at most, if nobody is subscribed to their type and
-    /// the transaction changes none of them again: an import may be of any size.
+    /// the transaction changes nothing else of it, outside of [nested](Self::nested) groups: an
+    /// import may be of any size.
     #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
         if let Some(seen) = request.seen() {
@@ -180,7 +182,8 @@ impl TransactionContext {
     /// - An error of undoing, such as a full disk, loses the transaction.
     ///
     /// # Cost
-    /// None for a group that is kept; one that is undone writes its rows back.
+    /// Memory for each object changed in it, until it ends. A group that is undone writes its rows
+    /// back.
     ///
     /// # Examples
     /// ```

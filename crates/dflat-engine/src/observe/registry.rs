@@ -16,7 +16,7 @@ use super::teller::{Executor, Teller};
 use super::watched::Watched;
 use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
 use crate::change_set::{ChangeSet, TableChanges};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
 use crate::telemetry::Telemetry;
@@ -41,6 +41,23 @@ struct TableSubscriptions {
 impl TableSubscriptions {
     fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.followers.is_empty()
+    }
+
+    /// Reads all objects again; those whose objects can't be read, with the error.
+    fn renew_objects(&mut self, reread: &dyn Reread, calls: &mut VecDeque<Call>) -> Failed {
+        let table = self.objects.table();
+        let renewed = table.map(|table| self.objects.renew(&table, reread, calls));
+        renewed.unwrap_or_default()
+    }
+}
+
+/// Subscribers whose objects can't be read, and why.
+type Failed = Vec<(Arc<Subscriber>, Error)>;
+
+/// Ends subscriptions. What their functions hold is dropped with them: without the registry's lock.
+fn fail(failed: Failed) {
+    for (subscriber, error) in failed {
+        subscriber.fail(error);
     }
 }
 
@@ -245,28 +262,34 @@ impl Registry {
         if state.is_empty() {
             return None;
         }
-        let is_unknown =
-            |table: &TableChanges| table.is_untold && has_subscribers(&state, &table.table);
-        if changes.tables.iter().any(is_unknown) {
-            // They subscribed before it was committed, and were not known when it was written.
-            drop(state);
-            return self.renew(reread);
-        }
         let (mut calls, mut replaced) = (VecDeque::new(), Vec::new());
+        let mut failed = Vec::new();
         let changed: SmallVec<[_; 1]> = changes.tables.iter().map(apart(&state)).collect();
+        // What is untold is read again: who subscribed before it was committed was not known when
+        // it was written.
         for table in &changed {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
-                subscriptions.objects.follow(table, changes.seq, &mut calls);
+                if table.is_untold {
+                    failed.extend(subscriptions.renew_objects(reread, &mut calls));
+                } else {
+                    let objects = &mut subscriptions.objects;
+                    objects.follow(table, changes.seq, &mut calls);
+                }
             }
         }
         for table in &changed {
             if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
                 let followers = &mut subscriptions.followers;
-                followers.follow(table, changes.seq, reread, &mut calls);
-                replaced.append(&mut followers.take_replaced());
+                if table.is_untold {
+                    followers.renew(reread, &mut calls);
+                } else {
+                    followers.follow(table, changes.seq, reread, &mut calls);
+                    replaced.append(&mut followers.take_replaced());
+                }
             }
         }
         drop(state);
+        fail(failed);
         Publication::of(&self.telemetry, calls, replaced)
     }
 
@@ -277,19 +300,13 @@ impl Registry {
         let mut calls = VecDeque::new();
         let mut failed = Vec::new();
         for subscriptions in state.values_mut() {
-            let objects = &mut subscriptions.objects;
-            if let Some(table) = objects.table() {
-                failed.extend(objects.renew(&table, reread, &mut calls));
-            }
+            failed.extend(subscriptions.renew_objects(reread, &mut calls));
         }
         for subscriptions in state.values_mut() {
             subscriptions.followers.renew(reread, &mut calls);
         }
         drop(state);
-        // What their functions hold is dropped with them: without the lock.
-        for (subscriber, error) in failed {
-            subscriber.fail(error);
-        }
+        fail(failed);
         Publication::of(&self.telemetry, calls, Vec::new())
     }
 

@@ -24,7 +24,7 @@ pub(super) struct ChangedTable {
     /// id between them was inserted by this transaction, because row ids ascend. Such a row is in
     /// the list again, with what it was before, if it was changed after that.
     pub(super) unlisted: Option<(RowId, RowId)>,
-    /// How many were taken off.
+    /// How many were taken off, or left out.
     pub(super) unlisted_count: usize,
 }
 
@@ -96,13 +96,17 @@ impl ChangedTable {
         let Some((first, last)) = self.unlisted else {
             return Ok(());
         };
+        // Order: all are found before anything is given up, because a failure must not forget which
+        // row ids were used.
+        let mut found = Vec::new();
+        for row_id in (first.0..=last.0).map(RowId) {
+            found.extend(find(&self.table, row_id)?.map(|object| (row_id, object)));
+        }
         let listed = mem::take(&mut self.rows);
         (self.positions, self.unlisted, self.unlisted_count) = (None, None, 0);
-        for row_id in (first.0..=last.0).map(RowId) {
-            let (before, after) = (None, find(&self.table, row_id)?);
-            if after.is_some() {
-                self.note(row_id, RowChange { before, after });
-            }
+        for (row_id, object) in found {
+            let (before, after) = (None, Some(object));
+            self.note(row_id, RowChange { before, after });
         }
         for (row_id, mut change) in listed {
             if first <= row_id && row_id <= last {

@@ -78,7 +78,7 @@ impl WriteSet {
     ) {
         // What is undone to a mark is undone row by row.
         if before.is_none()
-            && self.marks == 0
+            && !self.is_marked()
             && let Some(first) = self.tables.first_mut()
             && first.table.is_same(table)
             && first.leave_out(row_id)
@@ -117,7 +117,7 @@ impl WriteSet {
         };
         changed.is_attached |= is_attached;
         let replaced = changed.note(row_id, change);
-        if self.marks > 0
+        if self.is_marked()
             && let Some((row, after)) = replaced
         {
             self.replaced.push(Replaced {
@@ -140,6 +140,11 @@ impl WriteSet {
             rows: self.tables.iter().map(|table| table.rows.len()).collect(),
             replaced: self.replaced.len(),
         }
+    }
+
+    /// Whether a mark is set.
+    pub(super) const fn is_marked(&self) -> bool {
+        self.marks > 0
     }
 
     /// Removes the latest mark.
@@ -176,6 +181,13 @@ impl WriteSet {
                 undone.note(&changed.table, row_id, change.before, change.after);
             }
         }
+        debug_assert!(
+            self.tables
+                .iter()
+                .skip(mark.rows.len())
+                .all(|changed| changed.unlisted.is_none()),
+            "all that is changed since a mark is listed"
+        );
         self.tables.truncate(mark.rows.len());
         // Order: what was first changed since is gone, so that these are the older rows.
         for old in replaced.into_iter().rev() {
@@ -221,7 +233,7 @@ impl WriteSet {
     /// are undone with all else, and never written again.
     pub(super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
         // What is undone to a mark is undone row by row.
-        if self.marks > 0 {
+        if self.is_marked() {
             return;
         }
         let tables = self.tables.iter_mut();

@@ -91,6 +91,10 @@ impl Work<'_> {
             for _ in 0..self.random.below(20) {
                 self.change()?;
             }
+            if self.random.one_in(3) {
+                self.ask_for_durability();
+                self.insert(1)?;
+            }
             match self.random.one_in(2) {
                 true => Err(Error::new(ErrorKind::InvalidArgument, "undo")),
                 false => Ok(()),
@@ -103,6 +107,11 @@ impl Work<'_> {
         Ok(())
     }
 
+    fn ask_for_durability(&mut self) {
+        let durabilities = [Durability::Normal, Durability::Full];
+        self.tx.set_durability(*self.random.pick(&durabilities));
+    }
+
     fn check(&self) -> Result<()> {
         let items = self.tx.fetch::<Item>().all()?;
         assert_eq!(stored(&items), self.model);
@@ -110,15 +119,17 @@ impl Work<'_> {
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
+        // What a group begins with is the transaction's first change, too.
+        if self.random.one_in(2) {
+            self.nested()?;
+            self.check()?;
+        }
         self.insert(MANY)?;
         for _ in 0..steps {
             match self.random.below(8) {
                 0 => self.insert(MANY)?,
                 1 => self.nested()?,
-                2 => self.tx.set_durability(*self.random.pick(&[
-                    Durability::Normal,
-                    Durability::Full,
-                ])),
+                2 => self.ask_for_durability(),
                 _ => self.change()?,
             }
         }
@@ -230,6 +241,55 @@ pub fn nested_groups_of_many_insertions_are_kept_and_undone(open: Open) {
     }
 }
 
+pub fn a_group_that_begins_a_transaction_is_undone_however_large_it_is(open: Open) {
+    let undo = || Err::<(), _>(Error::new(ErrorKind::InvalidArgument, "undo"));
+    for count in [1, 255, 256, 257, MANY, 2 * MANY] {
+        let w = open();
+        w.perform([Item::TABLE], move |tx| {
+            let undone = tx.nested(|tx| {
+                tx.nested(|tx| insert_some(tx, "a", count))?;
+                undo()
+            });
+            assert!(undone.is_err());
+            assert_eq!(tx.fetch::<Item>().count()?, 0, "{count}");
+            // The keys are free again.
+            tx.nested(|tx| insert_some(tx, "a", count))?;
+            insert_some(tx, "b", MANY)
+        });
+        assert_eq!(w.fetch::<Item>().count().unwrap(), count + MANY);
+        w.perform([Item::TABLE], move |tx| {
+            let undone = tx.nested(|tx| {
+                insert_some(tx, "c", count)?;
+                undo()
+            });
+            assert!(undone.is_err());
+            Ok(())
+        });
+        assert_eq!(w.fetch::<Item>().count().unwrap(), count + MANY);
+    }
+}
+
+pub fn durability_asked_for_in_a_group_that_is_undone_leaves_what_was_before_it(open: Open) {
+    for keeps in [false, true] {
+        let w = open();
+        w.perform([Item::TABLE], move |tx| {
+            insert_some(tx, "a", MANY)?;
+            let ended = tx.nested(|tx| {
+                tx.set_durability(Durability::Full);
+                insert_some(tx, "b", MANY)?;
+                match keeps {
+                    true => Ok(()),
+                    false => Err(Error::new(ErrorKind::InvalidArgument, "undo")),
+                }
+            });
+            assert_eq!(ended.is_ok(), keeps);
+            insert_some(tx, "c", 1)
+        });
+        let expected = MANY + 1 + if keeps { MANY } else { 0 };
+        assert_eq!(w.fetch::<Item>().all().unwrap().len(), expected);
+    }
+}
+
 pub fn a_request_made_before_many_insertions_replaces_what_is_stored(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
@@ -285,11 +345,18 @@ pub fn who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told(o
     let (write, written) = mpsc::channel();
     let large = insert_many(&w, old, write);
     next(&written);
+    let create = |tx: &TransactionContext| tx.submit(OtherChangeRequest::creation(other(2)));
+    let after = w.perform_changes([Other::TABLE], create);
+    while w.fetch::<Other>().count().unwrap() < 2 {
+        thread::yield_now();
+    }
     go.send(()).unwrap();
     large.wait().unwrap();
     // Once, and before the transaction's completion.
     assert_eq!(results.try_iter().collect::<Vec<_>>(), [(0, 0), (MANY, MANY)]);
-    assert_eq!(counts.try_iter().collect::<Vec<_>>(), [0, 1]);
+    after.wait().unwrap();
+    // Of another type, each commit is told as ever.
+    assert_eq!(counts.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
     let told: Vec<_> = objects.try_iter().collect();
     assert!(matches!(&told[..], [SubscribedObject::Updated(item)] if item.rank() == 7), "{told:?}");
     w.create::<Item>([item("next", 1)]);

@@ -60,6 +60,8 @@ laws! { ($)
     large {
         a_large_transaction_agrees_with_a_model_whatever_becomes_of_what_it_inserts
         a_large_transaction_that_is_aborted_leaves_nothing
+        a_group_that_begins_a_transaction_is_undone_however_large_it_is
+        durability_asked_for_in_a_group_that_is_undone_leaves_what_was_before_it
         no_object_gets_the_identity_of_one_that_was_not_committed
         nested_groups_of_many_insertions_are_kept_and_undone
         a_request_made_before_many_insertions_replaces_what_is_stored

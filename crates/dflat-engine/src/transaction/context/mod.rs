@@ -99,6 +99,8 @@ pub struct Transaction {
     aborted: Cell<bool>,
     /// Changes were undone: what was read may not be what is.
     undone: Cell<bool>,
+    /// How many groups of changes are open, one inside the other.
+    pub(super) nesting: Cell<usize>,
     /// How many objects it has looked up, and how many of them nobody had to read.
     look_ups: Cell<(u64, u64)>,
 }
@@ -147,6 +149,7 @@ impl Transaction {
             failure: RefCell::default(),
             aborted: Cell::new(false),
             undone: Cell::new(false),
+            nesting: Cell::new(0),
             look_ups: Cell::default(),
         }
     }
@@ -176,6 +179,7 @@ impl Transaction {
     pub(super) fn start_writing(&self) {
         if !self.is_writing() {
             self.take_pen();
+            self.mark_groups();
         }
     }
 

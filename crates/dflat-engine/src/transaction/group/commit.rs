@@ -153,12 +153,13 @@ impl Shared {
     }
 
     /// Ends what would survive less than a transaction asks for: members are committed, and what
-    /// the pen's holder has written is written again when it goes on.
+    /// the pen's holder has written is written again when it goes on. What is marked and not listed
+    /// has to wait for that until the transaction ends: marks count what is listed.
     pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
         if open.is_weaker(asked) {
             self.commit_finished(open);
         }
-        if open.is_weaker(asked) {
+        if open.is_weaker(asked) && open.can_relist() {
             match open.relist() {
                 Ok(()) => self.restart(open),
                 Err(error) => self.lose(open, &error),

@@ -232,6 +232,8 @@ impl Groups {
     /// has failed.
     pub(super) fn finish(&self, seen: Option<&Fate>, completion: Completion) {
         let mut open = self.lock();
+        let asked = open.asked();
+        self.shared.strengthen(&mut open, asked);
         if open.is_parked() && open.changes().is_ok_and(|changes| !changes.is_empty()) {
             open = self.unpark(open);
         }

@@ -358,6 +358,12 @@ impl Open {
         }
     }
 
+    /// Whether all that the pen's holder has changed is listed, or can be.
+    pub(super) fn can_relist(&self) -> bool {
+        let changes = self.pen.as_ref().map(|pen| &pen.changes);
+        changes.is_none_or(|changes| !changes.is_marked() || !changes.has_unlisted())
+    }
+
     /// Lists all that the pen's holder has changed, so that it can be written again.
     pub(super) fn relist(&mut self) -> Result<()> {
         let (Some(pen), Some(writer)) = (&mut self.pen, &mut self.writer) else {

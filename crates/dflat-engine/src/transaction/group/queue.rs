@@ -160,8 +160,10 @@ impl Queue {
                 Some((last, changed)) if last.is_same(table) => *changed = changes.seq,
                 last => {
                     let before = last.replace((table.clone(), changes.seq));
-                    if let Some((table, changed)) = before {
-                        self.changed.insert(table.name.to_string(), changed);
+                    let Some((table, seq)) = before else { continue };
+                    match self.changed.get_mut(table.name.as_ref()) {
+                        Some(changed) => *changed = seq,
+                        None => drop(self.changed.insert(table.name.to_string(), seq)),
                     }
                 }
             }
