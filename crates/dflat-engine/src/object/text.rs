@@ -1,7 +1,7 @@
 //! Text from bytes that ought to be UTF-8.
 //!
-//! Most texts of objects are short and of ASCII alone. `std` looks at each byte of those, which was
-//! a tenth of what an object takes to be verified; here they are looked at by the word.
+//! Most texts of objects are short and of ASCII alone. `std` looks at most bytes of those one by
+//! one, which takes 90 instructions for nine of them. Here they are looked at by the word, in 20.
 #![allow(
     unsafe_code,
     reason = "no safe function makes a text of bytes known to be ASCII"
