@@ -8,6 +8,7 @@ pub mod documented_paths;
 pub mod floors;
 pub mod machine_paths;
 pub mod markdown;
+pub mod promises;
 pub mod public_items;
 pub mod source_files;
 pub mod unsafe_code;
@@ -38,6 +39,9 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     if mode == Mode::Bless {
         fs::create_dir_all(root.join("docs"))?;
         fs::write(root.join(public_items::PATH), &public_items)?;
+        for page in promises::blessed(&files) {
+            fs::write(root.join(&page.path), page.text)?;
+        }
         files = workspace::files(root)?;
     }
     let packages = workspace::packages(root)?;
@@ -51,6 +55,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
         &public_items,
     ));
     findings.extend(documented_paths::check(&files));
+    findings.extend(promises::check(&files));
     for file in &files {
         findings.extend(source_files::check(file));
         findings.extend(markdown::check(file));
