@@ -8,19 +8,19 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use dflat_engine::telemetry::TARGET;
 
-use crate::checkpointer::Checkpointer;
-use crate::commits::Commits;
-use crate::identity::Identity;
-use crate::keeper::Keeper;
-use crate::open;
+use crate::connection::commits::Commits;
+use crate::connection::identity::Identity;
+use crate::connection::open;
+use crate::connection::pool::Pool;
+use crate::connection::readers::PlaceId;
+use crate::connection::session::Session;
+use crate::io::{self, IoReport, Monitor};
 use crate::options::SqliteOptions;
-use crate::pool::Pool;
-use crate::readers::PlaceId;
-use crate::reclaimer::Reclaimer;
-use crate::session::Session;
-use crate::snapshot::SqliteSnapshot;
-use crate::transaction::SqliteTransaction;
-use crate::vfs::{self, IoReport, Monitor};
+use crate::read::snapshot::SqliteSnapshot;
+use crate::upkeep::checkpointer::Checkpointer;
+use crate::upkeep::keeper::Keeper;
+use crate::upkeep::reclaimer::Reclaimer;
+use crate::write::transaction::SqliteTransaction;
 
 /// A database in a file of SQLite's.
 ///
@@ -59,7 +59,7 @@ impl SqliteBackend {
     /// - `Io` if its directory does not exist, or it can't be read.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
         let path = open::resolve(path.as_ref())?;
-        let monitor = options.io_stats.then(|| vfs::monitor_of(&path));
+        let monitor = options.io_stats.then(|| io::monitor_of(&path));
         let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
         span.in_scope(|| open::check(&path, &options))?;
         Ok(Arc::new_cyclic(|this| Self {

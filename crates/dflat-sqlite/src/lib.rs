@@ -10,53 +10,28 @@
 //! - Opening writes nothing. The file is created, and turns to a write-ahead log, with the first
 //!   write.
 //! - Everything unsafe is in the modules `ffi`, which lets nothing of SQLite's outlive a call, and
-//!   `vfs`, through which a connection reaches the file if its I/O is counted.
+//!   `io`, through which a connection reaches the file if its I/O is counted.
 
 mod backend;
-mod backup;
-mod check;
-mod checkpointer;
-mod commits;
-mod control;
-mod ddl;
+mod connection;
 mod ffi;
-mod identity;
-mod index_tables;
-mod keeper;
-mod key_range;
-mod log_header;
-mod maintain;
-mod open;
+mod foreign;
+mod io;
+mod layout;
 mod options;
-mod part;
-mod pool;
 mod read;
-mod read_only;
-mod readers;
-mod reading;
-mod reclaimer;
 mod repair;
-mod row_write;
-#[cfg(test)]
-mod sample;
-mod session;
-mod snapshot;
-mod statement_text;
-mod sync_ahead;
-mod transaction;
-mod triggers;
-mod trust;
 mod upkeep;
-mod vfs;
+mod write;
 
 pub use backend::SqliteBackend;
-pub use backup::{Progress, in_the_way};
-pub use check::{Derive, Problem, ProblemKind, Report};
-pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
-pub use repair::Aside;
 #[doc(hidden)]
-pub use vfs::inject;
-pub use vfs::{
+pub use io::inject;
+pub use io::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,
 };
+pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
+pub use repair::check::{Derive, Problem, ProblemKind, Report};
+pub use repair::in_place::Aside;
+pub use upkeep::backup::{Progress, in_the_way};

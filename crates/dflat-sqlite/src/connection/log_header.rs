@@ -1,0 +1,76 @@
+//! What the first bytes of a write-ahead log say, without SQLite.
+//!
+//! Source: "The WAL File Format" of SQLite's documentation.
+
+use std::path::Path;
+
+use crate::connection::read_only::head;
+
+/// The size of the header.
+const HEADER: usize = 32;
+/// What is covered by the checksum at its end.
+const COVERED: usize = 24;
+
+/// Whether a log has its header, and something behind it: SQLite looks at no other.
+pub(crate) fn is_begun(log: &Path) -> bool {
+    // One byte more: without it there is no frame, and SQLite does not read the header either.
+    head::<{ HEADER + 1 }>(log).is_some_and(|head| is_header(&head))
+}
+
+fn is_header(head: &[u8]) -> bool {
+    const MAGIC: u32 = 0x377f_0682;
+    let (words, _) = head.as_chunks::<4>();
+    let big = |position: usize| words.get(position).copied().map(u32::from_be_bytes);
+    let Some(magic) = big(0).filter(|magic| magic & !1 == MAGIC) else {
+        return false;
+    };
+    // The magic number's last bit says in which order the words are summed up.
+    let word = if magic & 1 == 1 {
+        u32::from_be_bytes
+    } else {
+        u32::from_le_bytes
+    };
+    let (pairs, _) = words[..COVERED / 4].as_chunks::<2>();
+    let (first, second) = pairs
+        .iter()
+        .fold((0_u32, 0_u32), |(first, second), [a, b]| {
+            let first = first.wrapping_add(word(*a)).wrapping_add(second);
+            let second = second.wrapping_add(word(*b)).wrapping_add(first);
+            (first, second)
+        });
+    (big(6), big(7)) == (Some(first), Some(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::{Access, Connection};
+
+    #[test]
+    fn a_log_is_begun_by_a_header_and_a_frame() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        std::fs::write(&path, []).unwrap();
+        let mut connection = Connection::open(&path, Access::ReadWrite, None, None).unwrap();
+        for sql in ["PRAGMA journal_mode = WAL", "CREATE TABLE t (a)"] {
+            connection.execute(sql).unwrap();
+        }
+        let log = directory.path().join("a.db-wal");
+        assert!(is_begun(&log));
+        let bytes = std::fs::read(&log).unwrap();
+        let begun = |bytes: &[u8]| {
+            let path = directory.path().join("log");
+            std::fs::write(&path, bytes).unwrap();
+            is_begun(&path)
+        };
+        assert!(begun(&bytes[..HEADER + 1]));
+        assert!(!begun(&bytes[..HEADER]));
+        assert!(!begun(&[]));
+        for position in 0..HEADER {
+            let mut damaged = bytes[..HEADER + 1].to_vec();
+            damaged[position] ^= 0x40;
+            assert!(!begun(&damaged), "{position}");
+        }
+        assert!(!is_begun(&directory.path().join("nothing")));
+    }
+}

@@ -1,0 +1,11 @@
+//! The open connections to the file: opening, pooling, and which state each of them reads.
+
+pub(crate) mod commits;
+pub(crate) mod identity;
+pub(crate) mod log_header;
+pub(crate) mod open;
+pub(crate) mod pool;
+pub(crate) mod read_only;
+pub(crate) mod readers;
+pub(crate) mod reading;
+pub(crate) mod session;

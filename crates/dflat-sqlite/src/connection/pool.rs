@@ -1,0 +1,288 @@
+//! Who has the connection that writes, and whether the database is open.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::connection::readers::{Gate, Readers};
+use crate::connection::session::Session;
+
+/// The connections.
+pub(crate) struct Pool {
+    readers: Readers,
+    state: Mutex<State>,
+    /// As the phase, for those who begin and hardly ever have to wait.
+    is_suspended: AtomicBool,
+    writer_returned: Condvar,
+    phase_changed: Condvar,
+}
+
+struct State {
+    phase: Phase,
+    writer: Option<Session>,
+    writer_out: bool,
+    /// Connections of upkeep, which are not of the pool.
+    upkeep_out: usize,
+    /// How many have asked to write, and how many of them have had their turn: first come, first
+    /// served, so that work in many steps lets others in between.
+    asked: u64,
+    served: u64,
+    /// Those who want the writer's place before all who write.
+    upkeep_waiting: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Those who are in are waited for; who comes waits already.
+    Suspending,
+    /// All wait until it is open again.
+    Suspended,
+    Closing,
+    Closed,
+}
+
+impl Pool {
+    pub(crate) fn new(readers_max: usize) -> Self {
+        Self {
+            readers: Readers::new(readers_max),
+            state: Mutex::new(State {
+                phase: Phase::Open,
+                writer: None,
+                writer_out: false,
+                upkeep_out: 0,
+                asked: 0,
+                served: 0,
+                upkeep_waiting: 0,
+            }),
+            is_suspended: AtomicBool::new(false),
+            writer_returned: Condvar::new(),
+            phase_changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// Waits for the writer before, and takes its place, and its connection if there is one. The
+    /// place is given back by [`Self::return_writer`].
+    pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
+        let mut state = self.lock();
+        let turn = state.asked;
+        state.asked += 1;
+        loop {
+            state.check_open()?;
+            let suspended = state.phase.keeps_out();
+            let is_turn = state.served == turn && state.upkeep_waiting == 0;
+            if !state.writer_out && is_turn && !suspended {
+                state.served += 1;
+                state.writer_out = true;
+                return Ok(state.writer.take());
+            }
+            state = wait(self.writer_returned.wait(state));
+        }
+    }
+
+    /// As [`Self::take_writer`], before all others who wait.
+    pub(crate) fn take_writer_first(&self) -> Result<Option<Session>> {
+        let mut state = self.lock();
+        state.upkeep_waiting += 1;
+        while state.writer_out && state.phase == Phase::Open {
+            state = wait(self.writer_returned.wait(state));
+        }
+        state.upkeep_waiting -= 1;
+        if state.phase != Phase::Open {
+            drop(state);
+            self.writer_returned.notify_all();
+            return Err(closed());
+        }
+        state.writer_out = true;
+        Ok(state.writer.take())
+    }
+
+    /// As [`Self::take_writer`]; `None` at once if another writes.
+    pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
+        let mut state = self.lock();
+        state.check_open()?;
+        let suspended = state.phase.keeps_out();
+        let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
+        if state.writer_out || awaited || suspended {
+            return Ok(None);
+        }
+        state.writer_out = true;
+        Ok(Some(state.writer.take()))
+    }
+
+    pub(crate) fn return_writer(&self, session: Option<Session>) {
+        let mut state = self.lock();
+        state.writer_out = false;
+        state.writer = session;
+        let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
+        drop(state);
+        if awaited {
+            // Whose turn it is, they know themselves.
+            self.writer_returned.notify_all();
+        }
+        self.phase_changed.notify_all();
+    }
+
+    /// Counts a connection that upkeep opens for itself, until [`Self::end_upkeep`].
+    pub(crate) fn begin_upkeep(&self) -> Result<()> {
+        let mut state = self.lock();
+        if state.phase != Phase::Open {
+            return Err(closed());
+        }
+        state.upkeep_out += 1;
+        Ok(())
+    }
+
+    pub(crate) fn end_upkeep(&self) {
+        self.lock().upkeep_out -= 1;
+        self.phase_changed.notify_all();
+    }
+
+    /// Lets nobody in, waits until all are out, for as long as `timeout`, and closes the
+    /// connections. Who comes waits for [`Self::resume`]. What another thread has begun has the
+    /// same outcome for this one.
+    pub(crate) fn suspend(&self, timeout: Duration) -> Result<()> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut state = self.lock();
+        state.check_open()?;
+        if state.phase.keeps_out() {
+            let unsettled = |state: &mut State| state.phase == Phase::Suspending;
+            state = wait(self.phase_changed.wait_while(state, unsettled));
+            return state.check_suspended();
+        }
+        self.set_phase(&mut state, Phase::Suspending);
+        // Upkeep that waits for the writer's place gives up.
+        self.writer_returned.notify_all();
+        let used = |state: &mut State| {
+            (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspending
+        };
+        let waited = self.phase_changed.wait_timeout_while(state, timeout, used);
+        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let is_used = used(&mut state);
+        let writer = state.writer.take();
+        drop(state);
+        // Order: as in `drain`.
+        let is_done = !is_used && self.readers.drain(deadline);
+        drop(writer);
+        let mut state = self.lock();
+        // Otherwise it was resumed or closed in between.
+        if state.phase == Phase::Suspending {
+            let outcome = if is_done {
+                Phase::Suspended
+            } else {
+                Phase::Open
+            };
+            self.set_phase(&mut state, outcome);
+        }
+        let outcome = state.check_suspended();
+        drop(state);
+        self.writer_returned.notify_all();
+        self.phase_changed.notify_all();
+        outcome
+    }
+
+    fn set_phase(&self, state: &mut State, phase: Phase) {
+        let gate = match phase {
+            Phase::Open => Gate::Open,
+            Phase::Suspending | Phase::Suspended => Gate::Suspended,
+            Phase::Closing | Phase::Closed => Gate::Closed,
+        };
+        state.phase = phase;
+        let keeps_out = phase.keeps_out();
+        self.is_suspended.store(keeps_out, Ordering::Release);
+        self.readers.set_gate(gate);
+    }
+
+    /// Waits for the end of a suspension, if there is one.
+    pub(crate) fn wait_while_suspended(&self) {
+        if self.is_suspended.load(Ordering::Acquire) {
+            let suspended = |state: &mut State| state.phase.keeps_out();
+            drop(wait(self.phase_changed.wait_while(self.lock(), suspended)));
+        }
+    }
+
+    /// Lets those go on who wait for it.
+    pub(crate) fn resume(&self) {
+        let mut state = self.lock();
+        if state.phase.keeps_out() {
+            self.set_phase(&mut state, Phase::Open);
+        }
+        drop(state);
+        self.writer_returned.notify_all();
+        self.phase_changed.notify_all();
+    }
+
+    /// Lets nobody in, waits until all are out, and drops the connections. False if that was done
+    /// before, or is being done by another thread, which is waited for.
+    pub(crate) fn drain(&self) -> bool {
+        let mut state = self.lock();
+        if matches!(state.phase, Phase::Closing | Phase::Closed) {
+            while state.phase != Phase::Closed {
+                state = wait(self.phase_changed.wait(state));
+            }
+            return false;
+        }
+        self.set_phase(&mut state, Phase::Closing);
+        self.writer_returned.notify_all();
+        while state.writer_out || state.upkeep_out > 0 {
+            state = wait(self.phase_changed.wait(state));
+        }
+        let writer = state.writer.take();
+        drop(state);
+        // Order: the last connection to close takes the log into the file, which a reader can't.
+        self.readers.drain(None);
+        drop(writer);
+        true
+    }
+
+    /// Lets those go on who wait for [`Self::drain`] by another thread.
+    pub(crate) fn set_closed(&self) {
+        self.lock().phase = Phase::Closed;
+        self.phase_changed.notify_all();
+    }
+}
+
+impl Phase {
+    /// Whether those who come wait for [`Pool::resume`].
+    const fn keeps_out(self) -> bool {
+        matches!(self, Self::Suspending | Self::Suspended)
+    }
+}
+
+impl State {
+    fn check_open(&self) -> Result<()> {
+        match self.phase {
+            Phase::Open | Phase::Suspending | Phase::Suspended => Ok(()),
+            Phase::Closing | Phase::Closed => Err(closed()),
+        }
+    }
+
+    fn check_suspended(&self) -> Result<()> {
+        self.check_open()?;
+        if self.phase == Phase::Suspended {
+            return Ok(());
+        }
+        let message = "cannot suspend: a transaction, a snapshot or a backup goes on";
+        Err(Error::new(ErrorKind::Busy, message))
+    }
+}
+
+/// The error of who comes too late.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::ShutDown, "the database is closed")
+}
+
+fn wait<T>(outcome: std::sync::LockResult<T>) -> T {
+    outcome.unwrap_or_else(PoisonError::into_inner)
+}

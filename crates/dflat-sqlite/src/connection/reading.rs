@@ -1,0 +1,127 @@
+//! Which state a connection reads.
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::connection::commits::Header;
+use crate::connection::read_only::Look;
+use crate::connection::session::Session;
+use crate::ffi::{Fault, LogStamp};
+use crate::layout::control::Control;
+
+/// A file that is read without a way to learn what others write.
+pub(crate) struct Apart {
+    pub(crate) look: Look,
+    pub(crate) sharing: Sharing,
+}
+
+/// What keeps those who write from changing a file of which something is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// The locks of the file itself.
+    Locked,
+    /// Nothing.
+    Unguarded,
+    /// Nothing; it is read as it is, whatever is beside it.
+    Immutable,
+}
+
+/// A read transaction that goes on after what it was begun for.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    /// That of the log at a moment before it began: it sees this state or a later one.
+    stamp: LogStamp,
+    /// When it began, as [`Readers`](crate::connection::readers::Readers) count.
+    epoch: u32,
+    /// Whether something was read, from which moment on it sees one state.
+    has_read: bool,
+}
+
+impl Session {
+    /// Whether the file may have changed in a way that this connection does not see.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let apart = self.apart.as_ref();
+        apart.is_some_and(|apart| apart.look != Look::of(&self.path))
+    }
+
+    /// Fails if what was read since the file was opened, by one transaction, may be of several
+    /// states.
+    pub(crate) fn check_untorn(&self) -> Result<()> {
+        let sharing = self.apart.as_ref().map(|apart| apart.sharing);
+        if !matches!(sharing, None | Some(Sharing::Locked)) && self.is_outdated() {
+            let message = "somebody writes to the file, which can't be shared read-only";
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_immutable(&self) -> bool {
+        let apart = self.apart.as_ref();
+        apart.is_some_and(|apart| apart.sharing == Sharing::Immutable)
+    }
+
+    /// Reads something, which shows whether that can be done.
+    pub(crate) fn touch(&mut self) -> Result<(), Fault> {
+        self.control(Control::Touch)?;
+        self.note_read();
+        Ok(())
+    }
+
+    /// Notes that something was read, which fixes the state of an open transaction.
+    pub(crate) fn note_read(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.has_read = true;
+        }
+    }
+
+    /// Lets what is read next see the latest state: by the transaction that is kept, if nothing was
+    /// committed since it began, or by a new one, which is kept then. In a file without a log none
+    /// is: it would be in the way of writers.
+    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
+        if self.kept.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
+            return Ok(());
+        }
+        if !self.end() {
+            return Err(Fault::misuse("a transaction can't be ended"));
+        }
+        if !self.has_log {
+            if self.is_immutable() || !Header::read(&self.connection).unwrap_or_default().has_log {
+                return Ok(());
+            }
+            // The log is opened by the first read.
+            self.look_for_log()?;
+        }
+        // Order: the state is looked at before the transaction sees one. What is committed in
+        // between is seen and taken for something new the next time, which does no harm.
+        if let Some(stamp) = self.connection.log_stamp() {
+            self.control(Control::Begin)?;
+            self.kept = Some(Kept {
+                stamp,
+                epoch,
+                has_read: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Fixes the state that is read, as of now if no transaction is open that has read.
+    pub(crate) fn pin(&mut self) -> Result<(), Fault> {
+        if self.kept.is_some_and(|kept| kept.has_read) {
+            return Ok(());
+        }
+        if self.connection.is_autocommit() {
+            self.control(Control::Begin)?;
+        }
+        self.touch()
+    }
+
+    /// Whether a transaction is kept, and nothing was committed since it began.
+    pub(crate) fn is_current(&mut self) -> bool {
+        self.kept
+            .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
+    }
+
+    /// Whether a transaction is kept.
+    pub(crate) const fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+}

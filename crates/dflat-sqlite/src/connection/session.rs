@@ -1,0 +1,495 @@
+//! A connection with the statements it holds, and the transactions it runs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{Durability, Indexes};
+use dflat_model::{Table, ValueRef};
+
+use crate::connection::commits::{Commits, Count, Header, Standing};
+use crate::connection::reading::{Apart, Kept};
+use crate::ffi::{Connection, Fault, LogCount, LogExtent, Param, StatementId};
+use crate::foreign::trust::Trust;
+use crate::io::{Monitor, Space, TableUsage};
+use crate::layout::control::Control;
+use crate::layout::ddl::Names;
+use crate::layout::statement_text::Operation;
+
+/// Tables whose statements are held. Descriptors made at run time, again and again for one table,
+/// must not fill the memory: beyond this all statements are forgotten.
+const TABLES_MAX: usize = 256;
+
+/// Commits that delete nothing look at the unused space once in so many: an update may leave some
+/// too.
+const LOOK_EVERY: u64 = 64;
+
+/// A connection and what is known of the tables it was used for.
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    pub(crate) path: Arc<Path>,
+    pub(crate) tables: Vec<TableEntry>,
+    controls: [Option<StatementId>; Control::COUNT],
+    /// What its commits survive, if that was said.
+    durability: Option<Durability>,
+    /// The file has a log, for as long as this connection is open.
+    pub(crate) has_log: bool,
+    /// There if nothing but this tells that the file has changed.
+    pub(crate) apart: Option<Apart>,
+    /// The read transaction that is kept from one read to the next.
+    pub(crate) kept: Option<Kept>,
+    /// How long the log was after the last commit, if that was not asked for yet.
+    log_extent: Option<LogExtent>,
+    /// There if this connection writes for a backend.
+    commits: Option<Arc<Commits>>,
+    /// What the file was like, when it was opened, is known to `commits`.
+    is_known: bool,
+    /// A write transaction is open.
+    is_writing: bool,
+    /// Where it stands.
+    standing: Option<Standing>,
+    /// Counts what is used, if that is wanted.
+    monitor: Option<Arc<Monitor>>,
+    commits_count: u64,
+    /// Whether a row was deleted since the unused space was looked at.
+    has_deleted: bool,
+    /// The unused space, if the last transaction looked at it.
+    space: Option<Space>,
+}
+
+/// What is held for a table.
+pub(crate) struct TableEntry {
+    // Invariant: kept alive, so that no other descriptor can have the same address.
+    pub(crate) table: Table,
+    pub(crate) names: Names,
+    /// The statements that write rows, so that none is looked for by each of many changes.
+    placed: [Option<StatementId>; Operation::PLACES],
+    /// All other statements.
+    others: Vec<(Operation, StatementId)>,
+    /// Whether all tables are known to exist.
+    pub(crate) created: bool,
+    /// The positions of unique indexes that SQLite does not keep unique, if they were created.
+    pub(crate) lenient: Vec<usize>,
+    /// Whether no row is known to be noted, if all tables are known to exist.
+    pub(crate) unspoilt: bool,
+    /// Whether nothing but its rows holds the payloads, if that was looked up.
+    pub(crate) holds_payloads_alone: Option<bool>,
+    /// Which triggers there were when that was looked up last.
+    pub(crate) trust: Option<Trust>,
+    /// How far its indexes are to be believed, for as long as a read transaction is kept.
+    pub(crate) indexes: Option<Indexes>,
+    /// Whether the main table was looked at, and what it gives is stored in it.
+    is_stored: bool,
+    /// Where the uses of its indexes are counted.
+    usage: Option<Arc<TableUsage>>,
+}
+
+impl TableEntry {
+    /// The statement of an operation that has no place of its own; counts its use.
+    fn find(&self, operation: Operation) -> Option<StatementId> {
+        if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
+            usage.note(operation);
+        }
+        // What kind it is, is compared in place; the rest is a call.
+        let kind = discriminant(&operation);
+        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
+        let found = self.others.iter().find(|(other, _)| is_it(other));
+        found.map(|(_, id)| *id)
+    }
+}
+
+/// The position of a table in a session, until the next call of [`Session::enter`].
+#[derive(Clone, Copy)]
+pub(crate) struct Entry(pub(crate) usize);
+
+impl Session {
+    pub(crate) fn new(
+        connection: Connection,
+        path: Arc<Path>,
+        monitor: Option<Arc<Monitor>>,
+    ) -> Self {
+        Self {
+            connection,
+            path,
+            tables: Vec::new(),
+            controls: [None; Control::COUNT],
+            durability: None,
+            has_log: false,
+            apart: None,
+            kept: None,
+            log_extent: None,
+            commits: None,
+            is_known: false,
+            is_writing: false,
+            standing: None,
+            monitor,
+            commits_count: 0,
+            has_deleted: false,
+            space: None,
+        }
+    }
+
+    /// Finds or makes the entry of a table.
+    pub(crate) fn enter(&mut self, table: &Table) -> Entry {
+        let found = self.tables.iter().position(|e| e.table.is_same(table));
+        Entry(found.unwrap_or_else(|| self.add(table)))
+    }
+
+    fn add(&mut self, table: &Table) -> usize {
+        // A transaction that writes relies on what is known of the tables that it has created.
+        if self.tables.len() >= TABLES_MAX && !self.is_writing {
+            self.tables.clear();
+            self.controls = [None; Control::COUNT];
+            self.connection.forget_statements();
+        }
+        self.tables.push(TableEntry {
+            table: table.clone(),
+            names: Names::new(table),
+            placed: [None; Operation::PLACES],
+            others: Vec::new(),
+            created: false,
+            lenient: Vec::new(),
+            unspoilt: false,
+            holds_payloads_alone: None,
+            trust: None,
+            indexes: None,
+            is_stored: false,
+            usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
+        });
+        self.tables.len() - 1
+    }
+
+    /// The statement of an operation on a table, prepared at the first call.
+    #[inline]
+    pub(crate) fn statement(
+        &mut self,
+        entry: Entry,
+        operation: Operation,
+    ) -> Result<StatementId, Fault> {
+        let held = &self.tables[entry.0];
+        // What has a place is not about an index, whose uses are counted.
+        let found = match operation.place() {
+            Some(place) => held.placed[place],
+            None => held.find(operation),
+        };
+        found.map_or_else(|| self.prepare(entry, operation), Ok)
+    }
+
+    fn prepare(&mut self, entry: Entry, operation: Operation) -> Result<StatementId, Fault> {
+        self.refuse_computed(entry)?;
+        let held = &mut self.tables[entry.0];
+        let sql = operation
+            .sql(&held.names)
+            .ok_or_else(|| Fault::misuse("the table has no such key"))?;
+        let id = self.connection.prepare(&sql)?;
+        match operation.place() {
+            Some(place) => held.placed[place] = Some(id),
+            None => held.others.push((operation, id)),
+        }
+        Ok(id)
+    }
+
+    /// Fails if what a table gives is computed when it is read: a small file could give any number
+    /// of rows, each as large as SQLite's largest value.
+    pub(crate) fn refuse_computed(&mut self, Entry(position): Entry) -> Result<(), Fault> {
+        if self.tables[position].is_stored {
+            return Ok(());
+        }
+        let table = self.tables[position].table.clone();
+        if self.exists(Control::FindComputed, &table.name)? {
+            let text = format!("what {} gives is computed, and not stored", table.name);
+            return Err(Fault::damage(&text));
+        }
+        self.tables[position].is_stored = true;
+        Ok(())
+    }
+
+    /// Runs an operation on a table to its end.
+    #[inline]
+    pub(crate) fn run<'p>(
+        &mut self,
+        entry: Entry,
+        operation: Operation,
+        params: impl IntoIterator<Item = Param<'p>>,
+    ) -> Result<(), Fault> {
+        let statement = self.statement(entry, operation)?;
+        self.has_deleted |= matches!(operation, Operation::Delete);
+        self.connection.run(statement, params)?;
+        if operation.may_do_nothing()
+            && self.connection.changes_count() > 0
+            && let Some(usage) = &self.tables[entry.0].usage
+        {
+            usage.note(operation);
+        }
+        Ok(())
+    }
+
+    /// Runs a statement that is not about one table.
+    pub(crate) fn control(&mut self, control: Control) -> Result<(), Fault> {
+        let statement = self.control_statement(control)?;
+        self.connection.run(statement, [])
+    }
+
+    /// Whether the file's schema has a table or an index of this name.
+    pub(crate) fn exists(&mut self, what: Control, name: &str) -> Result<bool, Fault> {
+        let statement = self.control_statement(what)?;
+        let mut found = false;
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |_| {
+            found = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    pub(crate) fn control_statement(&mut self, control: Control) -> Result<StatementId, Fault> {
+        let position = control as usize;
+        if let Some(id) = self.controls[position] {
+            return Ok(id);
+        }
+        let id = self.connection.prepare(control.sql())?;
+        self.controls[position] = Some(id);
+        Ok(id)
+    }
+
+    /// Says what the commits to come survive; between transactions.
+    pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), Fault> {
+        if self.durability == Some(durability) {
+            return Ok(());
+        }
+        self.durability = None;
+        let (synchronous, full) = match durability {
+            Durability::Normal => ("NORMAL", "OFF"),
+            Durability::Full => ("FULL", "ON"),
+        };
+        self.connection
+            .execute(&format!("PRAGMA synchronous = {synchronous}"))?;
+        self.connection
+            .execute(&format!("PRAGMA fullfsync = {full}"))?;
+        self.durability = Some(durability);
+        Ok(())
+    }
+
+    /// Starts a write transaction: from here to its end nobody else writes.
+    pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
+        self.control(Control::BeginImmediate)?;
+        self.is_writing = true;
+        self.standing = None;
+        if let Some(commits) = self.commits.clone() {
+            if !std::mem::replace(&mut self.is_known, true)
+                && let Some(file) = self.file_under_empty_log()
+            {
+                commits.note_empty_log(file);
+            }
+            self.standing = match self.count() {
+                Some(count) => Some(commits.note_begin(count)),
+                None => {
+                    commits.note_doubt();
+                    None
+                }
+            };
+            self.connection.take_pages_written();
+        }
+        if !self.standing.is_some_and(Standing::follows_own) {
+            // Someone else committed, who may have dropped tables.
+            self.forget_created();
+        }
+        Ok(())
+    }
+
+    /// Runs what commits by itself, so that it is not taken for a commit of somebody else.
+    pub(crate) fn commit_alone(
+        &mut self,
+        run: impl FnOnce(&mut Connection) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.begin_write()?;
+        let standing = self.standing;
+        self.end_write()?;
+        self.connection.take_pages_written();
+        let commits = self.commits.clone();
+        commits.iter().for_each(|commits| commits.note_alone());
+        let run = run(&mut self.connection);
+        if let (Ok(()), Some(commits), Some(standing)) = (&run, &commits, standing)
+            && self.connection.take_pages_written() > 0
+        {
+            commits.note_commit(standing, self.log_count());
+        }
+        commits.iter().for_each(|commits| commits.note_end());
+        run
+    }
+
+    /// Reads, and notes whether the file has a log.
+    pub(crate) fn look_for_log(&mut self) -> Result<(), Fault> {
+        self.control(Control::Touch)?;
+        self.count();
+        Ok(())
+    }
+
+    /// How long the log is, if there was one when this connection last read.
+    pub(crate) fn log_extent(&self) -> Option<LogExtent> {
+        self.has_log.then(|| self.connection.log_extent())?
+    }
+
+    /// How long the log was after the last commit, if that was not asked for yet.
+    pub(crate) fn take_log_extent(&mut self) -> Option<LogExtent> {
+        self.log_extent.take()
+    }
+
+    /// Notes what is committed with this connection, and by others.
+    pub(crate) fn watch(&mut self, commits: &Arc<Commits>) {
+        self.commits = Some(Arc::clone(commits));
+    }
+
+    /// Where the open write transaction stands.
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        self.standing
+    }
+
+    /// How many commits the file has seen; inside a transaction.
+    pub(crate) fn count(&mut self) -> Option<Count> {
+        if !self.has_log {
+            let header = Header::read(&self.connection)?;
+            // SQLite must not be asked for a log that it does not look at.
+            if !header.has_log || self.is_immutable() {
+                return Some(Count::File(header.count));
+            }
+            self.has_log = true;
+        }
+        self.log_count()
+    }
+
+    /// What tells the file from what it is after others have written to it, if there is a log, and
+    /// nothing was written to that; after this connection has read.
+    pub(crate) fn file_under_empty_log(&mut self) -> Option<u64> {
+        let metadata = std::fs::metadata(&self.path).ok()?;
+        let header = Header::read(&self.connection)?;
+        let mut hasher = DefaultHasher::new();
+        (metadata.len(), metadata.modified().ok(), header.count).hash(&mut hasher);
+        // Order: what was written since then is in the log, which is open here and stays.
+        match self.count()? {
+            Count::Log(LogCount { salt: 0, .. }) => Some(hasher.finish()),
+            _ => None,
+        }
+    }
+
+    /// How many commits the log has seen, if there was one when this connection last read.
+    pub(crate) fn log_count(&self) -> Option<Count> {
+        let log = self.has_log.then_some(&self.connection)?;
+        log.log_count().map(Count::Log)
+    }
+
+    /// Looks how much of the file is in use.
+    pub(crate) fn look_at_space(&mut self) -> Result<Space, Fault> {
+        let space = Space {
+            pages: self.control_number(Control::Pages)?,
+            free_pages: self.control_number(Control::FreePages)?,
+        };
+        if let Some(monitor) = &self.monitor {
+            monitor.note_space(space);
+        }
+        Ok(space)
+    }
+
+    /// The unused space, if it was looked at since this was asked last.
+    pub(crate) fn take_space(&mut self) -> Option<Space> {
+        self.space.take()
+    }
+
+    /// Whether a statement was ever run.
+    #[cfg(test)]
+    pub(crate) fn has_run(&self, control: Control) -> bool {
+        self.controls[control as usize].is_some()
+    }
+
+    /// The number that a statement gives.
+    pub(crate) fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
+        let statement = self.control_statement(control)?;
+        let mut number = 0;
+        self.connection.query(statement, [], |columns| {
+            number = columns.integer(0);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(number.unsigned_abs())
+    }
+
+    /// Commits, or else rolls back.
+    pub(crate) fn commit_write(&mut self) -> Result<(), Fault> {
+        // Order: inside the transaction it costs neither a lock nor a read.
+        if self.has_deleted || self.commits_count.is_multiple_of(LOOK_EVERY) {
+            // If this fails, so does the commit, or it does not matter.
+            self.space = self.look_at_space().ok();
+        }
+        self.has_deleted = false;
+        self.commits_count += 1;
+        self.end_write()
+    }
+
+    /// The same, without a look at the space.
+    pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
+        let committed = self.control(Control::Commit);
+        if committed.is_err() {
+            self.rollback_write();
+        } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())
+            && self.connection.take_pages_written() > 0
+        {
+            commits.note_commit(standing, self.log_count());
+            self.log_extent = self.log_extent();
+        }
+        self.is_writing = false;
+        self.commits.iter().for_each(|commits| commits.note_end());
+        committed
+    }
+
+    /// Rolls back; SQLite may have done so already. Whether the connection can be used again.
+    pub(crate) fn rollback_write(&mut self) -> bool {
+        // The tables that the transaction created are gone.
+        self.forget_created();
+        self.is_writing = false;
+        self.commits.iter().for_each(|commits| commits.note_end());
+        self.end()
+    }
+
+    /// Ends a transaction that is open, without keeping its changes. Whether none is open then.
+    pub(crate) fn end(&mut self) -> bool {
+        if self.kept.take().is_some() {
+            for entry in &mut self.tables {
+                entry.indexes = None;
+            }
+        }
+        self.connection.is_autocommit()
+            || (self.control(Control::Rollback).is_ok() && self.connection.is_autocommit())
+    }
+
+    pub(crate) fn forget_created(&mut self) {
+        for entry in &mut self.tables {
+            (entry.created, entry.unspoilt) = (false, false);
+            (entry.holds_payloads_alone, entry.trust) = (None, None);
+        }
+    }
+
+    /// The stored schema of a table.
+    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, Fault> {
+        if !self.exists(Control::FindTable, "dflat__schema")? {
+            return Ok(None);
+        }
+        let statement = self.control_statement(Control::FindSchema)?;
+        let mut found = None;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.query(statement, [name], |row| {
+            found = row.blob(0)?.map(<[u8]>::to_vec);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Stores the schema of a table.
+    pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), Fault> {
+        self.control(Control::CreateSchemas)?;
+        let statement = self.control_statement(Control::PutSchema)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(statement, [name, Param::Blob(schema)])
+    }
+}

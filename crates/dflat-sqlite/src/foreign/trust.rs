@@ -1,0 +1,212 @@
+//! Which indexes are to be believed, and which rows of theirs are not, because others wrote them.
+
+use std::ops::ControlFlow;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{IndexState, Indexes};
+use dflat_model::{RowId, Table, ValueRef};
+
+use crate::connection::session::{Entry, Session};
+use crate::ffi::{Fault, Param};
+use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
+use crate::layout::control::Control;
+use crate::layout::ddl::{PlainIndexNames, stored_index};
+use crate::layout::statement_text::Operation;
+
+/// What is known of a table's triggers, as long as the file's schema is the same.
+pub(crate) struct Trust {
+    schema_version: u64,
+    /// There is a main table.
+    exists: bool,
+    /// There is a table of the rows that others have written.
+    has_foreign: bool,
+    /// The main table has all of its triggers, and they note whatever others do.
+    pub(crate) main: bool,
+    /// Whether the table of each index has, and is defined as we do it.
+    pub(crate) indexes: Vec<bool>,
+}
+
+impl Session {
+    /// How far a table's indexes are to be believed.
+    pub(crate) fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        let mut found = Indexes::default();
+        if table.indexes.is_empty() {
+            return Ok(found);
+        }
+        let entry = self.enter(table);
+        if let Some(known) = self.tables[entry.0]
+            .indexes
+            .as_ref()
+            .filter(|_| self.keeps())
+        {
+            return Ok(known.clone());
+        }
+        let fail = |fault: Fault| {
+            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        };
+        self.in_transaction(table, true, |session| {
+            if !session.is_there(table, entry).map_err(fail)? {
+                // An index of no rows has an entry for each.
+                found = Indexes::ready(table);
+                return Ok(());
+            }
+            let believed = session.believed(table, entry).map_err(fail)?;
+            found.apart = match believed.contains(&true) {
+                true => session.foreign_rows(table, entry).map_err(fail)?,
+                false => Vec::new(),
+            };
+            let too_many = found.apart.len() > NOTES_MAX;
+            for (position, believed) in believed.into_iter().enumerate() {
+                found.states.push(match believed && !too_many {
+                    true => {
+                        session.index_state(table, entry, (position, !found.apart.is_empty()))?
+                    }
+                    false => IndexState::Missing,
+                });
+            }
+            if too_many {
+                found.apart.clear();
+            }
+            Ok(())
+        })?;
+        if self.keeps() {
+            self.tables[entry.0].indexes = Some(found.clone());
+        }
+        Ok(found)
+    }
+
+    /// Whether an index is ready, and others have written nothing past the indexes.
+    pub(crate) fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
+        let entry = self.enter(table);
+        match &self.tables[entry.0].indexes {
+            Some(known) if self.keeps() => Ok(known.is_whole(position)),
+            _ => Ok(self.indexes(table)?.is_whole(position)),
+        }
+    }
+
+    fn is_there(&mut self, table: &Table, entry: Entry) -> Result<bool, Fault> {
+        Ok(self.tables[entry.0].created || self.trust(table)?.exists)
+    }
+
+    /// Whether each index has what shows that it is ours.
+    fn believed(&mut self, table: &Table, entry: Entry) -> Result<Vec<bool>, Fault> {
+        if self.tables[entry.0].created {
+            return Ok(vec![true; table.indexes.len()]);
+        }
+        let trust = self.trust(table)?;
+        let believed = trust.indexes.iter().map(|index| *index && trust.main);
+        Ok(believed.collect())
+    }
+
+    /// Which tables have all of their triggers.
+    pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, Fault> {
+        let schema_version = self.control_number(Control::SchemaVersion)?;
+        let Entry(position) = self.enter(table);
+        let known = self.tables[position].trust.as_ref();
+        if known.is_none_or(|trust| trust.schema_version != schema_version) {
+            let prefix = triggers::prefix(table);
+            let statement = self.control_statement(Control::FindTriggers)?;
+            let pattern = Param::Value(ValueRef::Text(&prefix));
+            let mut there: Vec<Trigger> = Vec::new();
+            self.connection
+                .query(statement, [pattern, pattern], |row| {
+                    let text = |column| -> Result<String, Fault> {
+                        let bytes = row.blob(column)?.unwrap_or_default();
+                        Ok(String::from_utf8_lossy(bytes).into_owned())
+                    };
+                    there.push(Trigger {
+                        name: text(0)?,
+                        table: text(1)?,
+                        sql: text(2)?,
+                    });
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            let has = |wanted: &[Trigger]| wanted.iter().all(|trigger| there.contains(trigger));
+            let is_of_kind = |index: usize, unique: bool| {
+                let trigger = triggers::of_unique(table, index).unwrap_or_default();
+                there.iter().any(|there| there.name == trigger) == unique
+            };
+            let mut indexes = Vec::with_capacity(table.indexes.len());
+            for (index, descriptor) in table.indexes.iter().enumerate() {
+                let is_of_kind = is_of_kind(index, descriptor.unique);
+                let is_ours = is_of_kind && has(&triggers::of_index(table, index));
+                let name = PlainIndexNames::new(table, descriptor).table;
+                indexes.push(is_ours && self.is_defined(&name, &stored_index(table, index))?);
+            }
+            // What a REPLACE deletes because of another's unique index is noted by no trigger.
+            let main =
+                has(&triggers::of_main(table)) && !self.exists(Control::FindUnique, &table.name)?;
+            let trust = Trust {
+                schema_version,
+                exists: self.exists(Control::FindTable, &table.name)?,
+                has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
+                main,
+                indexes,
+            };
+            self.tables[position].trust = Some(trust);
+        }
+        let trust = self.tables[position].trust.as_ref();
+        trust.ok_or_else(|| Fault::misuse("what was looked up is lost"))
+    }
+
+    /// Whether the table of a name has the first of these definitions, and whatever is on it one of
+    /// the others.
+    pub(crate) fn is_defined(&mut self, name: &str, definitions: &[String]) -> Result<bool, Fault> {
+        let statement = self.control_statement(Control::FindDefinitions)?;
+        let (mut is_there, mut others) = (false, false);
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |row| {
+            let found = row.blob(0)?.unwrap_or_default();
+            is_there |= definitions.first().is_some_and(|d| d.as_bytes() == found);
+            others |= !definitions.iter().any(|d| d.as_bytes() == found);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(is_there && !others)
+    }
+
+    /// The rows that others have written, by ascending id; one more than can be read apart, if
+    /// there are more.
+    pub(crate) fn foreign_rows(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+    ) -> Result<Vec<RowId>, Fault> {
+        if self.tables[entry.0].created && self.tables[entry.0].unspoilt {
+            return Ok(Vec::new());
+        }
+        if !self.trust(table)?.has_foreign {
+            return Ok(Vec::new());
+        }
+        let statement = self.control_statement(Control::FindForeign)?;
+        let mut rows = Vec::new();
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.query(statement, [name], |row| {
+            rows.push(RowId(row.integer(0)));
+            Ok(if rows.len() > NOTES_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        let entry = &mut self.tables[entry.0];
+        entry.unspoilt = entry.created && rows.is_empty();
+        Ok(rows)
+    }
+
+    /// Whether others have written more rows than can be read apart.
+    pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, Fault> {
+        let entry = self.enter(table);
+        Ok(self.foreign_rows(table, entry)?.len() > NOTES_MAX)
+    }
+
+    /// Removes a row's index entries, and the note that others wrote it.
+    pub(crate) fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<(), Fault> {
+        let entry = self.enter(table);
+        for position in 0..table.indexes.len() {
+            self.run(entry, Operation::DeleteEntry(position), [Param::id(row_id)])?;
+        }
+        let statement = self.control_statement(Control::ForgetForeign)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(statement, [name, Param::id(row_id)])
+    }
+}

@@ -1,0 +1,31 @@
+//! Every access to the file, seen, counted and, in tests, made to fail.
+//!
+//! In: the calls by which SQLite asks the operating system for something. Out: the same calls,
+//! handed on to the VFS that SQLite uses by default, and an [`IoReport`] of what they were.
+//!
+//! A connection passes through here only if its backend was asked to count; others do not know of
+//! this module. What it can't see: pages read through a memory map, and the index of the
+//! write-ahead log, which lies in shared memory. Of these only locks and mappings are calls.
+
+mod call;
+mod counter;
+mod file;
+pub mod inject;
+mod memory_index;
+mod monitor;
+pub(crate) mod part;
+mod recording;
+mod register;
+mod report;
+mod suggestion;
+mod usage;
+mod watch;
+mod watched;
+
+pub use call::{FileKind, Operation};
+pub(crate) use monitor::Monitor;
+pub(crate) use register::{Kind, name};
+pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space};
+pub use suggestion::Suggestion;
+pub(crate) use usage::TableUsage;
+pub(crate) use watched::monitor_of;

@@ -1,0 +1,87 @@
+//! Which monitor watches which database, and which of its files is which.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::call::FileKind;
+use super::monitor::Monitor;
+use crate::io::part;
+
+/// A database that is watched, or was.
+struct Watched {
+    monitor: Weak<Monitor>,
+    /// How often it was opened.
+    opens: u64,
+}
+
+/// Databases that are no longer watched are remembered, up to so many.
+const REMEMBERED_MAX: usize = 1024;
+
+/// The databases, by the path of their main file.
+static WATCHED: Mutex<Option<HashMap<PathBuf, Watched>>> = Mutex::new(None);
+
+thread_local! {
+    /// The address of the monitor of the database that this thread locked last, or 0.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The monitor of a database, new if it has none. `path` is absolute.
+pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
+    // SQLite resolves a link before it opens the file.
+    let key = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let watched = guard.get_or_insert_default();
+    if watched.len() >= REMEMBERED_MAX {
+        watched.retain(|_, database| database.monitor.strong_count() > 0);
+    }
+    let database = watched.entry(key).or_insert_with(|| Watched {
+        monitor: Weak::new(),
+        opens: 0,
+    });
+    if let Some(monitor) = database.monitor.upgrade() {
+        return monitor;
+    }
+    let monitor = Arc::new(Monitor::new(database.opens));
+    database.opens += 1;
+    database.monitor = Arc::downgrade(&monitor);
+    monitor
+}
+
+/// The monitor of the database to which a named file belongs, and the file's kind. What becomes a
+/// copy is the copy already.
+pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
+    const SUFFIXES: [(&str, FileKind); 3] = [
+        ("-wal", FileKind::Log),
+        ("-shm", FileKind::LogIndex),
+        ("-journal", FileKind::Journal),
+    ];
+    let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let watched = guard.as_ref()?;
+    let find = |path: &Path| watched.get(path)?.monitor.upgrade();
+    let place = part::place_of(file);
+    if let Some(monitor) = find(place.as_deref().unwrap_or(file)) {
+        return Some((monitor, FileKind::Main));
+    }
+    let name = file.to_str()?;
+    SUFFIXES.into_iter().find_map(|(suffix, kind)| {
+        let main = name.strip_suffix(suffix)?;
+        Some((find(Path::new(main))?, kind))
+    })
+}
+
+/// Notes that this thread takes a lock of a database: a temporary file that it opens next has no
+/// name, and is this database's.
+pub(super) fn note_current(monitor: &Monitor) {
+    CURRENT.set(std::ptr::from_ref(monitor).addr());
+}
+
+/// The monitor to which a file without a name belongs.
+pub(super) fn current() -> Option<(Arc<Monitor>, FileKind)> {
+    let address = CURRENT.get();
+    let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut monitors = guard.as_ref()?.values().map(|database| &database.monitor);
+    let monitor = monitors.find(|monitor| monitor.as_ptr().addr() == address)?;
+    Some((monitor.upgrade()?, FileKind::Temporary))
+}

@@ -1,0 +1,8 @@
+//! The file format as SQL: names, definitions of tables, and the texts of statements.
+
+pub(crate) mod control;
+pub(crate) mod ddl;
+pub(crate) mod key_range;
+#[cfg(test)]
+pub(crate) mod sample;
+pub(crate) mod statement_text;

@@ -1,0 +1,255 @@
+//! The statements that a table needs, as SQL text. Each is made once a connection.
+
+use std::iter;
+
+use dflat_model::Direction;
+
+use crate::layout::ddl::{IndexNames, Names};
+use crate::layout::key_range::{Content, KeyShape, Lower, Upper};
+
+/// A statement on a table: what a cached statement is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// All rows, with their payloads or without.
+    ScanRows(bool),
+    /// All rows behind a row id, with their payloads or without.
+    ScanRowsAfter(bool),
+    /// One row.
+    FindRow,
+    /// The rows of a range of a key.
+    ScanKey(KeyShape),
+    /// How far an index is built, with or without regard to rows that others wrote.
+    IndexState(usize, bool),
+    /// Adds a row.
+    Insert,
+    /// Adds a row with a row id.
+    InsertWithId,
+    /// Replaces a payload.
+    UpdatePayload,
+    /// Replaces a key and a payload.
+    UpdateRow,
+    /// Deletes a row.
+    Delete,
+    /// Adds or replaces an index entry.
+    PutEntry(usize),
+    /// Whether another row has a value.
+    FindOther(usize),
+    /// Deletes an index entry.
+    DeleteEntry(usize),
+    /// Notes how far an index with a condition is filled.
+    NoteFilled(usize),
+}
+
+impl Operation {
+    /// How many operations have a [`place`](Self::place).
+    pub(crate) const PLACES: usize = 5;
+
+    /// The place of the statement among a table's, if it writes a row.
+    #[inline]
+    pub(crate) const fn place(self) -> Option<usize> {
+        match self {
+            Self::Insert => Some(0),
+            Self::InsertWithId => Some(1),
+            Self::UpdatePayload => Some(2),
+            Self::UpdateRow => Some(3),
+            Self::Delete => Some(4),
+            _ => None,
+        }
+    }
+
+    /// Whether it writes only if it finds something: an index with a condition may have no entry.
+    #[inline]
+    pub(crate) const fn may_do_nothing(self) -> bool {
+        matches!(self, Self::DeleteEntry(_))
+    }
+
+    /// The SQL text, or `None` if the operation names an index that the table lacks.
+    pub(crate) fn sql(self, names: &Names) -> Option<String> {
+        let Names {
+            main, key_columns, ..
+        } = names;
+        Some(match self {
+            Self::ScanRows(payload) => {
+                let p = wanted("p", payload);
+                format!("SELECT rowid, {p} FROM {main} ORDER BY rowid")
+            }
+            Self::ScanRowsAfter(payload) => {
+                let p = wanted("p", payload);
+                format!("SELECT rowid, {p} FROM {main} WHERE rowid > ? ORDER BY rowid")
+            }
+            Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
+            Self::ScanKey(shape) => return scan_key(names, shape),
+            Self::IndexState(position, apart) => return index_state(names, position, apart),
+            Self::Insert => {
+                let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
+                let columns = key_columns.join(", ");
+                format!("INSERT INTO {main} ({columns}, p) VALUES ({marks}?)")
+            }
+            Self::InsertWithId => {
+                let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
+                let columns = key_columns.join(", ");
+                format!("INSERT INTO {main} ({columns}, p, rowid) VALUES ({marks}?, ?)")
+            }
+            Self::UpdatePayload => format!("UPDATE {main} SET p = ? WHERE rowid = ?"),
+            Self::UpdateRow => {
+                let set: Vec<String> = key_columns
+                    .iter()
+                    .map(|column| format!("{column} = ?"))
+                    .collect();
+                let set = set.join(", ");
+                format!("UPDATE {main} SET {set}, p = ? WHERE rowid = ?")
+            }
+            Self::Delete => format!("DELETE FROM {main} WHERE rowid = ?"),
+            Self::PutEntry(position) => {
+                let index = names.indexes.get(position)?;
+                let marks: String = iter::repeat_n(", ?", index.columns.len()).collect();
+                let set = index.columns.iter().map(|c| format!("{c} = excluded.{c}"));
+                // REPLACE would delete another row's entry where a unique value exists.
+                format!(
+                    "INSERT INTO {table} (rowid, {columns}) VALUES (?{marks}) \
+                     ON CONFLICT (rowid) DO UPDATE SET {set}",
+                    table = index.table,
+                    columns = index.columns.join(", "),
+                    set = set.collect::<Vec<_>>().join(", "),
+                )
+            }
+            Self::FindOther(position) => {
+                let index = names.indexes.get(position)?;
+                let IndexNames { table, columns, .. } = index;
+                let same: Vec<String> = columns.iter().map(|c| format!("{c} = ?")).collect();
+                let same = same.join(" AND ");
+                format!("SELECT 1 FROM {table} WHERE {same} AND rowid <> ? LIMIT 1")
+            }
+            Self::DeleteEntry(position) => {
+                let index = names.indexes.get(position)?;
+                format!("DELETE FROM {} WHERE rowid = ?", index.table)
+            }
+            Self::NoteFilled(position) => {
+                let name = names.indexes.get(position)?.filled.as_ref()?;
+                format!("UPDATE dflat__filled SET up_to = ? WHERE name = {name}")
+            }
+        })
+    }
+}
+
+fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
+    let index = names.indexes.get(position)?;
+    let exists = format!(
+        "EXISTS (SELECT 1 FROM {} INDEXED BY {})",
+        index.table, index.index
+    );
+    if let Some(name) = &index.filled {
+        return Some(format!(
+            "SELECT up_to IS NULL, coalesce(up_to, 0), {exists} FROM dflat__filled \
+             WHERE name = {name}"
+        ));
+    }
+    let last = |table: &str| {
+        let name = &names.main_text;
+        let others = match apart {
+            true => format!(
+                " WHERE rowid NOT IN (SELECT row_id FROM dflat__foreign WHERE name = {name})"
+            ),
+            false => String::new(),
+        };
+        format!("(SELECT rowid FROM {table}{others} ORDER BY rowid DESC LIMIT 1)")
+    };
+    // An index of that name that is missing makes the statement fail to prepare.
+    Some(format!(
+        "SELECT {in_main} IS {in_index}, coalesce({in_index}, 0), {exists}",
+        in_main = last(&names.main),
+        in_index = last(&index.table),
+    ))
+}
+
+/// The column of the payload, or NULL where it is not wanted.
+const fn wanted(column: &str, payload: bool) -> &str {
+    if payload { column } else { "NULL" }
+}
+
+fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
+    let (columns, row_id, from) = match shape.index {
+        None => (
+            names.key_columns.clone(),
+            "rowid",
+            format!(
+                "SELECT rowid, {} FROM {}",
+                wanted("p", shape.content == Content::Payload),
+                names.main
+            ),
+        ),
+        Some(position) => {
+            let index = names.indexes.get(position)?;
+            // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
+            // which its index is ordered: the main table's would make SQLite sort.
+            let table = &index.table;
+            let main = &names.main;
+            let from = match shape.content {
+                Content::Payload => format!(
+                    "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
+                ),
+                Content::Values => {
+                    let values = index.columns.join(", i.");
+                    format!("SELECT i.rowid, i.{values} FROM {table} AS i")
+                }
+                Content::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
+            };
+            let columns = index.columns.iter().map(|column| format!("i.{column}"));
+            (columns.collect(), "i.rowid", from)
+        }
+    };
+    let (fixed, open) = columns.split_at_checked(shape.prefix_count)?;
+    let equals = if shape.null_in_prefix { "IS" } else { "=" };
+    let mut conditions: Vec<String> = fixed
+        .iter()
+        .map(|column| format!("{column} {equals} ?"))
+        .collect();
+    if let Some(next) = open.first() {
+        conditions.extend(lower_condition(next, shape.lower));
+        conditions.extend(upper_condition(next, shape.upper));
+    }
+    if shape.after {
+        conditions.push(format!("{row_id} > ?"));
+    }
+    let constant_count = usize::from(shape.upper == Upper::Null);
+    let direction = match shape.direction {
+        Direction::Ascending => "",
+        Direction::Descending => " DESC",
+    };
+    let mut order: Vec<String> = open
+        .iter()
+        .skip(constant_count)
+        .map(|column| format!("{column}{direction}"))
+        .collect();
+    if shape.ties {
+        order.push(row_id.to_owned());
+    }
+    let mut sql = from;
+    if !conditions.is_empty() {
+        sql.push_str(" WHERE ");
+        sql.push_str(&conditions.join(" AND "));
+    }
+    if !order.is_empty() {
+        sql.push_str(" ORDER BY ");
+        sql.push_str(&order.join(", "));
+    }
+    Some(sql)
+}
+
+fn lower_condition(column: &str, lower: Lower) -> Option<String> {
+    Some(match lower {
+        Lower::None => return None,
+        Lower::NotNull => format!("{column} IS NOT NULL"),
+        Lower::Included => format!("{column} >= ?"),
+        Lower::Excluded => format!("{column} > ?"),
+    })
+}
+
+fn upper_condition(column: &str, upper: Upper) -> Option<String> {
+    Some(match upper {
+        Upper::None => return None,
+        Upper::Null => format!("{column} IS NULL"),
+        Upper::Included => format!("{column} <= ?"),
+        Upper::Excluded => format!("{column} < ?"),
+    })
+}

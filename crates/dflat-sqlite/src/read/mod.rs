@@ -1,0 +1,4 @@
+//! Scans and snapshots.
+
+mod scan;
+pub(crate) mod snapshot;

@@ -1,0 +1,262 @@
+//! Scans and index states.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use dflat_engine::Result;
+use dflat_engine::fetch::KeyParts;
+use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
+use dflat_model::{Field, RowId, Table};
+
+use crate::connection::session::{Entry, Session};
+use crate::ffi::{Fault, Param};
+use crate::layout::control::Control;
+use crate::layout::ddl::PlainIndexNames;
+use crate::layout::key_range::{Content, Segment, primary_key, segments};
+use crate::layout::statement_text::Operation;
+
+type Visit<'v> = dyn FnMut(Row<'_>) -> ControlFlow<()> + 'v;
+
+/// How a statement that reads ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// After its last row.
+    Complete,
+    /// Because the visitor broke.
+    Broken,
+    /// At once, because there is no main table.
+    NoTable,
+}
+
+/// The fields of an index whose values a statement gives; none if it gives payloads.
+fn fields_read(table: &Table, operation: Operation) -> &[Field] {
+    match operation {
+        Operation::ScanKey(shape) if shape.content == Content::Values => {
+            let index = shape.index.and_then(|position| table.indexes.get(position));
+            index.map_or(&[], |index| &index.fields)
+        }
+        _ => &[],
+    }
+}
+
+impl Session {
+    /// Calls `visit` with each row of the plan, until it breaks.
+    ///
+    /// Outside a transaction, a plan of several statements runs in one of its own, so that all see
+    /// one state.
+    pub(crate) fn scan(&mut self, plan: &ScanPlan<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let (table, payload) = (plan.table, plan.payload);
+        match &plan.source {
+            Source::Rows => {
+                let entry = self.enter(table);
+                self.read(table, entry, Operation::ScanRows(payload), None, visit)?;
+                Ok(())
+            }
+            Source::RowsAfter(row_id) => {
+                let entry = self.enter(table);
+                let param = Some(Param::id(*row_id));
+                self.read(
+                    table,
+                    entry,
+                    Operation::ScanRowsAfter(payload),
+                    param,
+                    visit,
+                )?;
+                Ok(())
+            }
+            Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
+                session.scan_row_ids(table, row_ids, visit)
+            }),
+            Source::PrimaryKey(key) => {
+                if let Some(shape) = primary_key(table, key, Content::payload(payload))? {
+                    let entry = self.enter(table);
+                    let params = key.iter().copied().map(Param::Value);
+                    self.read(table, entry, Operation::ScanKey(shape), params, visit)?;
+                }
+                Ok(())
+            }
+            Source::Key(scan) | Source::Entries(scan) => {
+                let content = match plan.source {
+                    Source::Entries(_) => Content::Values,
+                    _ => Content::payload(payload),
+                };
+                let segments = segments(table, scan, content)?;
+                self.in_transaction(table, segments[1].is_some(), |session| {
+                    session.scan_segments(table, scan, segments.into_iter().flatten(), visit)
+                })
+            }
+        }
+    }
+
+    pub(crate) fn in_transaction(
+        &mut self,
+        table: &Table,
+        needed: bool,
+        work: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        if !needed || !self.connection.is_autocommit() {
+            return work(self);
+        }
+        let fail = |fault: Fault| fault.read_error(format_args!("cannot read {}", table.name));
+        self.control(Control::Begin).map_err(fail)?;
+        let outcome = work(self);
+        let ended = self.control(Control::Commit).map_err(fail);
+        if ended.is_err() {
+            self.end();
+        }
+        outcome.and(ended)
+    }
+
+    fn scan_row_ids(
+        &mut self,
+        table: &Table,
+        row_ids: &[RowId],
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let entry = self.enter(table);
+        for row_id in row_ids {
+            let param = Some(Param::id(*row_id));
+            if self.read(table, entry, Operation::FindRow, param, visit)? != End::Complete {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_segments<'a>(
+        &mut self,
+        table: &Table,
+        scan: &KeyScan<'a>,
+        segments: impl Iterator<Item = Segment<'a>>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let entry = self.enter(table);
+        for segment in segments {
+            let operation = Operation::ScanKey(segment.shape);
+            let params = segment.params(scan.prefix);
+            if self.read(table, entry, operation, params, visit)? != End::Complete {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one statement that gives row ids and payloads.
+    fn read<'p, I>(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        operation: Operation,
+        params: I,
+        visit: &mut Visit<'_>,
+    ) -> Result<End>
+    where
+        I: IntoIterator<Item = Param<'p>>,
+        I::IntoIter: Clone,
+    {
+        let params = params.into_iter();
+        let fields = fields_read(table, operation);
+        let end = Cell::new(End::Complete);
+        let visited = Cell::new(false);
+        let mut attempt = |session: &mut Self| {
+            let statement = session.statement(entry, operation)?;
+            session
+                .connection
+                .query(statement, params.clone(), |columns| {
+                    visited.set(true);
+                    let row_id = RowId(columns.integer(0));
+                    let flow = match fields {
+                        // A payload that is NULL or no blob is as unreadable as an empty one.
+                        [] => visit(Row {
+                            row_id,
+                            payload: columns.blob(1)?.unwrap_or_default(),
+                            entry: None,
+                        }),
+                        fields => {
+                            let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
+                            let values: KeyParts<'_> = values.collect::<Result<_, _>>()?;
+                            let values = &values;
+                            visit(Row {
+                                row_id,
+                                payload: &[],
+                                entry: Some(storage::Entry { fields, values }),
+                            })
+                        }
+                    };
+                    if flow.is_break() {
+                        end.set(End::Broken);
+                    }
+                    Ok(flow)
+                })
+        };
+        let mut outcome = attempt(self);
+        if matches!(&outcome, Err(fault) if fault.may_be_missing_name()) && !visited.get() {
+            if !self.main_exists(table)? {
+                return Ok(End::NoTable);
+            }
+            // Outside a transaction it may have been created just now.
+            outcome = attempt(self);
+        }
+        outcome.map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))?;
+        self.note_read();
+        Ok(end.get())
+    }
+
+    fn main_exists(&mut self, table: &Table) -> Result<bool> {
+        self.exists(Control::FindTable, &table.name)
+            .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
+    }
+
+    /// The state of an index that is ours, with or without regard to rows that others wrote.
+    pub(crate) fn index_state(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        (position, apart): (usize, bool),
+    ) -> Result<IndexState> {
+        let fail = |fault: Fault| {
+            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        };
+        let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
+        let operation = Operation::IndexState(position, apart);
+        let outcome = self.statement(entry, operation).and_then(|id| {
+            self.connection.query(id, [], |columns| {
+                is_known = true;
+                equal = columns.integer(0) != 0;
+                reach = RowId(columns.integer(1));
+                Ok(ControlFlow::Continue(()))
+            })
+        });
+        match outcome {
+            // Nobody knows how far it is filled.
+            Ok(()) if !is_known => Ok(IndexState::Missing),
+            Ok(()) if equal => Ok(IndexState::Ready),
+            Ok(()) => Ok(IndexState::Incomplete(reach)),
+            Err(fault) if fault.may_be_missing_name() => {
+                if !self.exists(Control::FindTable, &table.name).map_err(fail)? {
+                    // An index of no rows has an entry for each.
+                    return Ok(IndexState::Ready);
+                }
+                let index = &table.indexes[position];
+                let names = PlainIndexNames::new(table, index);
+                let is_noted = index.condition.is_none()
+                    || self
+                        .exists(Control::FindTable, "dflat__filled")
+                        .map_err(fail)?;
+                let whole = is_noted
+                    && self
+                        .exists(Control::FindTable, &names.table)
+                        .map_err(fail)?
+                    && self
+                        .exists(Control::FindIndex, &names.index)
+                        .map_err(fail)?;
+                if whole {
+                    Err(fail(fault))
+                } else {
+                    Ok(IndexState::Missing)
+                }
+            }
+            Err(fault) => Err(fail(fault)),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Reading, with a connection of the pool.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_model::Table;
+
+use crate::backend::SqliteBackend;
+use crate::connection::commits::Count;
+use crate::connection::readers::PlaceId;
+use crate::connection::session::Session;
+
+/// How often a state is looked for that can be named, while others commit.
+const ATTEMPTS: usize = 100;
+
+/// A snapshot: a reader, and its connection once there is a file.
+pub(crate) struct SqliteSnapshot {
+    backend: Arc<SqliteBackend>,
+    place: PlaceId,
+    session: Option<Box<Session>>,
+    state: State,
+    /// How many commits the pinned state has seen, if that is known.
+    count: Option<Count>,
+    /// Whether the connection met an error, and is not to be used again.
+    faulty: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Each scan sees the latest state.
+    Latest,
+    /// The first scan will fix the state.
+    Unpinned,
+    /// The state is fixed: that of the open transaction, or emptiness if there was no file.
+    Pinned,
+}
+
+impl SqliteSnapshot {
+    /// One more reader.
+    pub(crate) fn new(backend: Arc<SqliteBackend>, view: View) -> Result<Self> {
+        let (place, session) = backend.take_reader()?;
+        Ok(Self {
+            backend,
+            place,
+            session,
+            state: match view {
+                View::Latest => State::Latest,
+                View::Pinned => State::Unpinned,
+            },
+            count: None,
+            faulty: false,
+        })
+    }
+
+    /// The connection, in the state to read; `None` if there is nothing to read.
+    fn ready(&mut self) -> Result<Option<&mut Session>> {
+        match &self.session {
+            Some(session) if self.state == State::Pinned => session.check_untorn()?,
+            Some(session) if session.is_outdated() => self.session = None,
+            _ => {}
+        }
+        if self.session.is_none() && self.state != State::Pinned {
+            self.session = self.backend.open_reader()?;
+        }
+        if self.state != State::Pinned
+            && let Some(session) = &mut self.session
+        {
+            let epoch = self.backend.pool().readers().epoch();
+            let stands = session
+                .stand_on_latest(epoch)
+                .and_then(|()| match self.state {
+                    State::Unpinned => session.pin(),
+                    _ => Ok(()),
+                });
+            if let Err(fault) = stands {
+                // The next scan starts again.
+                self.faulty |= !session.end();
+                let path = session.path.display();
+                return Err(fault.read_error(format_args!("cannot read {path}")));
+            }
+        }
+        if self.state == State::Unpinned {
+            self.state = State::Pinned;
+        }
+        Ok(self.session.as_deref_mut())
+    }
+
+    /// Reads something, if there is something to read; what was read is of one state.
+    fn read<T>(&mut self, read: impl FnOnce(&mut Session) -> Result<T>) -> Result<Option<T>> {
+        let Some(session) = self.ready()? else {
+            return Ok(None);
+        };
+        let outcome = read(session);
+        // Order: an error may come of states that were mixed, too.
+        let untorn = session.check_untorn();
+        self.faulty |= outcome.is_err();
+        untorn.and(outcome).map(Some)
+    }
+}
+
+impl Snapshot for SqliteSnapshot {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|session| session.scan(plan, visit)).map(drop)
+    }
+
+    fn pin(&mut self) -> Result<StateId> {
+        if self.state != State::Unpinned {
+            // Which state that is was not looked at.
+            return Ok(self.backend.commits().state(None));
+        }
+        for _ in 0..ATTEMPTS {
+            // Order: the log's index must be open, which the first read of a connection does.
+            let before = self
+                .session
+                .as_ref()
+                .and_then(|session| session.log_count());
+            let Some(session) = self.ready()? else {
+                return Ok(StateId::default());
+            };
+            let after = session.count();
+            if before == after || matches!(after, None | Some(Count::File(_))) {
+                self.count = after;
+                return Ok(self.backend.commits().state(after));
+            }
+            // Somebody has committed meanwhile, and whether it is seen is not known.
+            self.faulty |= !session.end();
+            self.state = State::Unpinned;
+        }
+        self.ready()?;
+        Ok(self.backend.commits().state(None))
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        match self.count {
+            Some(count) => self.backend.commits().is_overtaken(count, since),
+            // There was no file, and there is none.
+            None => self.session.is_some() || since != StateId::default(),
+        }
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        let found = self.read(|session| session.indexes(table))?;
+        Ok(found.unwrap_or_else(|| Indexes::ready(table)))
+    }
+
+    fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
+        let found = self.read(|session| session.is_index_whole(table, position))?;
+        Ok(found.unwrap_or(true))
+    }
+}
+
+impl Drop for SqliteSnapshot {
+    fn drop(&mut self) {
+        let session = self.session.take().filter(|_| !self.faulty);
+        self.backend.return_reader(self.place, session);
+        if self.state == State::Pinned {
+            self.backend.note_snapshot_end();
+        }
+    }
+}

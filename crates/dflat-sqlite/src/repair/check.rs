@@ -1,0 +1,439 @@
+//! Looks at every page, row and index entry.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use dflat_engine::storage::{IndexState, Key};
+use dflat_engine::transaction::Derived;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{RowId, Table, Value};
+
+use crate::backend::SqliteBackend;
+use crate::connection::open::integer;
+use crate::connection::session::Session;
+use crate::ffi::{Fault, Param, StatementId};
+use crate::layout::control::Control;
+use crate::layout::ddl::Names;
+use crate::upkeep::backup::Progress;
+
+/// The rows of a step.
+const ROWS_MAX: usize = 256;
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// What is damaged.
+    pub kind: ProblemKind,
+    /// The table, if it is one of those that were looked at.
+    pub table: Option<String>,
+    /// The row, if it is one.
+    pub row_id: Option<RowId>,
+    /// What was found.
+    pub message: String,
+}
+
+/// What is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// Pages of the file, or how they hang together.
+    Pages,
+    /// The bytes of an object.
+    Payload,
+    /// The primary key that is stored beside an object is not the object's.
+    Key,
+    /// An index lacks an object, or has another value for it.
+    Index,
+    /// An index has a value for an object that is not there.
+    Orphan,
+}
+
+/// Verifies an object's bytes, and derives what is stored beside them.
+pub type Derive<'d> = &'d dyn Fn(&Table, &[u8]) -> Result<Derived>;
+
+/// Told how far the work has come; it may end it.
+pub type Report<'r> = &'r mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+type Found<'f> = &'f mut dyn FnMut(Problem);
+
+impl SqliteBackend {
+    /// Looks at the pages of the file, by SQLite's own check; how many there are.
+    ///
+    /// # Errors
+    /// As reading can fail for another reason than damage.
+    pub fn check_pages(&self, found: Found<'_>) -> Result<u64> {
+        self.inspect(|session| {
+            let mut damage = |message: String| {
+                found(Problem {
+                    kind: ProblemKind::Pages,
+                    table: None,
+                    row_id: None,
+                    message,
+                });
+            };
+            // By default it gives 100 messages.
+            let sql = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check";
+            let checked = session.connection.execute_with(sql, |columns| {
+                let text = columns.blob(0)?.unwrap_or_default();
+                if text != b"ok" {
+                    damage(String::from_utf8_lossy(text).into_owned());
+                }
+                Ok(())
+            });
+            match checked {
+                Err(fault) if fault.is_corrupt() => damage(fault.to_string()),
+                checked => checked?,
+            }
+            let pages = integer(&mut session.connection, "PRAGMA page_count");
+            Ok(pages.unwrap_or(0).unsigned_abs())
+        })
+    }
+
+    /// Looks at every row of a table, and at the entries of its indexes; how many rows there are.
+    ///
+    /// # Errors
+    /// `Cancelled` if `report` breaks; else as reading can fail for another reason than damage.
+    pub fn check_rows(
+        &self,
+        table: &Table,
+        derive: Derive<'_>,
+        found: Found<'_>,
+        report: Report<'_>,
+    ) -> Result<u64> {
+        self.inspect_rows(table, derive, found, report)
+    }
+
+    fn inspect_rows(
+        &self,
+        table: &Table,
+        derive: Derive<'_>,
+        found: Found<'_>,
+        report: Report<'_>,
+    ) -> Result<u64> {
+        let mut cancelled = false;
+        let rows = self.inspect(|session| {
+            session.control(Control::Begin)?;
+            let mut walk = Walk::new(session, table)?;
+            let Some(total) = walk.total()? else {
+                return Ok(0);
+            };
+            let mut done = 0;
+            loop {
+                let count = walk.step(derive, found)?;
+                done += count;
+                if report(Progress { done, total }).is_break() {
+                    cancelled = true;
+                    return Ok(done);
+                }
+                if count == 0 {
+                    break;
+                }
+            }
+            walk.orphans(found)?;
+            Ok(done)
+        })?;
+        if cancelled {
+            let message = format!("cannot check {}: it was cancelled", table.name);
+            return Err(Error::new(ErrorKind::Cancelled, message));
+        }
+        Ok(rows)
+    }
+
+    /// Reads with a connection of its own.
+    fn inspect(&self, work: impl FnOnce(&mut Session) -> Result<u64, Fault>) -> Result<u64> {
+        self.pool().begin_upkeep()?;
+        let outcome = self.open_reader().and_then(|session| match session {
+            None => Ok(0),
+            Some(mut session) => {
+                let done = work(&mut session);
+                session.check_untorn()?;
+                done.map_err(|fault| fault.error(format!("cannot check {}", self.path().display())))
+            }
+        });
+        self.pool().end_upkeep();
+        outcome
+    }
+
+    /// The largest row id that a table may have; 0 if there is none.
+    ///
+    /// # Errors
+    /// As reading can fail for another reason than damage of the table.
+    pub fn last_row_id(&self, table: &Table) -> Result<RowId> {
+        let last = self.inspect(|session| {
+            let mut last = 0;
+            let names = Names::new(table);
+            let given = format!(
+                "SELECT seq FROM sqlite_sequence WHERE name = '{}'",
+                table.name.replace('\'', "''")
+            );
+            for sql in [given, format!("SELECT max(rowid) FROM {}", names.main)] {
+                match integer(&mut session.connection, &sql) {
+                    Ok(id) => last = last.max(id),
+                    Err(fault) if fault.is_corrupt() || fault.may_be_missing_name() => {}
+                    Err(fault) => return Err(fault),
+                }
+            }
+            Ok(last.unsigned_abs())
+        })?;
+        Ok(RowId(i64::try_from(last).unwrap_or(i64::MAX)))
+    }
+
+    /// Whether each of these rows, looked up by its row id, has this primary key and these bytes.
+    /// What can't be read has not.
+    ///
+    /// # Errors
+    /// As reading can fail for another reason than damage.
+    pub fn are_stored(
+        &self,
+        table: &Table,
+        rows: &[(RowId, &[Value], &[u8])],
+    ) -> Result<Vec<bool>> {
+        let mut stored = Vec::with_capacity(rows.len());
+        self.inspect(|session| {
+            let mut walk = Walk::new(session, table)?;
+            for (row_id, key, payload) in rows {
+                let bytes = Some(*payload);
+                stored.push(walk.has_with(Key::Primary, *row_id, key, bytes)?);
+            }
+            Ok(0)
+        })?;
+        stored.resize(rows.len(), false);
+        Ok(stored)
+    }
+}
+
+/// A walk over the rows of a table, in one state of the file.
+struct Walk<'s> {
+    session: &'s mut Session,
+    table: &'s Table,
+    names: Names,
+    /// Up to which row each index has entries; `None` if it does not exist.
+    reaches: Vec<Option<RowId>>,
+    /// Rows that others wrote, which queries do not look up in indexes.
+    apart: HashSet<RowId>,
+    last: RowId,
+    statements: HashMap<String, StatementId>,
+    /// Pages that can't be read have ended it.
+    is_broken: bool,
+}
+
+impl<'s> Walk<'s> {
+    fn new(session: &'s mut Session, table: &'s Table) -> Result<Self, Fault> {
+        let indexes = session.indexes(table).unwrap_or_default();
+        let reach = |state: &IndexState| match state {
+            IndexState::Ready => Some(RowId(i64::MAX)),
+            IndexState::Incomplete(reach) => Some(*reach),
+            IndexState::Missing => None,
+        };
+        let mut reaches: Vec<_> = indexes.states.iter().map(reach).collect();
+        reaches.resize(table.indexes.len(), None);
+        Ok(Self {
+            names: Names::new(table),
+            session,
+            table,
+            reaches,
+            apart: indexes.apart.into_iter().collect(),
+            last: RowId(i64::MIN),
+            statements: HashMap::new(),
+            is_broken: false,
+        })
+    }
+
+    /// How many rows there are, about; `None` if there is no table.
+    fn total(&mut self) -> Result<Option<u64>, Fault> {
+        if !self.session.exists(Control::FindTable, &self.table.name)? {
+            return Ok(None);
+        }
+        let sql = format!("SELECT count(*) FROM {}", self.names.main);
+        let count = integer(&mut self.session.connection, &sql);
+        Ok(Some(count.unwrap_or(0).unsigned_abs()))
+    }
+
+    fn problem(&self, kind: ProblemKind, row_id: Option<RowId>, message: String) -> Problem {
+        Problem {
+            kind,
+            table: Some(self.table.name.to_string()),
+            row_id,
+            message,
+        }
+    }
+
+    /// Looks at the next rows; how many.
+    fn step(&mut self, derive: Derive<'_>, found: Found<'_>) -> Result<u64, Fault> {
+        if self.is_broken {
+            return Ok(0);
+        }
+        let sql = format!(
+            "SELECT rowid, p FROM {} WHERE rowid > ? ORDER BY rowid LIMIT {ROWS_MAX}",
+            self.names.main
+        );
+        let entry = self.session.enter(self.table);
+        let statement = match self.session.refuse_computed(entry) {
+            Err(fault) if fault.is_corrupt() => {
+                self.is_broken = true;
+                found(self.problem(ProblemKind::Pages, None, fault.to_string()));
+                return Ok(0);
+            }
+            Err(fault) => return Err(fault),
+            Ok(()) => self.held(sql)?,
+        };
+        let mut rows: Vec<(RowId, Result<Derived>)> = Vec::with_capacity(ROWS_MAX);
+        let table = self.table;
+        let after = Param::id(self.last);
+        let (mut last, mut in_order) = (self.last, true);
+        let connection = &mut self.session.connection;
+        let read = connection.query(statement, [after], |columns| {
+            let row_id = RowId(columns.integer(0));
+            in_order = row_id > last;
+            if !in_order {
+                return Ok(ControlFlow::Break(()));
+            }
+            last = row_id;
+            rows.push((row_id, derive(table, columns.blob(1)?.unwrap_or_default())));
+            Ok(ControlFlow::Continue(()))
+        });
+        self.last = last;
+        if !in_order {
+            // Else the walk could go in a circle.
+            self.is_broken = true;
+            let message = format!("the rows after {} are out of order", last.0);
+            found(self.problem(ProblemKind::Pages, None, message));
+        }
+        if let Err(fault) = read {
+            if !fault.is_corrupt() {
+                return Err(fault);
+            }
+            self.is_broken = true;
+            let message = format!("the rows after {} can't be read: {fault}", self.last.0);
+            found(self.problem(ProblemKind::Pages, None, message));
+        }
+        let count = rows.len() as u64;
+        for (row_id, derived) in rows {
+            self.look_at(row_id, derived, found)?;
+        }
+        Ok(count)
+    }
+
+    fn look_at(
+        &mut self,
+        row_id: RowId,
+        derived: Result<Derived>,
+        found: Found<'_>,
+    ) -> Result<(), Fault> {
+        let derived = match derived {
+            Ok(derived) => derived,
+            Err(error) => {
+                found(self.problem(ProblemKind::Payload, Some(row_id), error.to_string()));
+                return Ok(());
+            }
+        };
+        if !self.has(Key::Primary, row_id, &derived.key)? {
+            let message = format!("the primary key beside it is not {:?}", derived.key);
+            found(self.problem(ProblemKind::Key, Some(row_id), message));
+        }
+        for (position, values) in derived.entries.iter().enumerate() {
+            let reach = self.reaches.get(position).copied().flatten();
+            if reach.is_none_or(|reach| row_id > reach) || self.apart.contains(&row_id) {
+                continue;
+            }
+            let key = Key::Index(position);
+            let index = &self.table.indexes[position];
+            let message = match values {
+                Some(values) if !self.has(key, row_id, values)? => {
+                    format!("the index on {index} does not have {values:?} for it")
+                }
+                None if self.has(key, row_id, &[])? => {
+                    format!("the index on {index} has an entry of it, which it is not to have")
+                }
+                _ => continue,
+            };
+            found(self.problem(ProblemKind::Index, Some(row_id), message));
+        }
+        Ok(())
+    }
+
+    /// The statement of a text, prepared once.
+    fn held(&mut self, sql: String) -> Result<StatementId, Fault> {
+        if let Some(statement) = self.statements.get(&sql) {
+            return Ok(*statement);
+        }
+        let statement = self.session.connection.prepare(&sql)?;
+        self.statements.insert(sql, statement);
+        Ok(statement)
+    }
+
+    /// Whether a row has these values in the first columns of a key. What can't be read has not:
+    /// the check of the pages says why.
+    fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
+        self.has_with(key, row_id, values, None)
+    }
+
+    /// The same; and these bytes, if they are given.
+    fn has_with(
+        &mut self,
+        key: Key,
+        row_id: RowId,
+        values: &[Value],
+        payload: Option<&[u8]>,
+    ) -> Result<bool, Fault> {
+        let (table, columns) = match key {
+            Key::Primary => (&self.names.main, self.names.key_columns.as_slice()),
+            Key::Index(position) => {
+                let index = &self.names.indexes[position];
+                (&index.table, index.columns.as_slice())
+            }
+        };
+        let columns = columns.iter().take(values.len()).map(String::as_str);
+        let columns = columns.chain(payload.map(|_| "p"));
+        let equal: Vec<String> = columns.map(|c| format!(" AND {c} IS ?")).collect();
+        let sql = format!("SELECT 1 FROM {table} WHERE rowid = ?{}", equal.concat());
+        let statement = self.held(sql)?;
+        let values = values.iter().map(|value| Param::Value(value.as_ref()));
+        let params = std::iter::once(Param::id(row_id)).chain(values);
+        let params = params.chain(payload.map(Param::Blob));
+        let mut found = false;
+        let outcome = self.session.connection.query(statement, params, |_| {
+            found = true;
+            Ok(ControlFlow::Break(()))
+        });
+        match outcome {
+            Err(fault) if fault.is_corrupt() => Ok(false),
+            outcome => outcome.map(|()| found),
+        }
+    }
+
+    /// Looks for entries of rows that are not there.
+    fn orphans(&mut self, found: Found<'_>) -> Result<(), Fault> {
+        for position in 0..self.reaches.len() {
+            if self.reaches[position].is_none() {
+                continue;
+            }
+            let index = &self.names.indexes[position].table;
+            let sql = format!(
+                "SELECT rowid FROM {index} WHERE rowid NOT IN (SELECT rowid FROM {}) LIMIT 100",
+                self.names.main
+            );
+            let mut orphans = Vec::new();
+            let looked = self.session.connection.execute_with(&sql, |columns| {
+                orphans.push(RowId(columns.integer(0)));
+                Ok(())
+            });
+            match looked {
+                Err(fault) if fault.is_corrupt() => {}
+                looked => looked?,
+            }
+            for row_id in orphans {
+                if self.apart.contains(&row_id) {
+                    continue;
+                }
+                let message = format!(
+                    "the index on {} has a value for it, and it is not there",
+                    self.table.indexes[position]
+                );
+                found(self.problem(ProblemKind::Orphan, Some(row_id), message));
+            }
+        }
+        Ok(())
+    }
+}

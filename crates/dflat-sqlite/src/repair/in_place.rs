@@ -1,0 +1,129 @@
+//! Mends what can be mended in place, and keeps what is no object.
+
+use dflat_engine::Result;
+use dflat_model::{RowId, Table, ValueRef};
+
+use crate::backend::SqliteBackend;
+use crate::connection::session::Session;
+use crate::ffi::{Fault, Param};
+use crate::layout::control::Control;
+use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
+
+/// The bytes of a row that are kept, though they are no object of the table.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    /// Its row id.
+    pub row_id: RowId,
+    /// Why it is none.
+    pub reason: String,
+    /// The bytes.
+    pub payload: Vec<u8>,
+}
+
+/// Where rows are kept that are set aside.
+const CREATE_UNREADABLE: &str = "CREATE TABLE IF NOT EXISTS dflat__unreadable \
+     (name TEXT NOT NULL, row INTEGER NOT NULL, reason TEXT NOT NULL, p)";
+
+impl SqliteBackend {
+    /// Moves rows into the table `dflat__unreadable`, with their bytes and why, in one transaction.
+    ///
+    /// # Errors
+    /// As writing can fail.
+    pub fn set_aside(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
+        self.mend(|session| {
+            session.connection.execute(CREATE_UNREADABLE)?;
+            let names = Names::new(table);
+            let copy = session.connection.prepare(&format!(
+                "INSERT INTO dflat__unreadable SELECT ?2, rowid, ?3, p FROM {} WHERE rowid = ?1",
+                names.main
+            ))?;
+            let mut delete = Vec::new();
+            let mut tables = vec![names.main.clone()];
+            for (position, index) in names.indexes.iter().enumerate() {
+                let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
+                if session.exists(Control::FindTable, &plain)? {
+                    tables.push(index.table.clone());
+                }
+            }
+            for name in tables {
+                let sql = format!("DELETE FROM {name} WHERE rowid = ?");
+                delete.push(session.connection.prepare(&sql)?);
+            }
+            for (row_id, reason) in rows {
+                let texts = [table.name.as_ref(), reason].map(ValueRef::Text);
+                let [name, reason] = texts.map(Param::Value);
+                let row_id = Param::id(*row_id);
+                session.connection.run(copy, [row_id, name, reason])?;
+                for statement in &delete {
+                    session.connection.run(*statement, [row_id])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts rows that are in no table into `dflat__unreadable`, in one transaction.
+    ///
+    /// # Errors
+    /// As writing can fail.
+    pub fn keep_aside(&self, table: &Table, rows: &[Aside]) -> Result<()> {
+        self.mend(|session| {
+            session.connection.execute(CREATE_UNREADABLE)?;
+            let sql = "INSERT INTO dflat__unreadable VALUES (?, ?, ?, ?)";
+            let insert = session.connection.prepare(sql)?;
+            for row in rows {
+                let [name, reason] = [&*table.name, &row.reason].map(ValueRef::Text);
+                let [name, reason] = [name, reason].map(Param::Value);
+                let params = [
+                    name,
+                    Param::id(row.row_id),
+                    reason,
+                    Param::Blob(&row.payload),
+                ];
+                session.connection.run(insert, params)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Drops the index tables of a table, to be built anew.
+    ///
+    /// # Errors
+    /// As writing can fail.
+    pub fn drop_indexes(&self, table: &Table) -> Result<()> {
+        self.mend(|session| {
+            for index in table.indexes.iter() {
+                let plain = PlainIndexNames::new(table, index).table;
+                if session.exists(Control::FindTable, &plain)? {
+                    session.connection.execute(&drop_table(&plain))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Rebuilds what SQLite keeps beside tables to find rows by key.
+    ///
+    /// # Errors
+    /// As writing can fail; `Corrupt` if a table itself can't be read.
+    pub fn reindex(&self) -> Result<()> {
+        self.mend(|session| session.connection.execute("REINDEX"))
+    }
+
+    /// Writes as somebody else would: nothing that is in memory is trusted afterwards.
+    fn mend(&self, work: impl FnOnce(&mut Session) -> Result<(), Fault>) -> Result<()> {
+        let what = || format!("cannot repair {}", self.path().display());
+        if !crate::connection::open::exists(self.path())? {
+            return Ok(());
+        }
+        let mut session = self.take_writer()?;
+        let mended = session
+            .control(Control::BeginImmediate)
+            .and_then(|()| work(&mut session))
+            .and_then(|()| session.control(Control::Commit));
+        // The connection is not used again: it knows tables that may be gone.
+        drop(session);
+        self.return_writer(None);
+        mended.map_err(|fault| fault.error(what()))
+    }
+}

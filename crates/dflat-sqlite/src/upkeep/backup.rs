@@ -1,0 +1,300 @@
+//! A copy of the file while others write to it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::backend::SqliteBackend;
+use crate::connection::open;
+use crate::connection::readers::PlaceId;
+use crate::connection::session::Session;
+use crate::ffi::{Access, Connection, Fault, sync_directory};
+use crate::io::part::{self, Name};
+use crate::layout::control::Control;
+use crate::upkeep::sync_ahead::sync_ahead;
+
+/// The pages of a step.
+const STEP_PAGES: i32 = 256;
+
+/// The pages of a copy after which the device is to take them.
+const SYNC_PAGES: u64 = 4096;
+
+/// How far work on a file has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The parts that are done: pages of a backup, pages and rows of a check.
+    pub done: u64,
+    /// The parts that there are, as far as that is known.
+    pub total: u64,
+}
+
+impl SqliteBackend {
+    /// Copies the state of this moment into a new file, private to its owner, while others read and
+    /// write. `progress` is told after each 256 pages, on this thread, and may end it.
+    ///
+    /// The file has its name once it is whole and synced. Until then the log can't be cut back.
+    /// What a program that was killed has left of a copy of the same name is deleted.
+    ///
+    /// # Errors
+    /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
+    ///   file beside it.
+    /// - `Cancelled` if `progress` breaks. Nothing is left then, as after any other error.
+    /// - `Busy` if somebody has written meanwhile to a file that can't be shared.
+    /// - Else as reading the file and writing the copy can fail.
+    pub fn backup(
+        &self,
+        to: &Path,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let to = open::resolve(to)?;
+        let what = || format!("cannot back up to {}", to.display());
+        let taken = |by: &Path| {
+            let message = format!("{}: there is a {}", what(), by.display());
+            Error::new(ErrorKind::InvalidArgument, message)
+        };
+        if let Some(by) = in_the_way(&to) {
+            return Err(taken(&by));
+        }
+        self.remove_stale_parts(&to);
+        let mut part = self.create_part(&to)?;
+        let (place, session) = self.take_reader()?;
+        let mut source = Source {
+            backend: self,
+            place,
+            session,
+            is_well: false,
+        };
+        if source
+            .session
+            .as_ref()
+            .is_some_and(|session| session.is_outdated())
+        {
+            source.session = None;
+            source.session = self.open_reader()?;
+        }
+        let is_whole = match &mut source.session {
+            // Nothing was written yet: an empty file says as much.
+            None => true,
+            Some(session) => {
+                let is_whole = part.fill(session, &what, progress);
+                session.check_untorn()?;
+                is_whole?
+            }
+        };
+        source.is_well = true;
+        drop(source);
+        if !is_whole {
+            let message = format!("{}: it was cancelled", what());
+            return Err(Error::new(ErrorKind::Cancelled, message));
+        }
+        if let Some(by) = in_the_way(&to) {
+            return Err(taken(&by));
+        }
+        match part.publish(&to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&to)),
+            published => published.map_err(|error| open::create_error(error, what())),
+        }
+    }
+
+    /// A file for the copy, which nobody takes for one that was left.
+    fn create_part(&self, to: &Path) -> Result<Part> {
+        let what = || format!("cannot back up to {}", to.display());
+        loop {
+            let name = Name::create(to).map_err(|error| open::create_error(error, what()))?;
+            let part = self.lock_part(name).map_err(|fault| fault.error(what()))?;
+            if let Some(part) = part {
+                return Ok(part);
+            }
+        }
+    }
+
+    /// Makes a file that was created a part; `None` if somebody took it for one that was left.
+    fn lock_part(&self, name: Name) -> Result<Option<Part>, Fault> {
+        let opened = open::open(name.path(), Access::ReadWrite, self.options());
+        let locked = opened.and_then(|mut connection| {
+            lock(&mut connection)?;
+            Ok(connection)
+        });
+        match locked {
+            // Nobody else makes a file of its name: it is this one.
+            Ok(connection) if name.path().exists() => {
+                let file = OpenOptions::new().write(true).open(name.path()).ok();
+                Ok(Some(Part {
+                    connection,
+                    file,
+                    name,
+                }))
+            }
+            Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
+            _ => Ok(None),
+        }
+    }
+
+    /// Deletes what backups to the same place have left whose program was killed; what fails is
+    /// left to the next one.
+    fn remove_stale_parts(&self, to: &Path) {
+        let entries = to
+            .parent()
+            .and_then(|directory| fs::read_dir(directory).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_part = part::place_of(&path).is_some_and(|place| place == to);
+            if !is_part || !entry.file_type().is_ok_and(|t| t.is_file()) {
+                continue;
+            }
+            let opened = open::open(&path, Access::ReadWrite, self.options());
+            // Order: deleted while it is locked, so that nobody else begins to use it.
+            if let Ok(mut connection) = opened
+                && connection.lock_file().is_ok_and(|locked| locked)
+            {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// Locks the file, which is empty, for as long as the connection is open. What fails later is
+/// deleted: there is nothing to go back to. At the end it is synced.
+fn lock(connection: &mut Connection) -> Result<(), Fault> {
+    let settings = [
+        "PRAGMA locking_mode = EXCLUSIVE",
+        "PRAGMA journal_mode = OFF",
+        "PRAGMA synchronous = FULL",
+        "PRAGMA fullfsync = ON",
+        "BEGIN EXCLUSIVE",
+        "COMMIT",
+    ];
+    settings.iter().try_for_each(|sql| connection.execute(sql))
+}
+
+fn copy(
+    source: &mut Session,
+    target: &mut Connection,
+    what: &dyn Fn() -> String,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<bool> {
+    // What it has kept may be an older state.
+    source.end();
+    // Order: one state is copied, and a writer does not make it start again.
+    source
+        .control(Control::Begin)
+        .and_then(|()| source.control(Control::Touch))
+        .map_err(|fault| fault.read_error(what()))?;
+    source
+        .connection
+        .copy_into(target, STEP_PAGES, |done, total| {
+            progress(Progress { done, total })
+        })
+        .map_err(|fault| fault.error(what()))
+}
+
+/// What stands where a copy is to be, or beside it, where SQLite would take it for a part of the
+/// copy.
+#[must_use]
+pub fn in_the_way(to: &Path) -> Option<PathBuf> {
+    let paths = ["", "-wal", "-journal"].map(|suffix| open::beside(to, suffix));
+    // A link that leads nowhere is something, too.
+    let mut paths = paths.into_iter();
+    paths.find(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// A place among the readers; given back when dropped, also by a panic.
+struct Source<'b> {
+    backend: &'b SqliteBackend,
+    place: PlaceId,
+    session: Option<Box<Session>>,
+    /// Whether the connection can be used again.
+    is_well: bool,
+}
+
+impl Drop for Source<'_> {
+    fn drop(&mut self) {
+        let session = self.session.take().filter(|_| self.is_well);
+        let session = session.and_then(|mut session| session.end().then_some(session));
+        self.backend.return_reader(self.place, session);
+    }
+}
+
+/// A file that is not whole yet; deleted when dropped.
+struct Part {
+    // Order: closed before its name is deleted, without which some systems don't. The connection
+    // first: its locks end when any handle of the file is closed.
+    connection: Connection,
+    /// To sync it while it is written; none if it can't be opened again.
+    file: Option<File>,
+    name: Name,
+}
+
+impl Part {
+    /// Copies a database into it; whether that came to its end.
+    fn fill(
+        &mut self,
+        source: &mut Session,
+        what: &dyn Fn() -> String,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let Some(file) = &self.file else {
+            return copy(source, &mut self.connection, what, progress);
+        };
+        let synced = sync_ahead(file, |ask| {
+            let mut asked_at = 0;
+            copy(source, &mut self.connection, what, &mut |told| {
+                if told.done.saturating_sub(asked_at) >= SYNC_PAGES {
+                    asked_at = told.done;
+                    ask();
+                }
+                progress(told)
+            })
+        });
+        synced.map_err(|error| open::create_error(error, what()))?
+    }
+
+    /// Gives it its name, if nothing else has that.
+    fn publish(self, to: &Path) -> io::Result<()> {
+        let path = self.name.path();
+        // Order: while it is locked, because nobody deletes it then.
+        match fs::hard_link(path, to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+            // Not every file system has links.
+            Err(_) if fs::symlink_metadata(to).is_ok() => {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            Err(_) => {
+                drop((self.connection, self.file));
+                fs::rename(path, to)?;
+            }
+            Ok(()) => drop((self.connection, self.file)),
+        }
+        drop(self.name);
+        to.parent().map_or(Ok(()), sync_directory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::SqliteOptions;
+
+    /// One backup has created its part, and has not locked it, when another to the same place takes
+    /// it for one that was left.
+    #[test]
+    fn a_part_that_was_deleted_is_not_mistaken_for_that_of_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let to = fs::canonicalize(directory.path()).unwrap().join("copy.db");
+        let source = directory.path().join("a.db");
+        let backend = SqliteBackend::open(source, SqliteOptions::default()).unwrap();
+        let first = Name::create(&to).unwrap();
+        backend.remove_stale_parts(&to);
+        assert!(!first.path().exists());
+        let second = backend.create_part(&to).unwrap();
+        assert!(backend.lock_part(first).unwrap().is_none());
+        assert!(second.name.path().exists(), "it is not the first one's");
+        backend.remove_stale_parts(&to);
+        assert!(second.name.path().exists(), "it is being written");
+        second.publish(&to).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,170 @@
+use std::path::Path;
+use std::sync::mpsc;
+
+use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View};
+use dflat_model::ValueRef;
+
+use super::*;
+use crate::inject::{Action, Failure, Fault, FaultPlan};
+use crate::io::{FileKind, Operation};
+use crate::layout::sample::table;
+use crate::options::SqliteOptions;
+
+const LIMIT: u64 = 256 << 10;
+
+/// What one commit writes, with room for the pages around it.
+const COMMIT: u64 = 64 << 10;
+
+fn open(path: &Path) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        log_bytes_max: LIMIT,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+/// Commits a row of some pages.
+fn commit(backend: &Arc<SqliteBackend>, key: i64) {
+    let mut tx = Arc::clone(backend).begin().unwrap();
+    tx.create(&table()).unwrap();
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(key)]),
+        payload: &[7; 30_000],
+        entries: &[],
+    };
+    tx.insert(&table(), &row).unwrap();
+    tx.commit().unwrap();
+}
+
+/// A snapshot that has read.
+fn pin(backend: &Arc<SqliteBackend>) -> Box<dyn Snapshot> {
+    let mut snapshot = Arc::clone(backend).snapshot(View::Pinned).unwrap();
+    let plan = ScanPlan {
+        table: &table(),
+        source: Source::Rows,
+        payload: false,
+    };
+    let mut visit = |_: dflat_engine::storage::Row<'_>| std::ops::ControlFlow::Break(());
+    snapshot.scan(&plan, &mut visit).unwrap();
+    snapshot
+}
+
+/// The largest log there was while `commits` were made and `after_each` was called.
+fn largest_log(backend: &Arc<SqliteBackend>, commits: i64, mut after_each: impl FnMut()) -> u64 {
+    let mut largest = 0;
+    for key in 0..commits {
+        commit(backend, key);
+        after_each();
+        largest = largest.max(backend.log_bytes());
+    }
+    largest
+}
+
+#[test]
+fn the_log_is_taken_in_behind_the_writer() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let checkpointer = Arc::clone(backend.checkpointer());
+    let largest = largest_log(&backend, 100, || {
+        checkpointer.settle();
+    });
+    assert!(largest <= LIMIT / 4 + COMMIT, "{largest}");
+    assert!(!backend.is_log_pinned());
+}
+
+/// The failure of a log that only checkpoints in between take in: with readers that overlap it
+/// never starts again.
+#[test]
+fn readers_that_overlap_do_not_starve_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    commit(&backend, -1);
+    let (stop, stopped) = mpsc::channel::<()>();
+    let reading = Arc::clone(&backend);
+    let reader = thread::spawn(move || {
+        let mut held = pin(&reading);
+        while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
+            // The new one is there before the old one ends.
+            held = pin(&reading);
+        }
+        drop(held);
+    });
+    let checkpointer = Arc::clone(backend.checkpointer());
+    let largest = largest_log(&backend, 400, || {
+        checkpointer.settle();
+    });
+    drop(stop);
+    reader.join().unwrap();
+    // 400 commits are 50 times the limit.
+    assert!(largest <= 8 * LIMIT, "{largest}");
+}
+
+#[test]
+fn a_snapshot_pins_the_log_until_it_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    commit(&backend, -1);
+    let snapshot = pin(&backend);
+    let checkpointer = Arc::clone(backend.checkpointer());
+    let largest = largest_log(&backend, 30, || {
+        checkpointer.settle();
+    });
+    assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
+    assert!(backend.is_log_pinned());
+    assert_eq!(backend.log_waits(), 0, "nothing is gained by waiting");
+    drop(snapshot);
+    assert!(checkpointer.settle());
+    assert!(!backend.is_log_pinned());
+    // The next commit starts the log again, and cuts it.
+    commit(&backend, 1000);
+    assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
+}
+
+/// A fault of every write to the file, which only checkpoints make once there is a log.
+fn every_write(action: Action) -> Fault {
+    Fault {
+        kind: Some(FileKind::Main),
+        operation: Operation::Write,
+        at: 1,
+        lasting: true,
+        action,
+    }
+}
+
+#[test]
+fn writers_wait_for_a_slow_device() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    plan.add(every_write(Action::Delay(Duration::from_millis(1))));
+    let largest = largest_log(&backend, 200, || {});
+    // By half, then one commit, and what was on its way.
+    assert!(largest <= LIMIT + LIMIT / 2 + 2 * COMMIT, "{largest}");
+    assert!(backend.log_waits() > 0);
+    assert!(!backend.is_log_pinned());
+}
+
+#[test]
+fn nobody_waits_for_a_device_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    let checkpointer = Arc::clone(backend.checkpointer());
+    plan.add(every_write(Action::Fail(Failure::NoSpace)));
+    let largest = largest_log(&backend, 18, || {
+        checkpointer.settle();
+    });
+    assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
+    assert_eq!(backend.log_waits(), 0);
+    plan.clear();
+    commit(&backend, 1000);
+    checkpointer.settle();
+    // The next commit starts the log again, and cuts it.
+    commit(&backend, 1001);
+    assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
+}

@@ -1,0 +1,9 @@
+//! Work on the file as a whole: checkpoints, unused space, kept reads, backups.
+
+pub(crate) mod backup;
+pub(crate) mod checkpointer;
+pub(crate) mod keeper;
+mod maintain;
+pub(crate) mod reclaimer;
+mod sync_ahead;
+mod worker;

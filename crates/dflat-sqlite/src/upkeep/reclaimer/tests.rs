@@ -1,0 +1,168 @@
+use std::path::Path;
+
+use dflat_engine::storage::{Backend, CloseOptions, RowWrite, WriteTransaction};
+use dflat_model::{RowId, ValueRef};
+
+use super::*;
+use crate::io::{IoReport, Operation};
+use crate::layout::sample::table;
+use crate::options::SqliteOptions;
+
+const SOON: Reclaim = Reclaim::Idle {
+    pages: 16,
+    percent: 20,
+    after: Duration::from_millis(1),
+};
+
+fn open(path: &Path, reclaim: Reclaim) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        reclaim,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+fn begin(backend: &Arc<SqliteBackend>) -> Box<dyn WriteTransaction> {
+    let mut tx = Arc::clone(backend).begin().unwrap();
+    tx.create(&table()).unwrap();
+    tx
+}
+
+fn insert(tx: &mut dyn WriteTransaction, key: i64) {
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(key)]),
+        // A page each.
+        payload: &[7; 3000],
+        entries: &[],
+    };
+    tx.insert(&table(), &row).unwrap();
+}
+
+/// Commits 400 rows, then deletes some of them.
+fn fill(backend: &Arc<SqliteBackend>, deleted: i64) {
+    let mut tx = begin(backend);
+    (0..400).for_each(|key| insert(&mut *tx, key));
+    tx.commit().unwrap();
+    // A checkpoint of what will be given back would not be its own.
+    backend.checkpoint(u64::MAX).unwrap();
+    delete(backend, 1..=deleted);
+}
+
+fn delete(backend: &Arc<SqliteBackend>, rows: std::ops::RangeInclusive<i64>) {
+    let mut tx = begin(backend);
+    for row in rows {
+        assert!(tx.delete(&table(), RowId(row)).unwrap());
+    }
+    tx.commit().unwrap();
+}
+
+/// Waits for the thread that gives space back, if there is one.
+fn settle(backend: &SqliteBackend) -> bool {
+    let thread = backend.reclaimer().lock().thread.take();
+    thread.map(|thread| thread.join().unwrap()).is_some()
+}
+
+fn report(backend: &SqliteBackend) -> IoReport {
+    backend.io_report().unwrap()
+}
+
+#[test]
+fn unused_pages_are_given_back_when_nobody_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = open(&path, SOON);
+    fill(&backend, 200);
+    assert!(settle(&backend));
+    let space = report(&backend).space.unwrap();
+    // Half of the share stays.
+    assert!((5..=10).contains(&space.free_percent()), "{space:?}");
+    assert_eq!(path.metadata().unwrap().len(), space.pages * 4096);
+
+    // What is left is too little to do anything about.
+    delete(&backend, 201..=210);
+    assert!(!settle(&backend));
+    assert_eq!(report(&backend).space.unwrap().pages, space.pages);
+}
+
+#[test]
+fn nothing_is_done_when_there_is_nothing_to_do() {
+    // Too small a share; too few pages; not wanted.
+    let few = Reclaim::Idle {
+        pages: 300,
+        percent: 20,
+        after: Duration::from_millis(1),
+    };
+    for (reclaim, deleted) in [(SOON, 50), (few, 200), (Reclaim::Never, 200)] {
+        let directory = tempfile::tempdir().unwrap();
+        let backend = open(&directory.path().join("a.db"), reclaim);
+        fill(&backend, deleted);
+        let before = report(&backend);
+        assert!(!settle(&backend), "{reclaim:?}");
+        let spent = report(&backend).since(&before);
+        assert_eq!(spent.count(Operation::Write), 0);
+        assert_eq!(spent.count(Operation::Truncate), 0);
+    }
+}
+
+/// While someone writes nothing is given back; then it is.
+#[test]
+fn a_writer_goes_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"), SOON);
+    fill(&backend, 200);
+    let mut tx = begin(&backend);
+    insert(&mut *tx, 1000);
+    let rest = backend.reclaim_step(16).unwrap();
+    assert!(matches!(rest, Rest::Taken));
+    tx.commit().unwrap();
+    assert!(settle(&backend));
+    assert!(report(&backend).space.unwrap().free_percent() <= 10);
+}
+
+#[test]
+fn a_step_gives_back_no_more_than_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"), Reclaim::Never);
+    fill(&backend, 200);
+    let before = report(&backend).space.unwrap();
+    let written = report(&backend);
+    let Rest::Space(after) = backend.reclaim_step(16).unwrap() else {
+        panic!("there was no step");
+    };
+    assert_eq!(before.free_pages - after.free_pages, 16);
+    let written = report(&backend).since(&written).bytes(Operation::Write);
+    // A page moved for each given back, its parent and its entry in the map of pages.
+    assert!(written <= 3 * 16 * 4120, "{written}");
+}
+
+#[test]
+fn closing_does_not_wait_for_the_time_of_idleness() {
+    let directory = tempfile::tempdir().unwrap();
+    let later = Reclaim::Idle {
+        pages: 16,
+        percent: 20,
+        after: Duration::from_secs(3600),
+    };
+    let backend = open(&directory.path().join("a.db"), later);
+    fill(&backend, 200);
+    assert!(backend.reclaimer().lock().is_running);
+    backend.close(CloseOptions::default()).unwrap();
+    assert!(!backend.reclaimer().lock().is_running);
+}
+
+#[test]
+fn a_file_that_cannot_give_back_pages_is_left_alone_until_it_is_compacted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::copy(data.join("checkpointed.db"), &path).unwrap();
+    let backend = open(&path, SOON);
+    fill(&backend, 350);
+    settle(&backend);
+    assert!(backend.reclaimer().is_unable.load(Ordering::Relaxed));
+    delete(&backend, 351..=352);
+    assert!(!settle(&backend), "it was tried again");
+    backend.compact().unwrap();
+    assert!(!backend.reclaimer().is_unable.load(Ordering::Relaxed));
+}

@@ -1,0 +1,234 @@
+//! Creating tables and their index tables, and removing what their writes would not maintain.
+
+use std::ops::ControlFlow;
+
+use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
+
+use crate::connection::session::{Entry, Session};
+use crate::ffi::{Fault, Param};
+use crate::foreign::triggers::{self, Trigger};
+use crate::layout::control::Control;
+use crate::layout::ddl::{
+    FILLED, IndexNames, Names, PlainIndexNames, create_index, create_main, drop_index, drop_table,
+    drop_trigger, index_prefixes, is_other_index, stored,
+};
+use crate::layout::statement_text::Operation;
+
+impl Session {
+    /// Creates what is missing of the table and its index tables.
+    pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
+        let Entry(position) = self.enter(table);
+        if self.tables[position].created {
+            return Ok(());
+        }
+        self.connection.execute(&create_main(table))?;
+        if !table.indexes.is_empty() {
+            self.drop_doubtful_indexes(table)?;
+        }
+        let mut lenient = Vec::new();
+        for index in 0..table.indexes.len() {
+            if !self.create_index(table, index)? {
+                lenient.push(index);
+            }
+        }
+        self.drop_other_indexes(table)?;
+        // What another descriptor of the table knows to exist may be gone.
+        for entry in &mut self.tables {
+            entry.created &= entry.table.name != table.name;
+        }
+        let entry = &mut self.tables[position];
+        (entry.created, entry.unspoilt) = (true, false);
+        entry.lenient = lenient;
+        Ok(())
+    }
+
+    /// Drops the index tables that are not ours, or of which too much was written by others, and
+    /// makes the triggers that the main table lacks.
+    fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), Fault> {
+        self.control(Control::CreateForeign)?;
+        let overrun = self.is_overrun(table)?;
+        let trust = self.trust(table)?;
+        let whole = trust.main && !overrun;
+        let kept: Vec<bool> = trust.indexes.iter().map(|i| *i && whole).collect();
+        for (index, kept) in table.indexes.iter().zip(kept) {
+            if !kept {
+                let names = PlainIndexNames::new(table, index);
+                self.connection.execute(&drop_table(&names.table))?;
+            }
+        }
+        if whole {
+            return Ok(());
+        }
+        // No entry is left that a note could be about.
+        let forget = self.control_statement(Control::ForgetAllForeign)?;
+        let name = Param::Value(ValueRef::Text(&table.name));
+        self.connection.run(forget, [name])?;
+        self.create_triggers(&triggers::of_main(table))
+    }
+
+    /// Makes triggers anew.
+    fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), Fault> {
+        for trigger in triggers {
+            self.connection.execute(&drop_trigger(&trigger.name))?;
+            self.connection.execute(&trigger.sql)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a unique index is to be looked up before a value is put into it.
+    pub(crate) fn is_lenient(&self, entry: Entry, index: usize) -> bool {
+        self.tables[entry.0].lenient.contains(&index)
+    }
+
+    /// Makes an index one that SQLite does not keep unique.
+    pub(crate) fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
+        let Entry(position) = self.enter(table);
+        let entry = &mut self.tables[position];
+        let Some(names) = entry.names.indexes.get(index) else {
+            return Ok(());
+        };
+        let drop = drop_index(names);
+        self.connection.execute(&drop)?;
+        if let Some([_, create]) = create_index(table, index, false) {
+            self.connection.execute(&create)?;
+        }
+        if table.indexes[index].unique && !self.is_lenient(Entry(position), index) {
+            self.tables[position].lenient.push(index);
+        }
+        Ok(())
+    }
+
+    /// Drops the index tables of indexes that the descriptor does not have: an update would leave
+    /// the old value in them.
+    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
+        let statement = self.control_statement(Control::FindTables)?;
+        let mut found = Vec::new();
+        for prefix in index_prefixes(table) {
+            let pattern = Param::Value(ValueRef::Text(&prefix));
+            self.connection
+                .query(statement, [pattern, pattern], |row| {
+                    let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
+                    found.extend(text(0)?.zip(text(1)?));
+                    Ok(ControlFlow::Continue(()))
+                })?;
+        }
+        for (name, sql) in found {
+            let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
+                continue;
+            };
+            if is_other_index(table, &name, &sql) {
+                self.connection.execute(&drop_table(&name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates what is missing of an index, and cuts off what no row has; whether SQLite keeps it
+    /// unique, if it is.
+    fn create_index(&mut self, table: &Table, position: usize) -> Result<bool, Fault> {
+        let unique = table.indexes[position].unique;
+        let Some([index_table, index]) = create_index(table, position, unique) else {
+            return Ok(true);
+        };
+        let names = Names::new(table);
+        let plain = PlainIndexNames::new(table, &table.indexes[position]);
+        if !self.exists(Control::FindTable, &plain.table)? {
+            self.connection.execute(&index_table)?;
+            // One of that name has gone with a table that was renamed.
+            self.connection
+                .execute(&drop_index(&names.indexes[position]))?;
+            self.create_triggers(&triggers::of_index(table, position))?;
+            self.empty(&names, position)?;
+        } else if !self.is_filling_known(&names.indexes[position])? {
+            self.empty(&names, position)?;
+        }
+        match self.connection.execute(&index) {
+            Err(fault) if fault.is_duplicate() => {
+                // Someone dropped the index, and equal values came in. An index table holds nothing
+                // that can't be derived: empty, it is filled again, and the values are met then.
+                self.empty(&names, position)?;
+                self.connection.execute(&index)?;
+            }
+            outcome => outcome?,
+        }
+        Ok(!unique || self.is_kept_unique(&plain.index, &stored(&index))?)
+    }
+
+    /// Empties an index table, which holds nothing that can't be derived, to be filled.
+    fn empty(&mut self, names: &Names, position: usize) -> Result<(), Fault> {
+        let index = &names.indexes[position];
+        let empty = format!("DELETE FROM {}", index.table);
+        self.connection.execute(&empty)?;
+        let Some(name) = &index.filled else {
+            return Ok(());
+        };
+        // Without a row in the main table it is ready.
+        self.connection.execute(FILLED)?;
+        self.connection.execute(&format!(
+            "INSERT OR REPLACE INTO dflat__filled \
+             SELECT {name}, CASE WHEN EXISTS (SELECT 1 FROM {}) THEN 0 END",
+            names.main
+        ))
+    }
+
+    /// Whether it can be told how far an index is filled: where its last entry does not say it,
+    /// there must be a note.
+    fn is_filling_known(&mut self, index: &IndexNames) -> Result<bool, Fault> {
+        let Some(name) = &index.filled else {
+            return Ok(true);
+        };
+        if !self.exists(Control::FindTable, "dflat__filled")? {
+            return Ok(false);
+        }
+        let sql = format!("SELECT 1 FROM dflat__filled WHERE name = {name}");
+        let mut is_known = false;
+        self.connection.execute_with(&sql, |_| {
+            is_known = true;
+            Ok(())
+        })?;
+        Ok(is_known)
+    }
+
+    /// Notes how far an index with a condition is filled.
+    pub(crate) fn note_filled(
+        &mut self,
+        table: &Table,
+        index: usize,
+        up_to: Option<RowId>,
+    ) -> Result<(), Fault> {
+        let entry = self.enter(table);
+        let up_to = up_to.map_or(ValueRef::Null, |row_id| ValueRef::Int(row_id.0));
+        self.run(entry, Operation::NoteFilled(index), [Param::Value(up_to)])
+    }
+
+    /// Whether SQLite keeps the index of this name unique: it has this definition.
+    fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, Fault> {
+        let statement = self.control_statement(Control::FindIndex)?;
+        let mut is_kept = false;
+        let name = Param::Value(ValueRef::Text(name));
+        self.connection.query(statement, [name], |row| {
+            is_kept = row.blob(0)? == Some(definition.as_bytes());
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_kept)
+    }
+
+    /// Whether a row other than this one has the same values in an index.
+    pub(crate) fn other_has(
+        &mut self,
+        entry: Entry,
+        index: usize,
+        values: &[ValueRef<'_>],
+        row_id: RowId,
+    ) -> Result<bool, Fault> {
+        let statement = self.statement(entry, Operation::FindOther(index))?;
+        let mut found = false;
+        let params = values.iter().copied().map(Param::Value);
+        let params = params.chain([Param::id(row_id)]);
+        self.connection.query(statement, params, |_| {
+            found = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+}

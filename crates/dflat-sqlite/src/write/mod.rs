@@ -1,0 +1,5 @@
+//! Write transactions: rows, index entries and the tables that hold them.
+
+mod index_tables;
+mod row_write;
+pub(crate) mod transaction;

@@ -1,0 +1,232 @@
+//! Writing a row with its index entries, and what is told when that fails.
+
+use std::ops::ControlFlow;
+
+use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{RowId, Table, ValueRef};
+
+use crate::connection::session::{Entry, Session};
+use crate::ffi::{Fault, Param};
+use crate::layout::control::Control;
+use crate::layout::ddl::{PlainIndexNames, stored_main};
+use crate::layout::statement_text::Operation;
+
+/// An error that may have lost the transaction.
+pub(crate) trait Loss: From<Error> {
+    /// The error, unless the transaction goes on.
+    fn error(&self) -> Option<&Error>;
+}
+
+impl Loss for Error {
+    fn error(&self) -> Option<&Error> {
+        Some(self)
+    }
+}
+
+impl Loss for WriteError {
+    fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Conflict(_) => None,
+            Self::Failed(error) if error.kind() == ErrorKind::NotFound => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
+}
+
+impl Session {
+    /// Writes a row and its index entries wholly or not at all.
+    #[inline]
+    pub(crate) fn whole<T>(
+        &mut self,
+        table: &Table,
+        row: &RowWrite<'_>,
+        work: impl FnOnce(&mut Self, Entry) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        let entry = self.enter(table);
+        // A single statement that fails undoes itself. What can fail after the first is an entry of
+        // a unique index, in which NULL may occur any number of times.
+        let can_conflict = row.entries.iter().any(|entry| {
+            let index = table.indexes.get(entry.index);
+            index.is_some_and(|index| index.unique) && entry.values.can_conflict()
+        });
+        if !can_conflict {
+            return work(self, entry);
+        }
+        let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
+        self.control(Control::Savepoint).map_err(fail)?;
+        let outcome = work(self, entry);
+        if let Err(error) = &outcome {
+            if error.error().is_some() {
+                // The transaction is lost, and will be rolled back as a whole.
+                return outcome;
+            }
+            self.control(Control::RollbackToSavepoint).map_err(fail)?;
+        }
+        self.control(Control::ReleaseSavepoint).map_err(fail)?;
+        outcome
+    }
+
+    /// Writes a row's index entries, unless one has a value that another row has and that is to be
+    /// unique.
+    #[inline]
+    pub(crate) fn index(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        if index_entries.is_empty() {
+            return Ok(());
+        }
+        self.refuse_duplicates(table, entry, row_id, index_entries)?;
+        self.put_entries(table, entry, row_id, index_entries)
+    }
+
+    /// Refuses values that are to be unique and that another row has, where SQLite does not.
+    fn refuse_duplicates(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        for IndexEntry { index, values } in index_entries {
+            let Some(given) = values.get().filter(|_| values.can_conflict()) else {
+                continue;
+            };
+            if self.is_lenient(entry, *index) {
+                let key = Key::Index(*index);
+                let other = self.other_has(entry, *index, given, row_id);
+                if other.map_err(|fault| refused(fault, table, "index", key))? {
+                    return Err(WriteError::Conflict(Conflict { key }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a key and a payload; whether there is such a row.
+    pub(crate) fn put_row(
+        &mut self,
+        entry: Entry,
+        row_id: RowId,
+        (key, payload): (&[ValueRef<'_>], &[u8]),
+    ) -> Result<bool, Fault> {
+        let key = key.iter().copied().map(Param::Value);
+        let params = key.chain([Param::Blob(payload), Param::id(row_id)]);
+        self.run(entry, Operation::UpdateRow, params)?;
+        Ok(self.connection.changes_count() > 0)
+    }
+
+    /// Replaces a payload; whether there is such a row.
+    pub(crate) fn put_payload(
+        &mut self,
+        entry: Entry,
+        row_id: RowId,
+        payload: &[u8],
+    ) -> Result<bool, Fault> {
+        // Most updates change numbers, which changes no length. Where many follow one another, to
+        // write over the payload costs a quarter of what a statement does.
+        // A text would stay one, but what is updated was read before, as a blob.
+        if self.holds_payloads_alone(entry)? {
+            let table = &self.tables[entry.0].table.name;
+            let place = (c"p", row_id.0);
+            if self.connection.overwrite(table, place, payload)? {
+                return Ok(true);
+            }
+        }
+        let statement = self.statement(entry, Operation::UpdatePayload)?;
+        let params = [Param::Blob(payload), Param::id(row_id)];
+        self.connection
+            .query(statement, params, |_| Ok(ControlFlow::Continue(())))?;
+        Ok(self.connection.changes_count() > 0)
+    }
+
+    /// Whether the table is as we or the original make it, and has no index of somebody else's: in
+    /// any other, something may follow from a payload that SQLite would not see to.
+    pub(crate) fn holds_payloads_alone(&mut self, entry: Entry) -> Result<bool, Fault> {
+        if let Some(known) = self.tables[entry.0].holds_payloads_alone {
+            return Ok(known);
+        }
+        let table = self.tables[entry.0].table.clone();
+        let alone = self.is_defined(&table.name, &[stored_main(&table)])?;
+        self.tables[entry.0].holds_payloads_alone = Some(alone);
+        Ok(alone)
+    }
+
+    pub(crate) fn put_entries(
+        &mut self,
+        table: &Table,
+        entry: Entry,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), WriteError> {
+        for IndexEntry { index, values } in index_entries {
+            let row_id = std::iter::once(Param::id(row_id));
+            let written = match values.get() {
+                Some(values) => {
+                    let values = values.iter().copied().map(Param::Value);
+                    self.run(entry, Operation::PutEntry(*index), row_id.chain(values))
+                }
+                None => self.run(entry, Operation::DeleteEntry(*index), row_id),
+            };
+            written.map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
+        let entry = self.enter(table);
+        let deleted = match self.run(entry, Operation::Delete, [Param::id(row_id)]) {
+            Ok(()) => self.connection.changes_count() > 0,
+            Err(fault) => {
+                self.tolerate_missing(fault, &table.name).map_err(fail)?;
+                false
+            }
+        };
+        for (position, index) in table.indexes.iter().enumerate() {
+            let operation = Operation::DeleteEntry(position);
+            if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
+                let plain = PlainIndexNames::new(table, index);
+                self.tolerate_missing(fault, &plain.table).map_err(fail)?;
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Forgives that there is nothing to delete from.
+    fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
+        if fault.may_be_missing_name() && !self.exists(Control::FindTable, name)? {
+            Ok(())
+        } else {
+            Err(fault)
+        }
+    }
+}
+
+pub(crate) fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
+    let key_fits = row
+        .key
+        .is_none_or(|key: &[ValueRef<'_>]| key.len() == table.primary_key.len());
+    if key_fits {
+        Ok(())
+    } else {
+        Err(bad_argument(table, "the key has the wrong number of parts"))
+    }
+}
+
+pub(crate) fn bad_argument(table: &Table, why: &str) -> WriteError {
+    let message = format!("cannot write {}: {why}", table.name);
+    WriteError::Failed(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+pub(crate) fn refused(fault: Fault, table: &Table, verb: &str, key: Key) -> WriteError {
+    if fault.is_duplicate() {
+        WriteError::Conflict(Conflict { key })
+    } else {
+        WriteError::Failed(fault.error(format_args!("cannot {verb} {}", table.name)))
+    }
+}

@@ -1,0 +1,319 @@
+//! Writing, with the one connection that does.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::storage::{
+    Backend, Durability, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
+    WriteError, WriteTransaction,
+};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{RowId, Table};
+
+use crate::backend::SqliteBackend;
+use crate::connection::commits::Standing;
+use crate::connection::session::Session;
+use crate::ffi::{Fault, Param};
+use crate::layout::statement_text::Operation;
+use crate::write::row_write::{Loss, bad_argument, check_arguments, refused};
+
+/// A write transaction.
+pub(crate) struct SqliteTransaction {
+    backend: Arc<SqliteBackend>,
+    // Invariant: there until the transaction ends.
+    session: Option<Session>,
+    /// Nobody else has written since the connection's last transaction.
+    follows_own: bool,
+    /// The error that lost the transaction.
+    failed: Option<Error>,
+    /// The rows that were written.
+    changes_count: u64,
+    /// The bytes of their payloads.
+    bytes: u64,
+}
+
+impl SqliteTransaction {
+    /// Waits for a log that is far too long, for the writer before, then for the file's lock.
+    pub(crate) fn new(backend: Arc<SqliteBackend>, durability: Durability) -> Result<Self> {
+        backend.hold_back();
+        let session = backend.take_writer()?;
+        let mut transaction = Self {
+            backend,
+            session: Some(session),
+            follows_own: false,
+            failed: None,
+            changes_count: 0,
+            bytes: 0,
+        };
+        let session = transaction.session()?;
+        let begun = session
+            .set_durability(durability)
+            .and_then(|()| session.begin_write());
+        match begun {
+            Ok(()) => {
+                transaction.follows_own = !transaction.backend.commits().take_others_wrote();
+            }
+            Err(fault) => {
+                let usable = fault.is_busy();
+                let path = session.path.display();
+                let error = fault.error(format_args!("cannot start to write {path}"));
+                transaction.failed = (!usable).then(|| error.clone());
+                return Err(error);
+            }
+        }
+        Ok(transaction)
+    }
+
+    /// The connection, if the transaction is still whole.
+    ///
+    /// After some errors SQLite rolls back by itself. What is written then would be committed at
+    /// once: it must not be.
+    fn session(&mut self) -> Result<&mut Session> {
+        match (&self.failed, &mut self.session) {
+            (None, Some(session)) => Ok(session),
+            (Some(error), _) => Err(error.clone()),
+            (None, None) => Err(Error::new(ErrorKind::Aborted, "the transaction has ended")),
+        }
+    }
+
+    /// Runs a write. If it fails for another reason than a conflict, the transaction is lost.
+    fn write<T, E: Loss>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = self.session().map_err(E::from).and_then(work);
+        if let Err(Some(error)) = outcome.as_ref().map_err(Loss::error) {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        outcome
+    }
+
+    /// Notes a row that was written.
+    fn note(&mut self, payload: &[u8]) {
+        self.changes_count += 1;
+        self.bytes += payload.len() as u64;
+    }
+
+    /// Reads; an error that made SQLite roll back loses the transaction.
+    fn read<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let session = self.session()?;
+        let outcome = work(session);
+        if let Err(error) = &outcome
+            && session.connection.is_autocommit()
+        {
+            self.failed = Some(error.clone());
+        }
+        outcome
+    }
+
+    /// Gives the connection back, unless it failed.
+    fn release(&mut self) {
+        if let Some(mut session) = self.session.take() {
+            let usable = session.rollback_write() && self.failed.is_none();
+            self.backend.return_writer(usable.then_some(session));
+        }
+    }
+}
+
+impl Snapshot for SqliteTransaction {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|session| session.scan(plan, visit))
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let standing = self.session.as_ref().and_then(Session::standing);
+        standing.is_some_and(|standing| standing.is_overtaken(since))
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        self.read(|session| session.indexes(table))
+    }
+}
+
+impl WriteTransaction for SqliteTransaction {
+    fn follows_own(&self) -> bool {
+        self.follows_own
+    }
+
+    fn is_whole(&self) -> bool {
+        let open = self
+            .session
+            .as_ref()
+            .is_some_and(|s| !s.connection.is_autocommit());
+        open && self.failed.is_none()
+    }
+
+    fn base(&self) -> StateId {
+        let standing = self.session.as_ref().and_then(Session::standing);
+        standing.map_or_else(|| self.backend.commits().state(None), Standing::state)
+    }
+
+    fn create(&mut self, table: &Table) -> Result<()> {
+        self.write(|session| {
+            session
+                .create(table)
+                .map_err(|fault| fault.error(format_args!("cannot create {}", table.name)))
+        })
+    }
+
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
+        self.read(|session| {
+            session
+                .stored_schema(table)
+                .map_err(|fault| schema_fault(fault, table))
+        })
+    }
+
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
+        self.write(|session| {
+            let stored = session.store_schema(table, schema);
+            stored.map_err(|fault| schema_fault(fault, table))
+        })
+    }
+
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        let Some(key) = row.key else {
+            return Err(bad_argument(table, "an insert has no key"));
+        };
+        check_arguments(table, row)?;
+        let inserted = self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let params = key.iter().copied().map(Param::Value);
+                let params = params.chain([Param::Blob(row.payload)]);
+                session
+                    .run(entry, Operation::Insert, params)
+                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                let row_id = RowId(session.connection.last_insert_row_id());
+                session.index(table, entry, row_id, row.entries)?;
+                Ok(row_id)
+            })
+        })?;
+        self.note(row.payload);
+        Ok(inserted)
+    }
+
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        check_arguments(table, row)?;
+        self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let updated = match row.key {
+                    Some(key) => session.put_row(entry, row_id, (key, row.payload)),
+                    None => session.put_payload(entry, row_id, row.payload),
+                };
+                if !updated.map_err(|fault| refused(fault, table, "update", Key::Primary))? {
+                    let message = format!("cannot update {}: there is no row {row_id}", table.name);
+                    return Err(Error::new(ErrorKind::NotFound, message).into());
+                }
+                session.index(table, entry, row_id, row.entries)
+            })
+        })?;
+        self.note(row.payload);
+        Ok(())
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        let deleted = self.write(|session| session.delete(table, row_id))?;
+        if deleted {
+            self.note(&[]);
+        }
+        Ok(deleted)
+    }
+
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
+        self.write(|session| {
+            let admitted = session.admit_duplicates(table, index);
+            admitted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
+    }
+
+    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
+        self.write(|session| {
+            let forgotten = session.forget_foreign(table, row_id);
+            forgotten.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
+    }
+
+    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
+        self.write(|session| {
+            let noted = session.note_filled(table, index, up_to);
+            noted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
+        })
+    }
+
+    fn put_index_entry(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        index_entry: &IndexEntry<'_>,
+    ) -> Result<(), WriteError> {
+        self.write(|session| {
+            let entry = session.enter(table);
+            session.put_entries(table, entry, row_id, std::slice::from_ref(index_entry))
+        })
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let Some(key) = row.key else {
+            return Err(bad_argument(table, "an insert has no key"));
+        };
+        check_arguments(table, row)?;
+        self.write(|session| {
+            session.whole(table, row, |session, entry| {
+                let params = key.iter().copied().map(Param::Value);
+                let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
+                session
+                    .run(entry, Operation::InsertWithId, params)
+                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                session.put_entries(table, entry, row_id, row.entries)
+            })
+        })
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        let session = self.session()?;
+        if let Err(fault) = session.commit_write() {
+            let path = session.path.display();
+            let error = fault.error(format_args!("cannot commit to {path}"));
+            self.failed = Some(error.clone());
+            return Err(error);
+        }
+        let session = self.session.take();
+        if let Some(monitor) = self.backend.monitor() {
+            let log_is_pinned = self.backend.is_log_pinned();
+            monitor.note_commit(self.changes_count, self.bytes, log_is_pinned);
+        }
+        self.backend.return_writer(session);
+        Ok(())
+    }
+
+    fn rollback(mut self: Box<Self>) {
+        self.release();
+    }
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+fn schema_fault(fault: Fault, table: &Table) -> Error {
+    fault.error(format_args!("cannot keep the schema of {}", table.name))
+}
+
+#[cfg(test)]
+mod tests;
