@@ -9,29 +9,31 @@ pub(crate) static NAME_CLASH: Code = Code {
     name: "E0200",
     summary: "two names that become one in generated code",
     explanation: "Generated code follows Rust's naming: `hpOld` and `hp_old` both become `hp_old`, \
-        `RED` and `Red` both become `Red`. A table `Post` also brings `PostRef`, `PostData`, \
-        `PostFields` and `PostChangeRequest`, and a union `Content` brings `ContentRef` and \
-        `ContentFields`. Rename one of the two.",
+         `RED` and `Red` both become `Red`. For a table `Post`, the types `PostRef`, \
+         `PostData`, `PostFields` and `PostChangeRequest` are generated too, and for a \
+         union `Content` the types `ContentRef` and `ContentFields`. Rename one of the \
+         two.",
 };
 
 pub(crate) static NO_NAME: Code = Code {
     name: "E0201",
-    summary: "a name that has no form in generated code",
-    explanation: "A name of underscores only is no name in Rust. Choose one with a letter or a digit.",
+    summary: "a name that cannot be used in generated code",
+    explanation: "A name that consists of underscores only is not a valid name in Rust. Choose one \
+         with a letter or a digit.",
 };
 
 pub(crate) static EXTERNAL_FILE: Code = Code {
     name: "E0202",
     summary: "an external file that is not included",
     explanation: "A file can be external only if a requested file includes it, directly or through \
-        others. Give its name, or as much of its path as tells it apart.",
+         others. Give its name, or enough of its path to identify the file.",
 };
 
 pub(crate) static RUST_PATH: Code = Code {
     name: "E0203",
-    summary: "an option that is no Rust path",
-    explanation: "The path of a renamed `dflat` crate and the modules of external files are Rust paths, \
-        such as `::storage` or `crate::schema::equipment`.",
+    summary: "an option that is not a Rust path",
+    explanation: "The path of a renamed `dflat` crate and the modules of external files are Rust \
+         paths, such as `::storage` or `crate::schema::equipment`.",
 };
 
 /// An error without a place.

@@ -12,22 +12,22 @@ use crate::arguments::{DiffArguments, InputArguments, MessageFormat};
 use crate::git::GitLoader;
 use crate::report::{to_stderr, to_stdout};
 
-/// A file that only today's version has: it stored nothing, unless it had another name.
+/// A file that the old revision does not have: it is new, or it had another name.
 pub(crate) const FILE_ADDED: &Code = &Code {
     name: "W0304",
     summary: "a schema file that the revision does not have",
-    explanation: "Nothing is compared with it. That is right if the file is new. If it was renamed \
-                  or moved, compare it with `dflatc diff`, or give `--against` a file.",
+    explanation: "The file is compared with nothing. That is right if the file is new. If it was \
+                  renamed or moved, compare it with `dflatc diff`, or give `--against` a file.",
 };
 
 fn new_file(file: &str, revision: &str) -> Diagnostic {
     Diagnostic {
         code: FILE_ADDED,
         severity: Severity::Warning,
-        message: format!("`{file}` is not in `{revision}`, and was not compared"),
+        message: format!("`{file}` is not in `{revision}` and was not compared"),
         primary: None,
         secondary: Vec::new(),
-        help: Some("if it has another name there, compare the two with `dflatc diff`".to_owned()),
+        help: Some("if the file has another name there, compare the two with `dflatc diff`".to_owned()),
         notes: Vec::new(),
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<(), Failure> {
     reading.compare(&old, &new)
 }
 
-/// Compares schema files with an older one, or with what they were in a git revision.
+/// Compares schema files with an older file, or with their versions in a git revision.
 pub(crate) fn against(old: &str, input: &InputArguments) -> Result<(), Failure> {
     let reading = Reading {
         include_dirs: &input.include_dirs,

@@ -41,6 +41,20 @@ fn every_diagnostic_has_its_section() {
 }
 
 #[test]
+fn explain_prints_the_text_of_the_pages() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let folder = folder(&[]);
+    for page in [document(), page("evolution.md")] {
+        for (code, summary, body) in sections(&page) {
+            let explained = text(&dflatc(folder.path(), &["explain", code]).stdout);
+            let explained = words(&explained);
+            let described = words(&format!("{code}: {summary} {body}"));
+            assert!(described.starts_with(&explained), "{explained}");
+        }
+    }
+}
+
+#[test]
 fn indexes_are_declared_as_the_page_shows() {
     let document = document();
     let (_, section) = document
