@@ -27,7 +27,7 @@ fn new_file(file: &str, revision: &str) -> Diagnostic {
         message: format!("`{file}` is not in `{revision}` and was not compared"),
         primary: None,
         secondary: Vec::new(),
-        help: Some("if its name was another one there, compare with `dflatc diff`".to_owned()),
+        help: Some("if the file was renamed, compare the two with `dflatc diff`".to_owned()),
         notes: Vec::new(),
     }
 }
