@@ -71,6 +71,7 @@ fn a_dropped_result_holds_nothing() {
     assert_eq!(usage.held_bytes, 0);
 }
 
+// Promise: live-queries#L41
 #[test]
 fn an_idle_subscription_costs_less_than_500_bytes() {
     // A process of its own: the bytes of all its threads are counted.

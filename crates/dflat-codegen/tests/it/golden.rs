@@ -73,6 +73,7 @@ fn generated(case: &str) -> String {
     }
 }
 
+// Promise: compatibility#P12
 #[test]
 fn code_is_as_recorded() {
     for case in cases() {

@@ -58,6 +58,7 @@ fn defaults_take_no_space_and_come_back() {
     assert!(check::<Scalars>(&data).len() > small);
 }
 
+// Promise: compatibility#P8
 #[test]
 fn structs_with_arrays() {
     use structs::{Box, Grid, Place, PlaceData, Side, Tiny, Vec3};
@@ -86,6 +87,7 @@ fn structs_with_arrays() {
     check::<Place>(&data);
 }
 
+// Promise: compatibility#P8
 #[test]
 fn unions_of_everything() {
     use unions::{
@@ -193,6 +195,7 @@ fn tables_that_contain_themselves() {
     check::<Document>(&data);
 }
 
+// Promise: compatibility#P14
 #[test]
 fn the_monster_with_what_it_includes() {
     use monster::my_game::sample::{Color, Equipment, Monster, MonsterData, Orb, Vec3, Weapon};

@@ -23,6 +23,7 @@ fn failed() -> Error {
     Error::new(ErrorKind::InvalidArgument, "it failed on purpose")
 }
 
+// Promise: concurrency#C40
 #[test]
 fn who_is_told_that_it_went_well_finds_it_stored() {
     explore(|| {
@@ -42,6 +43,7 @@ fn who_is_told_that_it_went_well_finds_it_stored() {
     });
 }
 
+// Promise: concurrency#C40
 #[test]
 fn who_fails_harms_no_neighbour() {
     explore(|| {
@@ -65,6 +67,7 @@ fn who_fails_harms_no_neighbour() {
     });
 }
 
+// Promise: concurrency#C40
 #[test]
 fn handlers_that_meet_before_they_write_both_write() {
     explore(|| {
@@ -89,6 +92,7 @@ fn handlers_that_meet_before_they_write_both_write() {
     });
 }
 
+// Promise: concurrency#C40
 #[test]
 fn a_member_is_acknowledged_while_the_next_writes_and_waits_for_that() {
     explore(|| {

@@ -163,6 +163,7 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
     });
 }
 
+// Promise: live-queries#L18
 #[test]
 fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
     crate::sync::run(|| {

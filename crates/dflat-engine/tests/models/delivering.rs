@@ -202,11 +202,13 @@ fn changed(rows: usize) -> Acknowledgement {
     }
 }
 
+// Promise: live-queries#L36
 #[test]
 fn no_more_waits_to_be_matched_than_the_bound_and_a_commit_of_each_thread() {
     explore(|| commit_and_hold(0));
 }
 
+// Promise: live-queries#L36
 #[test]
 fn no_more_waits_to_be_matched_while_subscribers_are_told() {
     explore(|| commit_and_hold(1));

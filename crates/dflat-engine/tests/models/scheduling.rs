@@ -58,6 +58,7 @@ impl Tables {
     }
 }
 
+// Promise: concurrency#C21
 #[test]
 fn overlapping_sets_run_in_the_order_of_calls() {
     explore(|| {
@@ -108,6 +109,7 @@ fn disjoint_jobs_run_at_the_same_time() {
     });
 }
 
+// Promise: concurrency#C21
 #[test]
 fn sets_called_by_many_threads_in_any_order_exclude_each_other_and_all_run() {
     explore(|| {
@@ -237,6 +239,7 @@ fn the_last_job_runs_after_all_that_were_queued_before() {
     });
 }
 
+// Promise: concurrency#C33
 #[test]
 fn guests_take_their_turn_and_need_no_thread() {
     explore(|| {

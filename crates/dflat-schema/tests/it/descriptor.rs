@@ -43,6 +43,7 @@ fn statements(table: &TableDescriptor) -> Vec<String> {
     statements
 }
 
+// Promise: compatibility#P13
 /// Copied from the schema of a file that the original wrote.
 #[test]
 fn tables_are_named_as_in_files_of_the_original() {

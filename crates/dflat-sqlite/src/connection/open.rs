@@ -303,6 +303,7 @@ mod tests {
     use crate::backend::SqliteBackend;
     use crate::options::Durability;
 
+    // Promise: durability#D32, durability#D37
     /// Figure C1: by default, as the one who writes finds it.
     #[test]
     fn a_new_file_is_set_up_as_stated() {

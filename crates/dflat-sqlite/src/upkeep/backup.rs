@@ -278,6 +278,7 @@ mod tests {
     use super::*;
     use crate::options::SqliteOptions;
 
+    // Promise: durability#D50
     /// One backup has created its part, and has not locked it, when another to the same place takes
     /// it for one that was left.
     #[test]

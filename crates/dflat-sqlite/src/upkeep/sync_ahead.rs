@@ -44,6 +44,7 @@ mod tests {
         assert_eq!(sync_ahead(&file, |_| 7).unwrap(), 7);
     }
 
+    // Promise: durability#D51
     #[cfg(unix)]
     #[test]
     fn a_sync_that_failed_is_an_error() {

@@ -37,6 +37,7 @@ fn open_error(path: &Path) -> dflat_engine::Error {
     SqliteBackend::open(path, SqliteOptions::default()).unwrap_err()
 }
 
+// Promise: storage-format#S3
 #[test]
 fn opening_writes_nothing() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -89,6 +90,7 @@ fn what_is_not_a_database_is_refused_and_named() {
     assert_eq!(open_error(directory.path()).kind(), ErrorKind::Io);
 }
 
+// Promise: durability#D28, storage-format#S4
 #[cfg(unix)]
 #[test]
 fn files_are_private_to_their_owner() {
@@ -102,6 +104,7 @@ fn files_are_private_to_their_owner() {
     }
 }
 
+// Promise: storage-format#S1
 #[test]
 fn a_new_file_has_a_log_and_incremental_vacuum() {
     for durability in [Durability::Normal, Durability::Full] {
@@ -122,6 +125,7 @@ fn a_new_file_has_a_log_and_incremental_vacuum() {
     }
 }
 
+// Promise: storage-format#S2
 #[test]
 fn a_file_in_rollback_mode_gets_a_log_with_the_first_write() {
     let directory = tempfile::tempdir().unwrap();
@@ -144,6 +148,7 @@ fn a_file_in_rollback_mode_gets_a_log_with_the_first_write() {
     assert_eq!(latest_ids(&backend, &post()), [1]);
 }
 
+// Promise: durability#D45
 #[test]
 fn closing_can_leave_one_small_file() {
     let directory = tempfile::tempdir().unwrap();
@@ -173,6 +178,7 @@ fn closing_can_leave_one_small_file() {
     assert_eq!(latest_ids(&open(&path), &post()), [1, 2, 3]);
 }
 
+// Promise: durability#D36
 #[test]
 fn two_backends_may_share_a_file() {
     let directory = tempfile::tempdir().unwrap();
@@ -202,6 +208,7 @@ fn two_backends_may_share_a_file() {
     assert_eq!(latest_ids(&other, &post()), [1, 2, 3, 4, 5]);
 }
 
+// Promise: durability#D35
 #[test]
 fn who_writes_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! Files that are not what they should be: an error, or nothing, never a panic.
 
+// Promise: compatibility#P37
 use std::fs;
 use std::ops::ControlFlow;
 
@@ -61,6 +62,7 @@ fn odd_tables_give_errors() {
     }
 }
 
+// Promise: durability#D69, storage-format#S6
 /// A file of a few pages could give any number of rows, each of a gigabyte.
 #[test]
 fn what_a_table_gives_must_be_stored_in_it() {
@@ -104,6 +106,7 @@ fn what_a_table_gives_must_be_stored_in_it() {
     }
 }
 
+// Promise: storage-format#S9
 /// The queries pass it over, and the next write makes it anew.
 #[test]
 fn an_index_whose_values_are_computed_is_not_believed() {

@@ -266,6 +266,7 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     assert_eq!(states(), [IndexState::Ready; 2]);
 }
 
+// Promise: storage-format#S17
 #[test]
 fn rows_that_others_wrote_are_apart() {
     let directory = tempfile::tempdir().unwrap();
@@ -303,6 +304,7 @@ fn rows_that_others_wrote_are_apart() {
     assert_eq!(unknown.unwrap(), [IndexState::Missing; 2]);
 }
 
+// Promise: storage-format#S17
 /// A trigger goes with a table that is renamed, and keeps its name.
 #[test]
 fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
@@ -336,6 +338,7 @@ fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
     }
 }
 
+// Promise: storage-format#S16
 /// Code from before there were all these kinds of indexes has its own triggers in the file when it
 /// has written.
 #[test]
@@ -364,6 +367,7 @@ fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
     assert_eq!(indexes().states[..], [IndexState::Incomplete(RowId(0)); 2]);
 }
 
+// Promise: storage-format#S17
 /// More than can be looked at one by one: the indexes are made anew.
 #[test]
 fn indexes_that_others_have_overrun_are_not_believed() {

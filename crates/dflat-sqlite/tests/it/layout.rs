@@ -22,6 +22,7 @@ fn copy_of(names: &[&str], directory: &Path) -> PathBuf {
     directory.join(Path::new(names[0]).file_name().unwrap())
 }
 
+// Promise: storage-format#S5
 #[test]
 fn the_schema_text_equals_the_originals() {
     let directory = tempfile::tempdir().unwrap();
@@ -121,6 +122,7 @@ fn files_of_the_original_are_written() {
         .unwrap();
 }
 
+// Promise: storage-format#S8
 #[test]
 fn keys_and_index_rows_stand_in_the_columns() {
     let directory = tempfile::tempdir().unwrap();
@@ -166,6 +168,7 @@ fn keys_and_index_rows_stand_in_the_columns() {
     );
 }
 
+// Promise: storage-format#S7
 #[test]
 fn large_unsigned_keys_are_big_endian_blobs() {
     let directory = tempfile::tempdir().unwrap();
@@ -194,6 +197,7 @@ fn large_unsigned_keys_are_big_endian_blobs() {
     assert_eq!(rows, expected);
 }
 
+// Promise: storage-format#S5
 #[test]
 fn names_that_sql_reserves_can_be_stored() {
     let directory = tempfile::tempdir().unwrap();

@@ -165,6 +165,7 @@ fn samples_of_deleted_values_are_purged() {
     assert_eq!(occurrences(copied(&path).path(), "SECRET-7f3a"), 0);
 }
 
+// Promise: durability#D43
 /// Figure C5. A tenth of the file is given back in steps; a writer and readers go on between them.
 #[test]
 fn unused_pages_are_given_back_in_steps() {

@@ -13,6 +13,7 @@ fn insert(tx: &TransactionContext, id: &str) -> Result<()> {
     tx.submit(ItemChangeRequest::creation(item(id, 1))).map(drop)
 }
 
+// Promise: concurrency#C31
 pub fn blocking_handler_borrows_and_runs_on_its_callers_thread(open: Open) {
     let w = open();
     let names = ["a", "b"].map(String::from);
@@ -30,6 +31,7 @@ pub fn blocking_handler_borrows_and_runs_on_its_callers_thread(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b"]);
 }
 
+// Promise: concurrency#C31, concurrency#C34
 pub fn blocking_transaction_ends_after_its_callbacks(open: Open) {
     let w = open();
     let (tell, told) = mpsc::channel();
@@ -45,6 +47,7 @@ pub fn blocking_transaction_ends_after_its_callbacks(open: Open) {
     }
 }
 
+// Promise: concurrency#C32
 pub fn blocking_transaction_fails_like_any_other(open: Open) {
     let w = open();
     let fail = |handler: fn(&TransactionContext) -> Result<()>| {
@@ -68,6 +71,7 @@ pub fn blocking_transaction_fails_like_any_other(open: Open) {
     w.perform_changes_blocking([Item::TABLE], |tx| insert(tx, "a")).unwrap();
 }
 
+// Promise: concurrency#C31, compatibility#P3
 pub fn blocking_transactions_take_their_turn_with_the_others(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
@@ -112,6 +116,7 @@ pub fn blocking_transactions_take_their_turn_with_the_others(open: Open) {
     assert_eq!(w.get::<Item>("0").unwrap().unwrap().rank(), 121);
 }
 
+// Promise: concurrency#C32
 pub fn blocking_transactions_of_disjoint_types_can_meet(open: Open) {
     let w = open();
     let ((left_in, left), (right_in, right)) = (mpsc::channel(), mpsc::channel());
@@ -136,6 +141,7 @@ pub fn blocking_transactions_of_disjoint_types_can_meet(open: Open) {
     assert_eq!(w.fetch::<Other>().all().unwrap().len(), 1);
 }
 
+// Promise: concurrency#C35
 pub fn blocking_inside_a_handler_or_callback_would_deadlock(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -158,6 +164,7 @@ pub fn blocking_inside_a_handler_or_callback_would_deadlock(open: Open) {
     assert_eq!(outer.unwrap_err().kind(), ErrorKind::WouldDeadlock);
 }
 
+// Promise: concurrency#C32
 pub fn blocking_after_shutdown_says_so_and_before_is_finished(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();

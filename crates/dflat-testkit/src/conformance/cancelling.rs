@@ -7,6 +7,7 @@ use super::samples::item;
 use crate::fixture::{Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest};
 
+// Promise: live-queries#L30, compatibility#P42
 pub fn cancel_stops_callbacks(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -19,6 +20,7 @@ pub fn cancel_stops_callbacks(open: Open) {
     assert_eq!(drained(&events).len(), 1);
 }
 
+// Promise: live-queries#L30
 pub fn cancel_stops_the_catching_up_too(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
@@ -56,6 +58,7 @@ pub fn cancel_inside_its_own_callback_is_the_last_call(open: Open) {
     slot.lock().unwrap().take();
 }
 
+// Promise: live-queries#L30, compatibility#P42
 pub fn cancel_waits_for_a_callback_that_is_running(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -82,6 +85,7 @@ pub fn cancel_waits_for_a_callback_that_is_running(open: Open) {
     handle.wait().unwrap();
 }
 
+// Promise: live-queries#L31
 pub fn dropping_does_not_wait_for_a_callback_that_is_running(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -105,6 +109,7 @@ pub fn dropping_does_not_wait_for_a_callback_that_is_running(open: Open) {
     assert!(starts.recv().is_err());
 }
 
+// Promise: live-queries#L31, compatibility#P43
 pub fn dropped_subscription_is_cancelled(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -116,6 +121,7 @@ pub fn dropped_subscription_is_cancelled(open: Open) {
     assert!(events.recv().is_err());
 }
 
+// Promise: concurrency#C70
 pub fn callback_that_panics_is_not_called_again_and_harms_nobody(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -137,6 +143,7 @@ pub fn callback_that_panics_is_not_called_again_and_harms_nobody(open: Open) {
 /// What ends when it is dropped.
 type Ends = Box<dyn std::any::Any + Send>;
 
+// Promise: live-queries#L33
 /// Whoever is told ends others, of every kind, and itself last.
 pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
     let w = open();

@@ -82,6 +82,7 @@ pub fn composite_key_is_compared_by_all_its_parts(open: Open) {
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
 }
 
+// Promise: compatibility#P22
 pub fn submit_tells_inserted_identity_updated_and_deleted(open: Open) {
     let w = open();
     let outcomes = w.perform([Item::TABLE], |tx| {
@@ -104,6 +105,7 @@ pub fn submit_tells_inserted_identity_updated_and_deleted(open: Open) {
     assert!(w.get::<Item>("a").unwrap().is_none());
 }
 
+// Promise: concurrency#C47, compatibility#P23
 pub fn duplicate_key_leaves_the_transaction_usable(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
@@ -132,6 +134,7 @@ pub fn duplicate_key_names_type_and_key(open: Open) {
     assert!(text.contains("Item") && text.contains("id = \"a\""), "{text}");
 }
 
+// Promise: compatibility#P24
 pub fn moving_a_key_onto_another_is_a_conflict(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 1), item("b", 2)]);
@@ -205,6 +208,7 @@ pub fn unique_value_is_free_after_its_object_is_gone(open: Open) {
     assert_eq!(super::samples::ids(&found), ["b"]);
 }
 
+// Promise: concurrency#C3, concurrency#C64
 pub fn change_starts_from_the_latest_values(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
@@ -214,6 +218,7 @@ pub fn change_starts_from_the_latest_values(open: Open) {
     assert_eq!(old.rank(), 1);
 }
 
+// Promise: compatibility#P28
 pub fn change_of_a_deleted_object_is_none(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
@@ -227,6 +232,7 @@ pub fn change_of_a_deleted_object_is_none(open: Open) {
     assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 2);
 }
 
+// Promise: concurrency#C47
 pub fn request_made_before_a_deletion_fails_with_not_found(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -240,6 +246,7 @@ pub fn request_made_before_a_deletion_fails_with_not_found(open: Open) {
     assert_eq!(super::samples::ids(&w.fetch::<Item>().all().unwrap()), ["b"]);
 }
 
+// Promise: compatibility#P28
 pub fn upsert_inserts_then_is_identity_then_replaces_everything(open: Open) {
     let w = open();
     let named = ItemData {

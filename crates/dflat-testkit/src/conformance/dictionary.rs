@@ -43,6 +43,7 @@ pub(super) fn store_behind(w: &Workspace, key: &str, long_value: i64) {
     created.wait().unwrap();
 }
 
+// Promise: compatibility#P53
 pub fn a_value_of_each_type_is_there_at_once_and_stored(open: Open) {
     let w = open();
     let d = w.dictionary();
@@ -97,6 +98,7 @@ enum Mode {
     Split { left: u8 },
 }
 
+// Promise: compatibility#P54
 pub fn a_value_of_serdes_is_read_back(open: Open) {
     let w = open();
     let d = w.dictionary();
@@ -123,6 +125,7 @@ pub fn a_value_of_serdes_is_read_back(open: Open) {
     assert_eq!(updated.unwrap().unwrap().0, window);
 }
 
+// Promise: compatibility#P55
 pub fn a_value_of_another_type_is_an_error_that_names_both(open: Open) {
     let w = open();
     let d = w.dictionary();
@@ -139,6 +142,7 @@ pub fn a_value_of_another_type_is_an_error_that_names_both(open: Open) {
     assert!(!d.contains("none").unwrap() && d.contains("k").unwrap());
 }
 
+// Promise: compatibility#P56
 pub fn a_key_that_was_never_read_can_be_removed_and_set(open: Open) {
     let w = open();
     for key in ["removed", "set", "read"] {
@@ -170,6 +174,7 @@ pub fn namespaces_are_apart(open: Open) {
     assert!(ui.is_empty().unwrap() && d.len().unwrap() == 1);
 }
 
+// Promise: compatibility#P57
 pub fn keys_are_those_in_the_file_and_in_memory(open: Open) {
     let w = open();
     for key in ["b", "ab", "gone"] {
@@ -193,6 +198,7 @@ pub fn keys_are_those_in_the_file_and_in_memory(open: Open) {
     assert!(stored(&w).is_empty());
 }
 
+// Promise: compatibility#P53
 pub fn updates_by_many_threads_lose_nothing(open: Open) {
     let w = open();
     let start = Arc::new(Barrier::new(4));
@@ -221,6 +227,7 @@ pub fn an_update_can_remove(open: Open) {
     assert!(stored(&w).is_empty());
 }
 
+// Promise: compatibility#P57
 pub fn what_was_set_is_written_before_the_shutdown_ends(open: Open) {
     let w = open();
     let d = w.dictionary();

@@ -12,6 +12,7 @@ use super::samples::item;
 use crate::fixture::{Open, next};
 use crate::schema::{Item, ItemChangeRequest};
 
+// Promise: compatibility#P59
 pub fn a_transaction_changes_values_with_objects(open: Open) {
     let w = open();
     let d = w.dictionary();

@@ -11,6 +11,7 @@ use super::samples::{ids, item};
 use crate::fixture::{Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest};
 
+// Promise: concurrency#C71, compatibility#P44
 pub fn shutdown_finishes_what_was_queued(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
@@ -35,6 +36,7 @@ pub fn shutdown_finishes_what_was_queued(open: Open) {
     }
 }
 
+// Promise: compatibility#P45
 pub fn after_shutdown_everything_says_so(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -61,6 +63,7 @@ pub fn after_shutdown_everything_says_so(open: Open) {
     assert_eq!((object.id(), fetched.len()), ("a", 1));
 }
 
+// Promise: concurrency#C71, compatibility#P44
 pub fn work_after_shutdown_is_completed_with_the_error(open: Open) {
     let w = open();
     w.shutdown().unwrap();
@@ -96,6 +99,7 @@ pub fn shutdown_of_an_unused_workspace_succeeds(open: Open) {
     w.shutdown().unwrap();
 }
 
+// Promise: concurrency#C24
 pub fn shutdown_inside_a_handler_would_deadlock(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -104,6 +108,7 @@ pub fn shutdown_inside_a_handler_would_deadlock(open: Open) {
     w.create::<Item>([item("a", 1)]);
 }
 
+// Promise: concurrency#C24
 pub fn shutdown_inside_a_callback_would_deadlock(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -119,6 +124,7 @@ pub fn shutdown_inside_a_callback_would_deadlock(open: Open) {
     subscription.cancel();
 }
 
+// Promise: compatibility#P46
 pub fn shutdown_then_inside_a_handler_lets_the_handler_finish(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -144,6 +150,7 @@ pub fn snapshot_held_across_shutdown_ends(open: Open) {
     assert_eq!(ids(&fetched), ["a"]);
 }
 
+// Promise: concurrency#C74
 pub fn subscribers_of_queued_work_are_told_before_shutdown_ends(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -173,6 +180,7 @@ pub fn subscribers_of_queued_work_are_told_before_shutdown_ends(open: Open) {
     drop(subscriptions);
 }
 
+// Promise: concurrency#C71
 pub fn dropping_the_last_workspace_finishes_what_was_queued(open: Open) {
     let (w, directory) = open().into_parts();
     let count = Arc::new(Mutex::new(0));
@@ -244,6 +252,7 @@ pub fn subscription_outlives_its_workspace_without_harm(open: Open) {
     drop((subscription, stream, snapshot));
 }
 
+// Promise: live-queries#L33
 pub fn callback_may_hold_the_last_workspace(open: Open) {
     let (w, directory) = open().into_parts();
     let create = |id: &str| {

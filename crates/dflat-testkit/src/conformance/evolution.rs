@@ -81,6 +81,7 @@ fn change_by_v1(
     done.wait()
 }
 
+// Promise: compatibility#P15
 pub fn update_by_older_code_keeps_what_newer_code_wrote(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
@@ -185,6 +186,7 @@ pub fn members_of_vectors_keep_what_is_hidden_in_them(open: Open) {
     law(|note| note.parts.clear(), |note| note.parts.clear());
 }
 
+// Promise: compatibility#P15
 pub fn what_cannot_be_told_apart_is_refused_and_the_transaction_goes_on(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);

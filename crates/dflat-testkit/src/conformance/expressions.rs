@@ -33,6 +33,7 @@ fn numbered(open: Open, ranks: [i32; 4]) -> Fixture {
     w
 }
 
+// Promise: compatibility#P34
 pub fn arithmetic_computes(open: Open) {
     let w = numbered(open, [1, 2, -7, 10]);
     for n in [|| Item::RANK, || Item::SIZE] {
@@ -48,6 +49,7 @@ pub fn arithmetic_computes(open: Open) {
     }
 }
 
+// Promise: compatibility#P34
 pub fn overflow_is_missing(open: Open) {
     let w = numbered(open, [i32::MAX, i32::MIN, 0, 1]);
     for n in [|| Item::RANK, || Item::SIZE] {
@@ -73,6 +75,7 @@ pub fn overflow_is_missing(open: Open) {
     }
 }
 
+// Promise: compatibility#P34
 pub fn division_by_zero_is_missing(open: Open) {
     let w = numbered(open, [0, 1, 2, -1]);
     for n in [|| Item::RANK, || Item::SIZE] {

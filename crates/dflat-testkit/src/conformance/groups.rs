@@ -37,6 +37,7 @@ fn told_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
     told
 }
 
+// Promise: concurrency#C29
 pub fn member_may_wait_for_its_predecessors_completion(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -47,6 +48,7 @@ pub fn member_may_wait_for_its_predecessors_completion(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first"]);
 }
 
+// Promise: concurrency#C29
 pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -64,6 +66,7 @@ pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Op
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first", "second", "third"]);
 }
 
+// Promise: concurrency#C30
 pub fn waiting_for_a_predecessor_takes_only_milliseconds(open: Open) {
     let w = open();
     let mut least = SOON;
@@ -83,6 +86,7 @@ pub fn waiting_for_a_predecessor_takes_only_milliseconds(open: Open) {
     assert!(least < Duration::from_millis(500), "{least:?}");
 }
 
+// Promise: concurrency#C41
 pub fn finished_member_does_not_wait_for_a_slow_successor(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -122,6 +126,7 @@ pub fn keys_that_changed_places_survive_being_written_again(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["b", "a", "c"]);
 }
 
+// Promise: concurrency#C43
 pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -146,6 +151,7 @@ pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
     assert_eq!(w.fetch::<Keyed>().all().unwrap().len(), 1);
 }
 
+// Promise: concurrency#C44
 pub fn conflict_in_a_member_leaves_it_and_its_neighbours_usable(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -161,6 +167,7 @@ pub fn conflict_in_a_member_leaves_it_and_its_neighbours_usable(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b"]);
 }
 
+// Promise: concurrency#C38
 pub fn each_member_is_visible_to_all_when_its_completion_is_called(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -177,6 +184,7 @@ pub fn each_member_is_visible_to_all_when_its_completion_is_called(open: Open) {
     assert!((0..100).all(|_| next(&told)));
 }
 
+// Promise: concurrency#C66
 pub fn commits_of_all_types_are_told_in_one_order(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 0)]);
@@ -230,6 +238,7 @@ pub fn commits_of_all_types_are_told_in_one_order(open: Open) {
     }
 }
 
+// Promise: concurrency#C39
 pub fn lone_transaction_is_committed_at_once(open: Open) {
     let w = open();
     let took = (0..20).map(|n| {
@@ -242,6 +251,7 @@ pub fn lone_transaction_is_committed_at_once(open: Open) {
     assert!(least < Duration::from_millis(2), "{least:?}");
 }
 
+// Promise: concurrency#C69
 pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -260,6 +270,7 @@ pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
     follows.wait().unwrap();
 }
 
+// Promise: concurrency#C67, live-queries#L14
 pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
     let w = open();
     let held = hold(&w);
@@ -277,6 +288,7 @@ pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
     subscription.unwrap().cancel();
 }
 
+// Promise: concurrency#C27
 pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
     let w = open();
     (*w).settle().unwrap();
@@ -299,6 +311,7 @@ pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
     assert_eq!((*w).settle().unwrap_err().kind(), ErrorKind::ShutDown);
 }
 
+// Promise: concurrency#C24
 pub fn settling_inside_a_handler_would_deadlock(open: Open) {
     let w = open();
     let inside = (*w).clone();

@@ -79,6 +79,7 @@ fn agree(w: &Fixture) {
     assert_eq!(first(pages.descending()), first(weight.descending()));
 }
 
+// Promise: compatibility#P48
 pub fn an_index_added_later_is_built_in_the_background(open: Open) {
     let w = shelf(open, (0..MANY).map(book));
     agree(&w);
@@ -116,6 +117,7 @@ pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
     }
 }
 
+// Promise: compatibility#P49
 /// What is there twice when a unique index is added is found, counted, reported with its keys and
 /// may stay; nothing comes to it.
 pub fn unique_upgrade(open: Open) {
@@ -173,6 +175,7 @@ pub fn unique_upgrade(open: Open) {
     assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
 }
 
+// Promise: compatibility#P48
 /// What is changed between two batches is in the index as it is, not as it was.
 pub fn backfill_stale_update(open: Open) {
     let w = shelf(open, (0..MANY).map(book));
@@ -203,6 +206,7 @@ pub fn backfill_stale_update(open: Open) {
     agree(&w);
 }
 
+// Promise: compatibility#P50
 /// Code without the index writes between code with it.
 pub fn older_versions_leave_no_stale_entries(open: Open) {
     let w = shelf(open, (0..100).map(book));
@@ -291,6 +295,7 @@ fn agree_with_other_defaults(w: &Fixture) {
     );
 }
 
+// Promise: storage-format#S15
 /// A value that equals its default is not in an object's bytes, so that another default makes it
 /// another value, and what an index has of it is not true any more.
 pub fn a_default_that_changed_changes_no_answer(open: Open) {

@@ -319,6 +319,7 @@ fn insert_many(w: &Fixture, changed: Item, written: Sender<()>) -> TransactionHa
     })
 }
 
+// Promise: live-queries#L26
 pub fn who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told(open: Open) {
     let w = open();
     let old: Item = w.create([item("old", 0)]).remove(0);

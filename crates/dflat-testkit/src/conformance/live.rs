@@ -33,6 +33,7 @@ fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Updates) {
     (w.subscribe(query, callback).unwrap(), told)
 }
 
+// Promise: live-queries#L7
 pub fn update_tells_what_came_what_left_and_what_changed(open: Open) {
     let (w, objects) = four(open);
     let (subscription, told) = updates(&w, by_rank(&w));
@@ -66,6 +67,7 @@ pub fn update_tells_what_came_what_left_and_what_changed(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L9
 pub fn count_is_told_only_when_it_changes(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
@@ -88,6 +90,7 @@ pub fn count_is_told_only_when_it_changes(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L9
 pub fn count_that_comes_back_while_it_waits_is_not_told(open: Open) {
     let (w, objects) = four(open);
     let query = || w.fetch::<Item>().filter(Item::RANK.gt(0));
@@ -108,6 +111,7 @@ pub fn count_that_comes_back_while_it_waits_is_not_told(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L10
 pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
@@ -126,6 +130,7 @@ pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L10
 pub fn projection_tells_zero_from_minus_zero(open: Open) {
     let w = open();
     let data = TwinData {
@@ -145,6 +150,7 @@ pub fn projection_tells_zero_from_minus_zero(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L10
 pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
     let w = open();
     let object = w.create::<Twin>([TwinData::default()]).remove(0);
@@ -165,6 +171,7 @@ pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
     assert_eq!(bits(), None, "the changes come to nothing");
 }
 
+// Promise: live-queries#L1
 pub fn without_initial_only_changes_are_told(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
@@ -179,6 +186,7 @@ pub fn without_initial_only_changes_are_told(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L17
 pub fn executor_calls_and_nobody_waits_for_it(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
@@ -204,6 +212,7 @@ pub fn executor_calls_and_nobody_waits_for_it(open: Open) {
     assert_eq!(update.difference().deleted(), [0]);
 }
 
+// Promise: live-queries#L19
 pub fn job_that_is_dropped_is_made_up_for(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
@@ -217,6 +226,7 @@ pub fn job_that_is_dropped_is_made_up_for(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L21
 pub fn stream_with_room_gives_every_delivery(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.observe(by_rank(&w)).unwrap().buffer(8).stream();
@@ -228,6 +238,7 @@ pub fn stream_with_room_gives_every_delivery(open: Open) {
     assert_eq!(stream.coalesced(), 0);
 }
 
+// Promise: live-queries#L21, live-queries#L22
 pub fn stream_without_room_makes_one_of_many(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.stream(by_rank(&w)).unwrap();
@@ -243,6 +254,7 @@ pub fn stream_without_room_makes_one_of_many(open: Open) {
     assert_eq!((update.commits(), stream.coalesced()), (3, 2));
 }
 
+// Promise: live-queries#L22
 pub fn changes_that_come_to_nothing_are_not_told(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.stream(by_rank(&w)).unwrap();
@@ -252,6 +264,7 @@ pub fn changes_that_come_to_nothing_are_not_told(open: Open) {
     assert!(stream.next().now_or_never().is_none());
 }
 
+// Promise: live-queries#L5
 pub fn what_a_transaction_changes_and_changes_back_is_not_told(open: Open) {
     let (w, objects) = four(open);
     let (_by_rank, ordered) = updates(&w, by_rank(&w));
@@ -273,6 +286,7 @@ pub fn what_a_transaction_changes_and_changes_back_is_not_told(open: Open) {
     assert_eq!(update.difference().moved(), [Move { from: 2, to: 3 }]);
 }
 
+// Promise: live-queries#L20
 pub fn stream_subscribes_when_it_is_polled(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.observe(by_rank(&w)).unwrap().buffer(8).stream();
@@ -281,6 +295,7 @@ pub fn stream_subscribes_when_it_is_polled(open: Open) {
     assert!(stream.next().now_or_never().is_none());
 }
 
+// Promise: live-queries#L23
 pub fn iterator_waits_for_deliveries_and_ends_with_the_object(open: Open) {
     let (w, objects) = four(open);
     let stream = w.observe(&objects[0]).unwrap().buffer(8).stream();
@@ -295,6 +310,7 @@ pub fn iterator_waits_for_deliveries_and_ends_with_the_object(open: Open) {
     assert_eq!(drained(&told), [SubscribedObject::Deleted]);
 }
 
+// Promise: live-queries#L23
 pub fn waiting_for_a_delivery_inside_a_handler_is_refused(open: Open) {
     let (w, _) = four(open);
     let mut stream = w.stream(by_rank(&w)).unwrap();
@@ -302,6 +318,7 @@ pub fn waiting_for_a_delivery_inside_a_handler_is_refused(open: Open) {
     assert_eq!(refused, ErrorKind::WouldDeadlock);
 }
 
+// Promise: live-queries#L24
 pub fn watch_holds_the_latest(open: Open) {
     let (w, objects) = four(open);
     let watch = w.observe(by_rank(&w)).unwrap().watch().unwrap();
@@ -311,6 +328,7 @@ pub fn watch_holds_the_latest(open: Open) {
     assert_eq!(owned_ids(&watch.latest().unwrap().unwrap()), ["b", "c", "d"]);
 }
 
+// Promise: live-queries#L34
 pub fn callback_that_panics_ends_with_an_error_and_harms_nobody(open: Open) {
     let (w, objects) = four(open);
     let broken = w.subscribe(&objects[0], |_| panic!("on purpose")).unwrap();
@@ -340,6 +358,7 @@ fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Updates) {
     (subscription.unwrap(), go, told)
 }
 
+// Promise: live-queries#L35
 pub fn stuck_subscriber_holds_nobody_up_and_is_told_the_rest_as_one(open: Open) {
     let (w, objects) = four(open);
     let (slow, go, told) = stuck(&w);
@@ -363,6 +382,7 @@ pub fn stuck_subscriber_holds_nobody_up_and_is_told_the_rest_as_one(open: Open) 
     drop(go);
 }
 
+// Promise: live-queries#L38
 pub fn workspace_can_be_shut_down_while_a_subscriber_is_stuck(open: Open) {
     let (w, objects) = four(open);
     let (slow, go, told) = stuck(&w);
@@ -374,6 +394,7 @@ pub fn workspace_can_be_shut_down_while_a_subscriber_is_stuck(open: Open) {
     assert!(drained(&told).is_empty());
 }
 
+// Promise: live-queries#L32
 pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
     let (w, objects) = four(open);
     let (ours, theirs) = (mpsc::channel::<Subscription>(), mpsc::channel::<Subscription>());
@@ -395,6 +416,7 @@ pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
     assert_eq!(drained(&told).len(), 1);
 }
 
+// Promise: live-queries#L39
 pub fn the_same_query_twice_is_told_the_same(open: Open) {
     let (w, objects) = four(open);
     let (first, early) = updates(&w, by_rank(&w));
@@ -412,6 +434,7 @@ pub fn the_same_query_twice_is_told_the_same(open: Open) {
     drop(second);
 }
 
+// Promise: live-queries#L4
 pub fn window_follows_without_being_fetched_as_long_as_rows_beside_it_last(open: Open) {
     let w = open();
     let items = (0..200).map(|n| item(&format!("k{n:03}"), n));

@@ -38,6 +38,7 @@ fn shown(items: &[Item]) -> Vec<(&str, i32)> {
     items.iter().map(|item| (item.id(), item.rank())).collect()
 }
 
+// Promise: concurrency#C53
 pub fn group_that_fails_is_undone_and_the_rest_is_kept(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("old", 1), item("gone", 2)]);
@@ -63,6 +64,7 @@ pub fn group_that_fails_is_undone_and_the_rest_is_kept(open: Open) {
     assert!(w.fetch::<Item>().filter(Item::RANK.ge(10)).all().unwrap().is_empty());
 }
 
+// Promise: concurrency#C53
 pub fn group_that_succeeds_is_kept(open: Open) {
     let w = open();
     let value = w.perform([Item::TABLE], |tx| {
@@ -76,6 +78,7 @@ pub fn group_that_succeeds_is_kept(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b"]);
 }
 
+// Promise: concurrency#C53
 pub fn groups_can_be_nested(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
@@ -106,6 +109,7 @@ pub fn groups_can_be_nested(open: Open) {
     assert_eq!(shown(&w.fetch::<Item>().all().unwrap()), [("a", 2), ("b", 2)]);
 }
 
+// Promise: concurrency#C54
 pub fn undone_changes_are_never_told(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("touched", 1), item("changed", 2)]);
@@ -169,6 +173,7 @@ pub fn keys_that_changed_places_in_an_undone_group_are_back(open: Open) {
     assert!(w.get::<Item>("between").unwrap().is_none());
 }
 
+// Promise: concurrency#C55
 pub fn conflict_inside_a_group_leaves_it_usable(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
@@ -182,6 +187,7 @@ pub fn conflict_inside_a_group_leaves_it_usable(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b", "c"]);
 }
 
+// Promise: concurrency#C58
 pub fn panic_in_a_group_undoes_the_group_and_goes_on(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
@@ -207,6 +213,7 @@ pub fn panic_in_a_group_undoes_the_group_and_goes_on(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["kept"]);
 }
 
+// Promise: concurrency#C57
 pub fn abort_in_a_group_aborts_the_transaction(open: Open) {
     let w = open();
     let handle = w.perform_changes([Item::TABLE], |tx| {
@@ -224,6 +231,7 @@ pub fn abort_in_a_group_aborts_the_transaction(open: Open) {
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
 }
 
+// Promise: concurrency#C56
 pub fn objects_of_an_undone_group_are_looked_up_again(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 1)]);
@@ -249,6 +257,7 @@ pub fn objects_of_an_undone_group_are_looked_up_again(open: Open) {
     assert_eq!(ids(&found), ["b"], "the index followed");
 }
 
+// Promise: concurrency#C56
 pub fn request_of_an_undone_group_starts_from_what_is_stored(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 1)]);
@@ -319,6 +328,7 @@ pub fn error_that_loses_the_transaction_loses_it_in_a_group_too(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["goes on"]);
 }
 
+// Promise: concurrency#C54
 pub fn undone_group_is_not_written_again_with_its_transaction(open: Open) {
     let w = open();
     for undone_before in [true, false] {
@@ -418,6 +428,7 @@ fn change_at_random(
     Ok(())
 }
 
+// Promise: concurrency#C53
 pub fn random_groups_leave_what_the_model_has(open: Open) {
     let w = open();
     let (tell, told) = mpsc::channel();

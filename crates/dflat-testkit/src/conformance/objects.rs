@@ -11,6 +11,7 @@ use super::samples::{item, other};
 use crate::fixture::{Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
+// Promise: compatibility#P40
 pub fn update_is_told_before_its_transaction_completes(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -40,6 +41,7 @@ pub fn one_transaction_is_told_once_with_its_final_state(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L5
 pub fn identity_is_never_published(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -91,6 +93,7 @@ pub fn other_objects_are_not_told(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L11, compatibility#P39
 pub fn deletion_ends_the_subscription_and_a_new_object_is_another(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -207,6 +210,7 @@ pub fn subscription_takes_its_place_in_the_order_of_calls(open: Open) {
     drop(subscription);
 }
 
+// Promise: concurrency#C66, live-queries#L15, compatibility#P40
 pub fn callbacks_come_objects_first_then_results_then_completion(open: Open) {
     let w = open();
     let a = w.create::<Item>([item("a", 1)]).remove(0);
@@ -245,6 +249,7 @@ pub fn callbacks_come_objects_first_then_results_then_completion(open: Open) {
     drop(subscriptions);
 }
 
+// Promise: concurrency#C68, live-queries#L16
 pub fn committed_state_is_visible_inside_a_callback(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -262,6 +267,7 @@ pub fn committed_state_is_visible_inside_a_callback(open: Open) {
     subscription.cancel();
 }
 
+// Promise: concurrency#C24
 pub fn waiting_inside_a_callback_would_deadlock(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -278,6 +284,7 @@ pub fn waiting_inside_a_callback_would_deadlock(open: Open) {
     subscription.cancel();
 }
 
+// Promise: live-queries#L33
 pub fn change_performed_inside_a_callback_runs_afterwards(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -304,6 +311,7 @@ pub fn change_performed_inside_a_callback_runs_afterwards(open: Open) {
     subscription.cancel();
 }
 
+// Promise: compatibility#P2
 pub fn stream_of_an_object_ends_with_its_deletion(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);

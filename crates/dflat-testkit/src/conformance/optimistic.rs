@@ -8,6 +8,7 @@ use super::samples::{ids, item};
 use crate::fixture::Open;
 use crate::schema::{Item, ItemChangeRequest};
 
+// Promise: concurrency#C60
 pub fn change_of_an_unchanged_object_is_carried_out(open: Open) {
     let w = open();
     let seen = w.create::<Item>([item("a", 1)]).remove(0);
@@ -25,6 +26,7 @@ pub fn change_of_an_unchanged_object_is_carried_out(open: Open) {
     }
 }
 
+// Promise: concurrency#C4, concurrency#C61, concurrency#C62
 pub fn change_of_a_changed_object_is_out_of_date_and_the_transaction_goes_on(open: Open) {
     let w = open();
     let seen = w.create::<Item>([item("a", 1)]).remove(0);
@@ -43,6 +45,7 @@ pub fn change_of_a_changed_object_is_out_of_date_and_the_transaction_goes_on(ope
     assert_eq!((ids(&all), all[0].rank()), (vec!["a", "b"], 1));
 }
 
+// Promise: concurrency#C63
 pub fn own_changes_count_as_changes(open: Open) {
     let w = open();
     let seen = w.create::<Item>([item("a", 1)]).remove(0);
@@ -61,6 +64,7 @@ pub fn own_changes_count_as_changes(open: Open) {
     assert_eq!(kinds, (ErrorKind::OutOfDate, true));
 }
 
+// Promise: concurrency#C61
 pub fn deleted_object_is_out_of_date_even_if_its_key_is_there_again(open: Open) {
     let w = open();
     let seen = w.create::<Item>([item("a", 1)]).remove(0);
@@ -74,6 +78,7 @@ pub fn deleted_object_is_out_of_date_even_if_its_key_is_there_again(open: Open) 
     assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 1);
 }
 
+// Promise: concurrency#C60
 pub fn deletion_can_be_optimistic(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
@@ -86,6 +91,7 @@ pub fn deletion_can_be_optimistic(open: Open) {
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
 }
 
+// Promise: concurrency#C65
 pub fn request_of_another_transaction_is_refused(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);

@@ -60,6 +60,7 @@ pub fn members_of_structs_are_queried(open: Open) {
     assert_eq!(keys(&ordered.all().unwrap()), [5, 3, 1, 0, 2, 4]);
 }
 
+// Promise: compatibility#P35
 pub fn fields_of_nested_tables_are_queried(open: Open) {
     let w = nested(open);
     assert_eq!(found(&w, Nested::PROFILE.url().eq("u4")), [4]);
@@ -86,6 +87,7 @@ pub fn default_in_a_nested_table_holds_where_the_table_is(open: Open) {
     assert_eq!(w.get::<Nested>(1).unwrap().unwrap().profile().unwrap().age(), 18);
 }
 
+// Promise: compatibility#P35
 pub fn unions_are_queried_by_member(open: Open) {
     let w = nested(open);
     for (indexed, plain, expected) in [

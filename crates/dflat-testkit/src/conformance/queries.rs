@@ -26,6 +26,7 @@ fn found(w: &Fixture, predicate: Predicate<Item>) -> Vec<String> {
     owned_ids(&w.fetch::<Item>().filter(predicate).all().unwrap())
 }
 
+// Promise: compatibility#P30
 pub fn without_an_order_objects_come_as_inserted(open: Open) {
     let w = open();
     w.create::<Item>([item("z", 1), item("a", 2), item("m", 3)]);
@@ -47,6 +48,7 @@ pub fn an_updated_object_keeps_its_place(open: Open) {
     assert_eq!(found(&w, Item::RANK.lt(2)), ["zz", "b", "d"]);
 }
 
+// Promise: compatibility#P29
 pub fn order_sorts_and_ties_go_by_row_id_in_both_directions(open: Open) {
     let w = ranked(open);
     let by = |order| owned_ids(&w.fetch::<Item>().order_by(order).all().unwrap());
@@ -89,6 +91,7 @@ pub fn missing_values_come_first_and_last_when_descending(open: Open) {
     }
 }
 
+// Promise: compatibility#P29
 pub fn limit_takes_the_first_of_the_order(open: Open) {
     let w = ranked(open);
     let first = |order, limit| {
@@ -116,6 +119,7 @@ pub fn limit_of_zero_is_nothing(open: Open) {
     assert!(indexed.all().unwrap().is_empty());
 }
 
+// Promise: compatibility#P31
 pub fn limit_applies_after_the_condition(open: Open) {
     let w = ranked(open);
     let two = |predicate| owned_ids(&w.fetch::<Item>().filter(predicate).limit(2).all().unwrap());
@@ -133,12 +137,14 @@ pub fn first_is_the_first_or_none(open: Open) {
     assert!(w.fetch::<Item>().filter(Item::RANK.gt(9)).first().unwrap().is_none());
 }
 
+// Promise: compatibility#P29
 pub fn filters_add_up(open: Open) {
     let w = ranked(open);
     let fetch = w.fetch::<Item>().filter(Item::RANK.ge(2)).filter(Item::SIZE.lt(3));
     assert_eq!(ids(&fetch.all().unwrap()), ["c", "f"]);
 }
 
+// Promise: compatibility#P33
 pub fn comparisons_hold_as_written(open: Open) {
     let w = ranked(open);
     for (rank, size) in [
@@ -169,6 +175,7 @@ pub fn contradictory_bounds_find_nothing(open: Open) {
     }
 }
 
+// Promise: compatibility#P33
 pub fn logic_is_three_valued(open: Open) {
     let w = ranked(open);
     let all = ["a", "b", "c", "d", "e", "f"];
@@ -206,6 +213,7 @@ pub fn constants_are_conditions(open: Open) {
     assert!(found(&w, !Predicate::constant(true)).is_empty());
 }
 
+// Promise: compatibility#P33
 pub fn in_finds_each_object_once(open: Open) {
     let w = ranked(open);
     for (rank, size) in [
@@ -228,6 +236,7 @@ pub fn in_of_nothing_is_false_and_not_in_of_nothing_is_what_has_a_value(open: Op
     assert_eq!(found(&w, !Item::NAME.in_([""; 0])), ["a", "c", "e", "f"]);
 }
 
+// Promise: compatibility#P9
 pub fn in_takes_ten_thousand_values(open: Open) {
     let w = open();
     w.create::<Item>((0..200).map(|n| item(&format!("k{n}"), n * 100)));
@@ -297,6 +306,7 @@ pub fn indexes_follow_updates_and_deletions(open: Open) {
     assert!(found(&w, Item::RANK.in_([2, 3])).is_empty());
 }
 
+// Promise: compatibility#P1, compatibility#P32
 pub fn result_is_an_immutable_slice(open: Open) {
     let w = ranked(open);
     let result = w.fetch::<Item>().filter(Item::RANK.eq(1)).all().unwrap();

@@ -36,6 +36,7 @@ fn above_one(w: &Fixture) -> Fetch<'_, Item> {
     w.fetch::<Item>().filter(Item::RANK.gt(1)).order_by(Item::SIZE.ascending())
 }
 
+// Promise: live-queries#L1, compatibility#P41
 pub fn query_is_told_its_result_first(open: Open) {
     let (w, _) = four(open);
     let (subscription, results) = follow(&w, above_one(&w));
@@ -54,6 +55,7 @@ pub fn query_of_a_type_never_written_is_told_nothing_and_then_what_comes(open: O
     drop(subscription);
 }
 
+// Promise: live-queries#L2
 pub fn result_that_is_current_is_told_nothing_at_first(open: Open) {
     let (w, _) = four(open);
     let fetched = above_one(&w).all().unwrap();
@@ -63,6 +65,7 @@ pub fn result_that_is_current_is_told_nothing_at_first(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L2, compatibility#P38
 pub fn outdated_result_is_told_first(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
@@ -83,6 +86,7 @@ pub fn outdated_result_that_is_still_right_is_told_nothing(open: Open) {
     drop(subscription);
 }
 
+// Promise: compatibility#P2
 pub fn result_follows_insertions_updates_and_deletions_in_order(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
@@ -100,6 +104,7 @@ pub fn result_follows_insertions_updates_and_deletions_in_order(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L6, compatibility#P38
 pub fn result_is_told_once_a_transaction(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
@@ -114,6 +119,7 @@ pub fn result_is_told_once_a_transaction(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L5
 pub fn result_is_not_told_what_does_not_concern_it(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
@@ -130,6 +136,7 @@ pub fn result_is_not_told_what_does_not_concern_it(open: Open) {
     drop(subscription);
 }
 
+// Promise: compatibility#P9
 pub fn limited_result_stays_exact(open: Open) {
     let (w, objects) = four(open);
     for order in [Item::RANK.ascending(), Item::SIZE.ascending()] {
@@ -196,6 +203,7 @@ pub fn many_subscribers_are_all_told(open: Open) {
     }
 }
 
+// Promise: live-queries#L6, live-queries#L29
 pub fn results_are_told_in_the_order_of_commits(open: Open) {
     let w = open();
     let (subscription, results) = follow(&w, w.fetch::<Item>());
@@ -230,6 +238,7 @@ pub fn cancelled_result_is_told_nothing(open: Open) {
     assert!(drained(&results).is_empty());
 }
 
+// Promise: compatibility#P41
 pub fn stream_of_a_query_gives_the_latest_result(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.stream(above_one(&w)).unwrap();
@@ -244,6 +253,7 @@ pub fn stream_of_a_query_gives_the_latest_result(open: Open) {
     assert!(block_on(stream.next()).is_none());
 }
 
+// Promise: compatibility#P2
 pub fn stream_wakes_who_waits_for_it(open: Open) {
     let w = open();
     let mut stream = w.stream(w.fetch::<Item>()).unwrap();
@@ -315,6 +325,7 @@ pub fn subscription_made_inside_a_handler_starts_after_it(open: Open) {
     drop(subscription);
 }
 
+// Promise: live-queries#L33
 pub fn subscription_made_inside_a_callback_starts_after_it(open: Open) {
     let (w, objects) = four(open);
     let inside = (*w).clone();

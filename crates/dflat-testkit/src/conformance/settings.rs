@@ -25,6 +25,7 @@ fn values(told: &Told) -> Vec<SubscribedValue<i64>> {
     drained(told).into_iter().map(|(value, _)| value).collect()
 }
 
+// Promise: compatibility#P58
 pub fn each_change_of_a_key_is_told_on_the_thread_that_sets_it(open: Open) {
     let w = open();
     let d = w.dictionary();
@@ -181,6 +182,7 @@ pub fn many_threads_are_told_in_one_order(open: Open) {
     }
 }
 
+// Promise: compatibility#P58
 pub fn a_stream_gives_each_value(open: Open) {
     let w = open();
     let d = w.dictionary();

@@ -25,6 +25,7 @@ fn is_shared(a: &Item, b: &Item) -> bool {
     a.handle().is(b.handle())
 }
 
+// Promise: live-queries#L40
 pub fn objects_that_did_not_change_are_shared_with_the_result_before(open: Open) {
     let w = open();
     let objects = ranked(&w, 100);
@@ -39,6 +40,7 @@ pub fn objects_that_did_not_change_are_shared_with_the_result_before(open: Open)
     drop(subscription);
 }
 
+// Promise: live-queries#L40
 pub fn two_who_are_told_a_result_share_its_list(open: Open) {
     let w = open();
     let objects = ranked(&w, 10);

@@ -6,6 +6,7 @@ use super::samples::{ids, item, other};
 use crate::fixture::Open;
 use crate::schema::{Item, ItemChangeRequest, Other};
 
+// Promise: compatibility#P36
 pub fn snapshot_is_fixed_when_it_is_taken(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
@@ -35,6 +36,7 @@ pub fn snapshot_covers_all_types(open: Open) {
     assert!(snapshot.fetch::<Other>().all().unwrap().is_empty());
 }
 
+// Promise: compatibility#P36
 pub fn closures_snapshot_is_fixed_by_its_first_fetch(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
@@ -66,6 +68,7 @@ pub fn nested_snapshots_are_independent(open: Open) {
     .unwrap();
 }
 
+// Promise: compatibility#P4
 pub fn writer_is_not_blocked_by_a_snapshot(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
@@ -109,6 +112,7 @@ pub fn more_snapshots_than_usual_readers_can_be_held(open: Open) {
     }
 }
 
+// Promise: compatibility#P1
 pub fn objects_outlive_their_deletion_and_workspace(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -118,6 +122,7 @@ pub fn objects_outlive_their_deletion_and_workspace(open: Open) {
     assert_eq!((object.id(), fetched[0].id()), ("a", "a"));
 }
 
+// Promise: compatibility#P4
 pub fn readers_never_see_half_a_transaction(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 0), item("b", 0)]);

@@ -1,6 +1,7 @@
 //! Defects of the original that concern transactions, change requests, hangs and hidden errors,
 //! each under the name it has in the reference. None is here.
 
+// Promise: concurrency#C76
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;

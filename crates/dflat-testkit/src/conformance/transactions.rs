@@ -22,6 +22,7 @@ impl fmt::Display for Mine {
 
 impl std::error::Error for Mine {}
 
+// Promise: compatibility#P27
 pub fn abort_undoes_what_was_before_and_after(open: Open) {
     let w = open();
     w.create::<Item>([item("kept", 1)]);
@@ -47,6 +48,7 @@ pub fn abort_before_any_change_is_told(open: Open) {
     assert_eq!(handle.wait().unwrap_err().kind(), ErrorKind::Aborted);
 }
 
+// Promise: compatibility#P19, compatibility#P26
 pub fn handlers_error_rolls_back_and_reaches_the_handle(open: Open) {
     let w = open();
     let error = w
@@ -75,6 +77,7 @@ pub fn handlers_panic_rolls_back_and_reaches_the_handle(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["b"]);
 }
 
+// Promise: concurrency#C23, concurrency#C47, compatibility#P20
 pub fn undeclared_type_is_an_error_and_the_transaction_goes_on(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
@@ -95,6 +98,7 @@ pub fn no_type_at_all_is_an_invalid_argument(open: Open) {
     assert_eq!(handle.wait().unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
+// Promise: concurrency#C20
 pub fn type_named_twice_is_as_good_as_once(open: Open) {
     let w = open();
     w.perform([Item::TABLE, Item::TABLE], |tx| {
@@ -173,6 +177,7 @@ pub fn empty_transaction_succeeds(open: Open) {
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
 }
 
+// Promise: concurrency#C19, concurrency#C28, compatibility#P3
 pub fn overlapping_types_run_in_the_order_of_calls(open: Open) {
     let w = open();
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -206,6 +211,7 @@ pub fn overlapping_types_run_in_the_order_of_calls(open: Open) {
     assert_eq!(order.len(), 300);
 }
 
+// Promise: concurrency#C19, compatibility#P21
 pub fn disjoint_handlers_can_meet_before_their_first_submit(open: Open) {
     let w = open();
     let (left_in, left) = mpsc::channel();
@@ -226,6 +232,7 @@ pub fn disjoint_handlers_can_meet_before_their_first_submit(open: Open) {
     assert_eq!(w.fetch::<Other>().all().unwrap().len(), 1);
 }
 
+// Promise: concurrency#C20
 pub fn many_threads_with_overlapping_types_do_not_deadlock(open: Open) {
     let w = open();
     w.create::<Item>([item("counter", 0)]);
@@ -252,6 +259,7 @@ pub fn many_threads_with_overlapping_types_do_not_deadlock(open: Open) {
     assert_eq!(w.get::<Item>("counter").unwrap().unwrap().rank(), 100);
 }
 
+// Promise: concurrency#C25, concurrency#C26
 pub fn performing_inside_a_handler_is_queued(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -267,6 +275,7 @@ pub fn performing_inside_a_handler_is_queued(open: Open) {
     assert_eq!(w.fetch::<Item>().all().unwrap().len(), 2);
 }
 
+// Promise: concurrency#C24
 pub fn waiting_inside_a_handler_would_deadlock(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -278,6 +287,7 @@ pub fn waiting_inside_a_handler_would_deadlock(open: Open) {
     w.settle::<Item>();
 }
 
+// Promise: concurrency#C24
 pub fn awaiting_inside_a_handler_would_deadlock(open: Open) {
     let w = open();
     let inside = (*w).clone();
@@ -288,6 +298,7 @@ pub fn awaiting_inside_a_handler_would_deadlock(open: Open) {
     assert_eq!(kind, ErrorKind::WouldDeadlock);
 }
 
+// Promise: compatibility#P18
 pub fn handle_can_be_awaited(open: Open) {
     let w = open();
     let handle = w.perform_changes([Item::TABLE], |tx| {
@@ -298,6 +309,7 @@ pub fn handle_can_be_awaited(open: Open) {
     assert!(w.get::<Item>("a").unwrap().is_some());
 }
 
+// Promise: concurrency#C73, compatibility#P18
 pub fn completion_is_called_once_with_the_outcome(open: Open) {
     let w = open();
     let (send, outcomes) = mpsc::channel();
@@ -321,6 +333,7 @@ pub fn completion_given_late_is_called_at_once(open: Open) {
     assert_eq!(next(&outcomes).unwrap(), 1);
 }
 
+// Promise: concurrency#C70
 pub fn completion_that_panics_harms_nobody(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
@@ -334,6 +347,7 @@ pub fn completion_that_panics_harms_nobody(open: Open) {
     assert!(w.get::<Item>("a").unwrap().is_some());
 }
 
+// Promise: concurrency#C75
 pub fn detached_and_dropped_handles_do_not_cancel(open: Open) {
     let w = open();
     let create = |id: &str| {
@@ -362,6 +376,7 @@ pub fn many_queued_transactions_all_commit(open: Open) {
     assert!(all.iter().map(Item::rank).eq(0..500));
 }
 
+// Promise: concurrency#C22, compatibility#P21
 pub fn one_slow_handler_does_not_hold_up_another_type(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
@@ -374,6 +389,7 @@ pub fn one_slow_handler_does_not_hold_up_another_type(open: Open) {
     slow.wait().unwrap();
 }
 
+// Promise: concurrency#C37, concurrency#C43
 pub fn failing_transactions_in_a_queue_take_no_neighbour_along(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();

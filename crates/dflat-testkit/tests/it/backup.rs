@@ -39,6 +39,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+// Promise: durability#D28, durability#D46
 #[test]
 fn a_copy_is_one_state_whatever_is_written_meanwhile() {
     let directory = tempfile::tempdir().unwrap();
@@ -79,6 +80,7 @@ fn a_copy_is_one_state_whatever_is_written_meanwhile() {
     }
 }
 
+// Promise: durability#D48
 #[test]
 fn nothing_is_ever_overwritten() {
     let directory = tempfile::tempdir().unwrap();
@@ -106,6 +108,7 @@ fn nothing_is_ever_overwritten() {
     assert_eq!(count(&workspace), 10);
 }
 
+// Promise: durability#D49
 #[test]
 fn a_copy_that_is_given_up_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -160,6 +163,7 @@ fn an_empty_workspace_has_an_empty_copy() {
     assert_eq!(count(&Workspace::open(&copy).unwrap()), 0);
 }
 
+// Promise: durability#D47
 /// Every call on the copy fails once: there is no copy then, and the file is as it was.
 #[test]
 fn a_copy_is_whole_or_not_there() {
@@ -229,6 +233,7 @@ fn a_copy_is_whole_or_not_there() {
     assert!(cases > 30, "{cases}");
 }
 
+// Promise: durability#D50
 /// What was left by a program that was killed goes; what is being written stays, and so does what
 /// is none of ours.
 #[test]

@@ -1,5 +1,6 @@
 //! Defects of the original that have to do with files, each under the name it has in the reference.
 
+// Promise: concurrency#C76
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ on_each_backend! {
     commit_failing_for_any_reason
 }
 
+// Promise: concurrency#C48
 fn disk_full(rig: &Rig) {
     rig.insert("a").wait().unwrap();
     rig.script.fail(Call::Write, 1);
@@ -182,6 +184,7 @@ fn open_failures_and_the_codes_of_sqlite_are_seen() {
     });
 }
 
+// Promise: live-queries#L12
 #[test]
 fn a_live_query_that_cannot_be_fetched_says_so() {
     bounded(|| {
@@ -212,6 +215,7 @@ fn while_damaged(path: &Path, step: impl FnOnce()) {
     connection.execute(&sql, [payload]).unwrap();
 }
 
+// Promise: live-queries#L12
 #[test]
 fn a_result_whose_catching_up_fails_is_told_the_difference_to_what_was_known() {
     bounded(|| {
@@ -238,6 +242,7 @@ fn a_result_whose_catching_up_fails_is_told_the_difference_to_what_was_known() {
     });
 }
 
+// Promise: live-queries#L13
 #[test]
 fn an_object_whose_catching_up_fails_ends_its_subscription_with_the_error() {
     bounded(|| {

@@ -20,6 +20,7 @@ fn rows(path: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
+// Promise: compatibility#P60, compatibility#P61, storage-format#S12
 #[test]
 fn values_of_the_original_are_read_changed_and_left_alone() {
     for file in FILES {
@@ -303,6 +304,7 @@ fn check(workspace: &Workspace, history: &History) -> Result<(), String> {
     Ok(())
 }
 
+// Promise: durability#D21
 #[test]
 fn values_survive_each_call_that_fails() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];

@@ -47,6 +47,7 @@ fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+// Promise: durability#D25
 #[test]
 fn a_disk_that_is_full_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -96,6 +97,7 @@ fn a_disk_that_is_full_loses_nothing() {
     workspace.shutdown().unwrap();
 }
 
+// Promise: durability#D27
 #[test]
 fn names_may_be_odd() {
     let directory = tempfile::tempdir().unwrap();
@@ -145,6 +147,7 @@ fn names_may_be_odd() {
     assert!(error.to_string().contains("cannot open"), "{error}");
 }
 
+// Promise: durability#D26
 #[test]
 fn what_is_in_the_way_is_named() {
     let directory = tempfile::tempdir().unwrap();
@@ -171,6 +174,7 @@ fn what_is_in_the_way_is_named() {
     workspace.shutdown().unwrap();
 }
 
+// Promise: durability#D26
 #[cfg(unix)]
 #[test]
 fn links_lead_to_the_file_or_are_an_error() {
@@ -198,6 +202,7 @@ fn links_lead_to_the_file_or_are_an_error() {
     assert!(!at("elsewhere.db").exists());
 }
 
+// Promise: compatibility#P52
 #[test]
 fn a_file_may_be_protected_at_every_level() {
     use FileProtection::{Complete, CompleteUnlessOpen, CompleteUntilFirstUserAuthentication};

@@ -54,6 +54,7 @@ fn commit(workspace: &Workspace, id: i32, durability: Option<Durability>, late: 
     done.wait().unwrap();
 }
 
+// Promise: durability#D29, durability#D33
 #[test]
 fn a_transaction_waits_for_the_device_if_it_or_its_workspace_says_so() {
     use Durability::{Full, Normal};
@@ -81,6 +82,7 @@ fn a_transaction_waits_for_the_device_if_it_or_its_workspace_says_so() {
     }
 }
 
+// Promise: durability#D34
 /// The header of a log that starts anew is synced, whatever the durability, so that what the log
 /// had before is not taken for a part of it.
 #[test]
@@ -96,6 +98,7 @@ fn the_first_commit_of_a_log_waits_for_its_header() {
     }
 }
 
+// Promise: live-queries#L16
 /// Members of a group that are not full are committed with the full one or before it.
 #[test]
 fn what_subscribers_are_told_has_waited_for_the_device() {
@@ -116,6 +119,7 @@ fn what_subscribers_are_told_has_waited_for_the_device() {
     }
 }
 
+// Promise: durability#D30
 #[test]
 fn a_full_member_makes_its_group_full() {
     let (_directory, workspace) = open(Durability::Normal);

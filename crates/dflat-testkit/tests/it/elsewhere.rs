@@ -28,6 +28,7 @@ on_each_backend! {
     what_follows_a_state_that_is_not_known_is_read_again
 }
 
+// Promise: concurrency#C5
 fn a_commit_between_the_first_read_and_the_first_change_is_busy(rig: &Rig) {
     rig.insert("a").wait().unwrap();
     let script = Arc::clone(&rig.script);
@@ -47,6 +48,7 @@ fn a_commit_between_the_first_read_and_the_first_change_is_busy(rig: &Rig) {
     assert_eq!(rig.ids(), ["a", "d"]);
 }
 
+// Promise: concurrency#C7
 fn a_commit_before_the_first_read_or_after_the_first_change_is_none_of_its_business(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let transaction = rig.workspace.perform_changes([Item::TABLE], move |tx| {
@@ -65,6 +67,7 @@ fn a_commit_before_the_first_read_or_after_the_first_change_is_none_of_its_busin
     assert_eq!(rig.ids(), ["a", "b"]);
 }
 
+// Promise: concurrency#C10
 fn a_transaction_that_changes_nothing_is_not_overtaken(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let transaction = rig.workspace.perform_changes([Item::TABLE], move |tx| {
@@ -106,6 +109,7 @@ fn a_reader_whose_group_is_committed_reads_nothing_that_came_later(rig: &Rig) {
     );
 }
 
+// Promise: concurrency#C11
 fn a_member_that_is_written_again_after_a_commit_elsewhere_is_busy(rig: &Rig) {
     let hold = rig.hold();
     let first = rig.insert("a");
@@ -124,6 +128,7 @@ fn a_member_that_is_written_again_after_a_commit_elsewhere_is_busy(rig: &Rig) {
     }
 }
 
+// Promise: concurrency#C9
 fn a_retrying_handler_runs_until_it_is_not_overtaken(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let mut runs = 0;
@@ -142,6 +147,7 @@ fn a_retrying_handler_runs_until_it_is_not_overtaken(rig: &Rig) {
     assert_eq!(rig.ids(), ["run 3"]);
 }
 
+// Promise: concurrency#C9
 fn a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let mut runs = 0;
@@ -158,6 +164,7 @@ fn a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end(rig: 
     assert_eq!(rig.ids(), ["run 5"]);
 }
 
+// Promise: concurrency#C12
 fn a_retrying_handlers_own_error_is_not_retried(rig: &Rig) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
@@ -255,6 +262,7 @@ fn on_each_file(test: fn(&Path, &Workspace, bool)) {
     }
 }
 
+// Promise: concurrency#C5
 #[test]
 fn another_process_that_commits_under_a_transaction_makes_it_busy() {
     on_each_file(|path, w, excludes| {
@@ -298,6 +306,7 @@ fn can_commit_elsewhere(path: &Path) -> bool {
         .is_ok()
 }
 
+// Promise: concurrency#C6
 #[test]
 fn other_processes_wait_from_the_first_change_on() {
     on_each_file(|path, w, _| {
@@ -311,6 +320,7 @@ fn other_processes_wait_from_the_first_change_on() {
     });
 }
 
+// Promise: concurrency#C13
 #[test]
 fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
     on_each_file(|path, w, excludes| {
@@ -323,6 +333,7 @@ fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
     });
 }
 
+// Promise: concurrency#C7
 #[test]
 fn what_the_workspace_does_itself_overtakes_nobody() {
     on_each_file(|_, w, excludes| {
@@ -367,6 +378,7 @@ fn what_the_workspace_does_itself_overtakes_nobody() {
     });
 }
 
+// Promise: concurrency#C8, concurrency#C9
 #[test]
 fn transactions_of_two_engines_on_one_file_lose_no_update() {
     bounded(|| {

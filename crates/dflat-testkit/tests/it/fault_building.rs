@@ -19,6 +19,7 @@ fn workload(device: &Device) -> Outcome {
     ))
 }
 
+// Promise: durability#D20
 #[test]
 fn each_call_of_building_fails() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
@@ -37,6 +38,7 @@ fn each_call_of_building_fails() {
     fault::each(&operations, &failures[1..], workload);
 }
 
+// Promise: durability#D7
 #[test]
 fn a_loss_of_power_while_indexes_are_built_leaves_all_that_was_acknowledged() {
     let device = Device::new(Durability::Full);

@@ -1,5 +1,6 @@
 //! Every call fails once, and from some moment on.
 
+// Promise: compatibility#P25
 use std::time::Duration;
 
 use dflat::ErrorKind;
@@ -75,11 +76,13 @@ fn run(device: &Device, large: bool) -> Result<(Ledger, u64), String> {
     Ok((ledger, found))
 }
 
+// Promise: durability#D10
 #[test]
 fn each_write_fails() {
     fault::each(&[Operation::Write], &FAILURES, workload);
 }
 
+// Promise: durability#D22
 /// SQLite writes before the commit then, and rolls back by itself if it can't.
 #[test]
 fn a_write_in_the_midst_of_a_transaction_fails() {
@@ -88,6 +91,7 @@ fn a_write_in_the_midst_of_a_transaction_fails() {
     fault::each_sampled(&[Operation::Read], &IO, 6, large);
 }
 
+// Promise: durability#D17
 #[test]
 fn a_call_of_maintenance_fails() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
@@ -109,6 +113,7 @@ fn maintained(device: &Device) -> Outcome {
     Ok(())
 }
 
+// Promise: durability#D23
 /// A transaction that changes many objects without changing their lengths, which are then written
 /// in place.
 #[test]
@@ -165,6 +170,7 @@ fn a_call_of_writing_in_place_fails() {
     });
 }
 
+// Promise: durability#D18
 /// The log is taken into the file, and starts again, while the workload goes on: at other calls
 /// each time.
 #[test]
@@ -190,24 +196,28 @@ fn a_call_of_a_checkpoint_fails() {
     }
 }
 
+// Promise: durability#D10
 #[test]
 fn each_write_is_cut_short() {
     let actions = [Action::Shorten(Failure::NoSpace)];
     fault::each(&[Operation::Write], &actions, workload);
 }
 
+// Promise: durability#D11
 #[test]
 fn each_sync_truncation_and_deletion_fails() {
     let operations = [Operation::Flush, Operation::Truncate, Operation::Delete];
     fault::each(&operations, &FAILURES, workload);
 }
 
+// Promise: durability#D12
 #[test]
 fn each_read_fails() {
     let operations = [Operation::Read, Operation::Size, Operation::Access];
     fault::each(&operations, &IO, workload);
 }
 
+// Promise: durability#D13
 #[test]
 fn each_open_and_lock_fails() {
     let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::CannotOpen)];
@@ -217,6 +227,7 @@ fn each_open_and_lock_fails() {
     fault::each(&CREATING, &NO_SPACE, workload);
 }
 
+// Promise: durability#D14, durability#D24
 #[test]
 fn the_device_fails_for_good() {
     let operations = [Operation::Write, Operation::Flush];
@@ -237,6 +248,7 @@ fn the_device_fails_for_good() {
     fault::each_lasting(&operations, &IO, workload_to_the_end);
 }
 
+// Promise: durability#D16
 /// Not only when it is opened anew: reading and writing go on.
 #[test]
 fn a_workspace_goes_on_when_the_device_is_well_again() {
@@ -252,6 +264,7 @@ fn a_workspace_goes_on_when_the_device_is_well_again() {
     fault::each_lasting(&LOOKING, &IO, recovering);
 }
 
+// Promise: durability#D15
 #[test]
 fn an_error_says_what_happened() {
     for (failure, kind) in [

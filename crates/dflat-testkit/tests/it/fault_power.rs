@@ -23,6 +23,7 @@ fn cut_power(durability: Durability, lie: Option<Fault>) -> Outcome {
     })
 }
 
+// Promise: durability#D31
 /// Some transactions ask for full durability, before or after their first change, in a workspace
 /// without it: none of them is lost, and neither is what was committed before one.
 #[test]
@@ -58,16 +59,19 @@ fn survives(durability: Durability, image: &Image, ledger: &Ledger) -> Outcome {
     Ok(())
 }
 
+// Promise: durability#D3
 #[test]
 fn a_loss_of_power_leaves_a_prefix_of_the_commits() {
     assert_eq!(cut_power(Durability::Normal, None), Ok(()));
 }
 
+// Promise: durability#D4
 #[test]
 fn a_loss_of_power_leaves_all_that_full_durability_acknowledged() {
     assert_eq!(cut_power(Durability::Full, None), Ok(()));
 }
 
+// Promise: durability#D5
 #[test]
 fn a_loss_of_power_during_maintenance_leaves_all_that_was_acknowledged() {
     let device = Device::new(Durability::Full);
@@ -82,6 +86,7 @@ fn a_loss_of_power_during_maintenance_leaves_all_that_was_acknowledged() {
     assert_eq!(outcome, Ok(()));
 }
 
+// Promise: durability#D6
 /// The log is taken into the file and starts again while the workspace is in use.
 #[test]
 fn a_loss_of_power_around_a_checkpoint_leaves_a_prefix_of_the_commits() {
@@ -98,6 +103,7 @@ fn a_loss_of_power_around_a_checkpoint_leaves_a_prefix_of_the_commits() {
     assert_eq!(outcome, Ok(()));
 }
 
+// Promise: durability#D8
 /// A sync fails, for each of them, and later the power.
 #[test]
 fn a_loss_of_power_after_a_failed_sync_leaves_what_was_acknowledged() {
@@ -135,6 +141,7 @@ fn a_loss_of_power_after_a_failed_sync_leaves_what_was_acknowledged() {
     assert!(failed > 5);
 }
 
+// Promise: durability#D9
 /// The canary: a device that forgets to sync loses commits, and the harness must say so.
 #[test]
 fn a_lost_commit_is_noticed() {

@@ -27,6 +27,7 @@ fn rows(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
+// Promise: compatibility#P47
 #[test]
 fn every_document_reads_as_the_original_read_it() {
     each(|workspace, _| {
@@ -45,6 +46,7 @@ fn every_document_reads_as_the_original_read_it() {
     });
 }
 
+// Promise: compatibility#P47
 #[test]
 fn every_monster_reads_as_the_original_read_it() {
     each(|workspace, _| {
@@ -65,6 +67,7 @@ fn every_monster_reads_as_the_original_read_it() {
     });
 }
 
+// Promise: compatibility#P62
 #[test]
 fn the_dictionary_reads_as_the_original_read_it() {
     each(|workspace, _| {
@@ -155,6 +158,7 @@ fn counts_are_those_the_original_was_asked_for() {
     });
 }
 
+// Promise: compatibility#P51
 #[test]
 fn file_changed_by_ours_stays_right() {
     each(|workspace, path| {
@@ -234,6 +238,7 @@ fn check_by_sql(path: &std::path::Path) {
     assert_eq!(check, "ok");
 }
 
+// Promise: compatibility#P7
 #[test]
 fn reading_a_file_of_the_originals_changes_no_byte_of_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -249,6 +254,7 @@ fn reading_a_file_of_the_originals_changes_no_byte_of_it() {
     assert!(std::fs::read(&path).unwrap() == before);
 }
 
+// Promise: compatibility#P47
 #[test]
 fn file_written_by_ours_has_the_originals_schema() {
     let directory = tempfile::tempdir().unwrap();

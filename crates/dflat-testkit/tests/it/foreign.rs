@@ -88,6 +88,7 @@ fn an_object_that_somebody_else_changed_before_upkeep_is_looked_up_again() {
     });
 }
 
+// Promise: live-queries#L27
 #[test]
 fn what_another_program_wrote_is_told_with_the_next_transaction() {
     bounded(|| {
@@ -122,6 +123,7 @@ fn what_another_program_wrote_is_told_with_the_next_transaction() {
     });
 }
 
+// Promise: live-queries#L29
 /// A process need not have written before to notice at its first write what others have.
 #[test]
 fn what_another_program_wrote_is_told_with_the_first_transaction() {
@@ -180,6 +182,7 @@ fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
     (subscriptions, told, write)
 }
 
+// Promise: live-queries#L27
 #[test]
 fn objects_that_another_program_wrote_are_told_with_the_next_transaction() {
     bounded(|| {
@@ -194,6 +197,7 @@ fn objects_that_another_program_wrote_are_told_with_the_next_transaction() {
     });
 }
 
+// Promise: live-queries#L27
 #[test]
 fn refresh_tells_what_another_program_wrote() {
     bounded(|| {
@@ -295,6 +299,7 @@ fn what_a_commit_of_ours_does_to_a_foreign_state_is_told_once() {
     });
 }
 
+// Promise: live-queries#L27
 #[test]
 fn refresh_goes_on_while_another_program_holds_the_lock() {
     bounded(|| {

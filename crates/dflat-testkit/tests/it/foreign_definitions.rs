@@ -60,6 +60,7 @@ fn assert_true(w: &Fixture, when: &str) {
     }
 }
 
+// Promise: storage-format#S10
 /// What such a statement deletes for another's index, no trigger is told.
 #[test]
 fn what_is_replaced_for_an_index_of_others_is_gone_from_ours() {
@@ -81,6 +82,7 @@ fn what_is_replaced_for_an_index_of_others_is_gone_from_ours() {
     });
 }
 
+// Promise: storage-format#S9
 #[test]
 fn an_index_table_of_other_columns_is_made_anew() {
     for change in [
@@ -108,6 +110,7 @@ fn an_index_table_of_other_columns_is_made_anew() {
     }
 }
 
+// Promise: storage-format#S9
 #[test]
 fn a_unique_index_that_was_exchanged_is_made_anew() {
     for columns in [

@@ -1,6 +1,7 @@
 //! Whatever another program does to tables and indexes, and whenever: queries are right at once,
 //! and what our next write mends is right, too.
 
+// Promise: storage-format#S11
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -281,6 +282,7 @@ fn one(seed: u64) -> usize {
     told.iter().filter(|(_, done)| *done).count()
 }
 
+// Promise: compatibility#P50
 #[test]
 fn queries_are_right_whatever_others_do_to_the_file() {
     let effects = Arc::new(AtomicUsize::new(0));

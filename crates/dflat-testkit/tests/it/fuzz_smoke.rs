@@ -13,26 +13,31 @@ fn every_way_to_answer_a_question_agrees() {
     run("predicate", 40, predicate::run_seed);
 }
 
+// Promise: durability#D58
 #[test]
 fn damaged_payloads_are_refused_or_read_the_same() {
     run("payload", 200, payload::run_seed);
 }
 
+// Promise: durability#D58
 #[test]
 fn damaged_files_give_values_or_errors() {
     run("file", 200, file::run_seed);
 }
 
+// Promise: durability#D68
 #[test]
 fn tables_changed_by_sql_give_values_or_errors() {
     run("tables", 40, tables::run_seed);
 }
 
+// Promise: durability#D59
 #[test]
 fn the_log_of_another_file_gives_what_sqlite_reads_or_errors() {
     run("foreign-log", 40, foreign_log::run_seed);
 }
 
+// Promise: durability#D60, durability#D70, storage-format#S13
 #[test]
 fn damaged_files_are_repaired_or_saved() {
     run("repair", 1200, repair::run_seed);

@@ -9,6 +9,7 @@ on_each_backend! {
     large_transactions_in_a_queue_are_written_once
 }
 
+// Promise: concurrency#C36, concurrency#C42
 fn a_queue_costs_few_commits_and_a_lone_transaction_one(rig: &Rig) {
     assert_eq!(kind(rig.insert("alone")), None);
     assert_eq!(rig.script.commits(), 1);

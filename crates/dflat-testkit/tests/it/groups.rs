@@ -160,6 +160,7 @@ pub(crate) fn kind<R>(handle: TransactionHandle<R>) -> Option<ErrorKind> {
     handle.wait().err().map(|error| error.kind())
 }
 
+// Promise: concurrency#C45, concurrency#C46
 fn a_full_disk_inside_a_member_takes_no_neighbour_along(rig: &Rig) {
     let runs: Arc<Mutex<Vec<&str>>> = Arc::default();
     let hold = rig.hold();
@@ -182,6 +183,7 @@ fn a_full_disk_inside_a_member_takes_no_neighbour_along(rig: &Rig) {
     assert_eq!(rig.ids(), ["a", "b", "d"]);
 }
 
+// Promise: concurrency#C45
 fn a_full_disk_while_reading_takes_no_neighbour_along(rig: &Rig) {
     let hold = rig.hold();
     let first = rig.insert("a");
@@ -198,6 +200,7 @@ fn a_full_disk_while_reading_takes_no_neighbour_along(rig: &Rig) {
     assert_eq!(rig.ids(), ["a", "b"]);
 }
 
+// Promise: concurrency#C52
 fn a_transaction_that_cannot_be_started_harms_nobody(rig: &Rig) {
     rig.script.fail(Call::Begin, 0);
     assert_eq!(kind(rig.insert("a")), Some(FULL));
@@ -205,6 +208,7 @@ fn a_transaction_that_cannot_be_started_harms_nobody(rig: &Rig) {
     assert_eq!(rig.ids(), ["b"]);
 }
 
+// Promise: concurrency#C49
 fn a_commit_that_fails_fails_every_member_and_is_told_to_nobody(rig: &Rig) {
     kind(rig.insert("before"));
     let (tell, told) = mpsc::channel();
@@ -246,6 +250,7 @@ fn after_a_failed_commit<R: Send + 'static>(
     kind(handle)
 }
 
+// Promise: concurrency#C50
 fn who_read_what_was_not_committed_fails_too(rig: &Rig) {
     let seen = Arc::new(Mutex::new(false));
     let sees = Arc::clone(&seen);
@@ -261,6 +266,7 @@ fn who_read_what_was_not_committed_fails_too(rig: &Rig) {
     assert!(rig.ids().is_empty());
 }
 
+// Promise: concurrency#C50
 fn who_read_what_was_not_committed_and_wrote_fails_too(rig: &Rig) {
     let seen = Arc::new(Mutex::new(false));
     let sees = Arc::clone(&seen);
@@ -278,6 +284,7 @@ fn who_read_what_was_not_committed_and_wrote_fails_too(rig: &Rig) {
     assert_eq!(kind(rig.insert("d")), None);
 }
 
+// Promise: concurrency#C51
 fn who_read_nothing_of_what_was_not_committed_is_not_harmed(rig: &Rig) {
     let (told, tells) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -311,6 +318,7 @@ fn who_read_nothing_of_what_was_not_committed_is_not_harmed(rig: &Rig) {
     assert!(rig.ids().is_empty());
 }
 
+// Promise: concurrency#C51
 fn a_member_that_cannot_be_written_again_takes_only_its_readers_along(rig: &Rig) {
     let hold = rig.hold();
     let first = rig.insert("a");
@@ -342,6 +350,7 @@ fn a_member_that_cannot_be_written_again_takes_only_its_readers_along(rig: &Rig)
     assert_eq!(kind(rig.insert("c")), None);
 }
 
+// Promise: concurrency#C52
 fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     let hold = rig.hold();
     let member = rig.insert("a");
@@ -381,6 +390,7 @@ fn insert_and_undo(tx: &TransactionContext, id: &str) -> Result<()> {
     }
 }
 
+// Promise: concurrency#C59
 fn a_full_disk_while_undoing_a_nested_group_loses_its_transaction(rig: &Rig) {
     // The third write is the deletion of what the group inserted.
     rig.script.fail(Call::Write, 2);
@@ -395,6 +405,7 @@ fn a_full_disk_while_undoing_a_nested_group_loses_its_transaction(rig: &Rig) {
     assert_eq!(rig.ids(), ["c"]);
 }
 
+// Promise: concurrency#C54
 fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
     let hold = rig.hold();
     let member = rig.workspace.perform_changes([Item::TABLE], |tx| {
@@ -411,6 +422,7 @@ fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
     assert_eq!(rig.ids(), ["a", "b"]);
 }
 
+// Promise: concurrency#C72
 #[test]
 fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
     let (backend, script) = Scripted::new(MemoryBackend::new());

@@ -49,11 +49,13 @@ fn modes(seed: u64, backend: impl Fn() -> Arc<dyn Backend>) {
     run(backend(), Concurrency::SingleWriter, 64, seed);
 }
 
+// Promise: concurrency#C1, compatibility#P5
 #[test]
 fn random_transactions_in_memory_are_strictly_serializable_and_told_in_order() {
     each_seed(|seed| bounded(move || modes(seed, || MemoryBackend::new())));
 }
 
+// Promise: concurrency#C1, compatibility#P5
 #[test]
 fn random_transactions_on_a_file_are_strictly_serializable_and_told_in_order() {
     each_seed(|seed| {
@@ -123,27 +125,32 @@ fn checker_accepts_a_good_history() {
     assert_eq!(check(&good()), Ok(()));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_lost_update() {
     refuses("lost [1]", |history| history.last[0] = at(A, &[2]));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_change_that_was_not_committed() {
     refuses("has [1]", |history| history.events[0].committed = false);
     refuses("has [7]", |history| history.last[1] = at(B, &[2, 7]));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_change_made_twice() {
     refuses("twice", |history| history.last[1] = at(B, &[2, 2]));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_lost_object() {
     refuses("was lost", |history| drop(history.last.pop()));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_read_of_what_was_undone() {
     refuses("no beginning", |history| {
@@ -151,6 +158,7 @@ fn checker_finds_a_read_of_what_was_undone() {
     });
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_read_that_is_out_of_date() {
     refuses("no order", |history| {
@@ -159,6 +167,7 @@ fn checker_finds_a_read_that_is_out_of_date() {
     });
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_a_torn_read() {
     refuses("no order", |history| {
@@ -168,6 +177,7 @@ fn checker_finds_a_torn_read() {
     });
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_write_skew() {
     let history = History {
@@ -181,6 +191,7 @@ fn checker_finds_write_skew() {
     assert!(check(&history).unwrap_err().contains("no order"));
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_completions_out_of_order() {
     refuses("completions", |history| {
@@ -189,6 +200,7 @@ fn checker_finds_completions_out_of_order() {
     });
 }
 
+// Promise: concurrency#C2
 #[test]
 fn checker_finds_deliveries_that_are_missing_twice_early_or_late() {
     refuses("told 1 times", |history| drop(history.deliveries.remove(1)));

@@ -1,5 +1,6 @@
 //! Files and rows that nobody should have written: each a clear error, nothing panics.
 
+// Promise: compatibility#P37
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;

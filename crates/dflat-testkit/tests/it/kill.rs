@@ -105,6 +105,7 @@ fn the_program_that_is_killed() {
     }
 }
 
+// Promise: durability#D1
 #[test]
 fn a_program_that_is_killed_has_all_that_was_acknowledged() {
     let kills = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());

@@ -139,6 +139,7 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
     workspace.shutdown().unwrap();
 }
 
+// Promise: durability#D2
 #[test]
 fn building_survives_kills_and_comes_to_its_end() {
     let kills: i32 = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());

@@ -12,7 +12,6 @@ mod declared_indexes;
 mod defects;
 mod dictionary;
 mod disk;
-mod documented;
 mod durability;
 mod elsewhere;
 mod evolution;

@@ -43,6 +43,7 @@ fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usi
     (subscription.unwrap(), go, told)
 }
 
+// Promise: live-queries#L35
 #[test]
 fn a_crowd_of_completions_does_not_wait_for_a_callback() {
     bounded(|| {
@@ -60,6 +61,7 @@ fn a_crowd_of_completions_does_not_wait_for_a_callback() {
     });
 }
 
+// Promise: live-queries#L36
 #[test]
 fn more_rows_than_memory_is_for_do_not_wait_for_a_callback() {
     const ROWS: i32 = 22_000;
@@ -83,6 +85,7 @@ fn more_rows_than_memory_is_for_do_not_wait_for_a_callback() {
     });
 }
 
+// Promise: live-queries#L37
 #[test]
 fn a_subscriber_that_was_slow_is_waited_for_again_when_it_has_caught_up() {
     bounded(|| {

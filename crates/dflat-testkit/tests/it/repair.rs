@@ -79,6 +79,7 @@ fn a_repair_tells_how_far_it_is_and_can_be_given_up() {
     workspace.shutdown().unwrap();
 }
 
+// Promise: durability#D66
 #[test]
 fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
     let directory = tempfile::tempdir().unwrap();
@@ -104,6 +105,7 @@ fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
     workspace.shutdown().unwrap();
 }
 
+// Promise: durability#D64, durability#D67
 #[test]
 fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
     let directory = tempfile::tempdir().unwrap();
@@ -182,6 +184,7 @@ fn saving_tells_how_far_it_is_whichever_rows_there_are() {
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
+// Promise: durability#D65
 /// Also if a program that was killed has left a log.
 #[test]
 fn saving_leaves_the_source_and_its_directory_alone() {
@@ -282,6 +285,7 @@ fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
     std::fs::write(path, bytes).unwrap();
 }
 
+// Promise: durability#D60
 /// Whether the other has the larger row id or the smaller: what is read then is out of order, and
 /// one of both can't be looked up.
 #[test]
@@ -302,6 +306,7 @@ fn rows_are_saved_to_which_damage_gave_the_id_of_others() {
     }
 }
 
+// Promise: durability#D62
 /// Whichever of both comes first.
 #[test]
 fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
@@ -331,6 +336,7 @@ fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
     }
 }
 
+// Promise: durability#D63
 #[test]
 fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
     let directory = tempfile::tempdir().unwrap();
@@ -368,6 +374,7 @@ fn first_leaf(path: &Path, table: &str) -> usize {
     (child as usize - 1) * number(&bytes, 16)
 }
 
+// Promise: durability#D61
 /// As many row ids are missing as are looked up in turn, or one more or less.
 #[test]
 fn what_comes_behind_a_gap_is_saved_from_its_first_row_on() {

@@ -51,6 +51,7 @@ fn in_directory(test: fn(&Path)) {
     });
 }
 
+// Promise: concurrency#C14, concurrency#C15, live-queries#L25
 #[test]
 fn subscriptions_of_one_are_told_what_the_other_commits() {
     in_directory(|directory| {
@@ -93,6 +94,7 @@ fn subscriptions_of_one_are_told_what_the_other_commits() {
     });
 }
 
+// Promise: concurrency#C14
 #[test]
 fn transactions_of_both_take_turns_in_the_order_of_calls() {
     in_directory(|directory| {
@@ -124,6 +126,7 @@ fn transactions_of_both_take_turns_in_the_order_of_calls() {
     });
 }
 
+// Promise: concurrency#C14
 #[test]
 #[cfg(unix)]
 fn a_file_is_one_by_whatever_path() {
@@ -151,6 +154,7 @@ fn a_file_is_one_by_whatever_path() {
     });
 }
 
+// Promise: concurrency#C14
 #[test]
 fn a_file_that_exists_and_was_not_used_is_one() {
     in_directory(|directory| {
@@ -164,6 +168,7 @@ fn a_file_that_exists_and_was_not_used_is_one() {
     });
 }
 
+// Promise: concurrency#C18
 #[test]
 #[cfg(unix)]
 fn a_file_that_was_deleted_and_made_again_is_another() {
@@ -197,6 +202,7 @@ fn a_file_that_was_deleted_and_made_again_is_another() {
     });
 }
 
+// Promise: concurrency#C17
 #[test]
 fn an_option_that_differs_is_an_error_that_names_it() {
     in_directory(|directory| {
@@ -235,6 +241,7 @@ fn an_option_that_differs_is_an_error_that_names_it() {
     });
 }
 
+// Promise: concurrency#C16
 #[test]
 fn closing_one_leaves_the_others_working() {
     in_directory(|directory| {
@@ -294,6 +301,7 @@ fn closing_one_leaves_the_others_working() {
     });
 }
 
+// Promise: concurrency#C16
 #[test]
 fn one_may_be_dropped_inside_a_handler_of_the_other() {
     in_directory(|directory| {
@@ -311,6 +319,7 @@ fn one_may_be_dropped_inside_a_handler_of_the_other() {
     });
 }
 
+// Promise: concurrency#C16
 #[test]
 fn threads_that_open_and_close_one_file_harm_nobody() {
     in_directory(|directory| {

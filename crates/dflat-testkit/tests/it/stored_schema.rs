@@ -39,6 +39,7 @@ fn refuses_to_lose(w: &Fixture) {
     assert!(w.get::<v2::Note>("a").unwrap().is_none());
 }
 
+// Promise: storage-format#S14
 #[test]
 fn without_a_stored_schema_older_code_loses_nothing() {
     bounded(|| {

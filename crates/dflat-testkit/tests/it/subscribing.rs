@@ -159,6 +159,7 @@ fn insert_item(workspace: &Workspace, id: &'static str) {
     inserted.wait().unwrap();
 }
 
+// Promise: live-queries#L28
 #[test]
 fn what_is_committed_before_this_process_has_is_told_with_its_first_commit() {
     bounded(|| {
@@ -170,6 +171,7 @@ fn what_is_committed_before_this_process_has_is_told_with_its_first_commit() {
     });
 }
 
+// Promise: live-queries#L28
 #[test]
 fn what_is_committed_and_noticed_by_a_writer_of_another_type_is_told() {
     bounded(|| {

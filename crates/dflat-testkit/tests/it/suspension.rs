@@ -39,6 +39,7 @@ fn locks(directory: &Path) -> usize {
         .count()
 }
 
+// Promise: durability#D52
 #[test]
 fn no_lock_is_held_and_no_log_is_left() {
     let directory = tempfile::tempdir().unwrap();
@@ -58,6 +59,7 @@ fn no_lock_is_held_and_no_log_is_left() {
     assert_eq!(count(&workspace), 1);
 }
 
+// Promise: durability#D53, durability#D55
 #[test]
 fn what_is_queued_waits_and_what_others_write_is_seen() {
     let directory = tempfile::tempdir().unwrap();
@@ -94,6 +96,7 @@ fn what_is_queued_waits_and_what_others_write_is_seen() {
     subscription.cancel();
 }
 
+// Promise: durability#D54
 #[test]
 fn who_reads_waits_until_it_ends() {
     let directory = tempfile::tempdir().unwrap();
@@ -122,6 +125,7 @@ fn who_reads_waits_until_it_ends() {
     });
 }
 
+// Promise: durability#D56
 #[test]
 fn who_still_reads_is_in_the_way_and_not_harmed() {
     let directory = tempfile::tempdir().unwrap();
@@ -139,6 +143,7 @@ fn who_still_reads_is_in_the_way_and_not_harmed() {
     assert_eq!(count(&workspace), 2);
 }
 
+// Promise: durability#D57
 #[test]
 fn a_shutdown_ends_it() {
     let directory = tempfile::tempdir().unwrap();

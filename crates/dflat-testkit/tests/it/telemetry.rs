@@ -95,6 +95,7 @@ fn told(parts: &[&dyn fmt::Display]) -> bool {
         .any(|line| parts.iter().all(|part| line.contains(part)))
 }
 
+// Promise: durability#D42
 #[test]
 fn every_span_and_event_is_told() {
     listening(|| {

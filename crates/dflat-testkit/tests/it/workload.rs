@@ -7,11 +7,13 @@ use dflat_testkit::schema::Sample;
 use dflat_testkit::workload::run;
 use rusqlite::Connection;
 
+// Promise: live-queries#L4, live-queries#L8
 #[test]
 fn random_work_in_memory_agrees_with_the_model() {
     run(Fixture::memory, |_, _| {});
 }
 
+// Promise: live-queries#L4
 #[test]
 fn random_work_on_a_file_agrees_with_the_model() {
     run(Fixture::sqlite, |_, _| {});

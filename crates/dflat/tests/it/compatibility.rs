@@ -1,20 +1,10 @@
-//! The code of `docs/compatibility.md` runs, and the tests that it, `docs/concurrency.md`
-//! and `docs/live-queries.md` name exist.
-
-use std::fs;
-use std::path::{Path, PathBuf};
+//! The code of `docs/compatibility.md` runs.
 
 use dflat::{ErrorKind, Result, SubscribedObject, Workspace};
 
 use crate::post::{Color, Content, Post, PostChangeRequest, PostData, TextContent};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn page(name: &str) -> String {
-    fs::read_to_string(root().join("docs").join(name)).unwrap()
-}
+const PAGE: &str = include_str!("../../../../docs/compatibility.md");
 
 #[test]
 fn the_tour_of_the_original() -> Result<()> {
@@ -122,8 +112,7 @@ fn every_block_of_the_page_is_that_code() {
         text.replace(",)", ")").replace(",}", "}")
     };
     let source = squeeze(include_str!("compatibility.rs"));
-    let page = page("compatibility.md");
-    let blocks = page.split("```rust\n").skip(1);
+    let blocks = PAGE.split("```rust\n").skip(1);
     let blocks: Vec<&str> = blocks
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
@@ -134,84 +123,4 @@ fn every_block_of_the_page_is_that_code() {
         );
     }
     assert_eq!(blocks.len(), 7);
-}
-
-/// All Rust files below a folder.
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-}
-
-/// The file that a name in a page stands for, and the name in it; `None` for other code.
-fn place(name: &str, files: &[PathBuf]) -> Option<(PathBuf, String)> {
-    let conformance = Path::new("dflat-testkit/src/conformance");
-    let (file, test) = match name.split_once("::") {
-        None if name.contains("/ui/") => {
-            let (crate_name, file) = name.split_once('/')?;
-            return Some((
-                root()
-                    .join("crates")
-                    .join(crate_name)
-                    .join("tests")
-                    .join(file),
-                String::new(),
-            ));
-        }
-        Some((file, test)) if file.ends_with(".rs") => {
-            let (crate_name, file) = match file.split_once('/') {
-                Some((name, file)) if root().join("crates").join(name).is_dir() => (name, file),
-                _ => ("dflat-testkit", file),
-            };
-            let program = if file.starts_with("models/") {
-                "tests"
-            } else {
-                "tests/it"
-            };
-            (Path::new(crate_name).join(program).join(file), test)
-        }
-        Some((_, law)) if law.contains("::") => return None,
-        Some((module, law)) => (conformance.join(module).with_extension("rs"), law),
-        None => return None,
-    };
-    let file = root().join("crates").join(file);
-    let known = files.contains(&file) || name.contains(".rs::");
-    known.then(|| (file, test.to_owned()))
-}
-
-#[test]
-fn the_tests_that_pages_name_exist() {
-    let mut files = Vec::new();
-    rust_files(
-        &root().join("crates/dflat-testkit/src/conformance"),
-        &mut files,
-    );
-    for (name, least) in [
-        ("compatibility.md", 60),
-        ("concurrency.md", 30),
-        ("live-queries.md", 35),
-    ] {
-        let page = page(name);
-        let quoted = page.split('`').skip(1).step_by(2);
-        let mut found = 0;
-        for name in quoted {
-            let Some((file, test)) = place(name, &files) else {
-                continue;
-            };
-            let text = fs::read_to_string(&file).unwrap_or_else(|_| panic!("no {file:?}: {name}"));
-            let function = match test.strip_suffix('*') {
-                Some(prefix) => format!("fn {prefix}"),
-                None if test.is_empty() => String::new(),
-                None => format!("fn {test}("),
-            };
-            assert!(text.contains(&function), "there is no test {name}");
-            found += 1;
-        }
-        assert!(found >= least, "{name} names {found} tests");
-    }
 }

@@ -8,3 +8,4 @@ use post::Post;
 fn main() {
     let _ = Post::PRIORITY.gt(1.5);
 }
+// Promise: compatibility#P6

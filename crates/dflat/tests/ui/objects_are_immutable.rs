@@ -10,3 +10,4 @@ fn main() {
     let mut post = workspace.get::<Post>("first").unwrap().unwrap();
     post.title() = "second";
 }
+// Promise: compatibility#P1

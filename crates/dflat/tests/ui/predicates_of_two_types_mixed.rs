@@ -11,3 +11,4 @@ mod other;
 fn main() {
     let _ = Post::PRIORITY.eq(1) & other::Post::PRIORITY.eq(1);
 }
+// Promise: compatibility#P6

@@ -12,3 +12,4 @@ fn main() {
     let workspace = dflat::Workspace::in_memory();
     let _ = workspace.fetch::<Post>().filter(other::Post::PRIORITY.eq(1)).all();
 }
+// Promise: compatibility#P6

@@ -79,6 +79,7 @@ fn the_command_of_cmake_runs() {
     runs(command, &variables, "out");
 }
 
+// Promise: compatibility#P11
 #[test]
 fn the_command_of_bazel_runs() {
     let block = blocks("starlark").remove(0);
@@ -141,6 +142,7 @@ fn cmake_builds_again_when_an_included_file_changes() {
     assert!(code().contains("pub y: i32,"));
 }
 
+// Promise: compatibility#P10
 #[test]
 fn committed_code_is_checked() {
     let project = project();

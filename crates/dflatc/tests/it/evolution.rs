@@ -85,6 +85,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
+// Promise: compatibility#P16
 #[test]
 fn a_schema_is_checked_against_a_git_revision() {
     let include = format!("include \"part.fbs\"; {LONGER}");

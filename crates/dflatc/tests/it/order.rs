@@ -31,6 +31,7 @@ fn data() -> OrderData {
     }
 }
 
+// Promise: compatibility#P17
 #[test]
 fn any_name_can_be_stored() {
     let folder = tempfile::tempdir().unwrap();

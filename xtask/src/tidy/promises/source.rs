@@ -32,7 +32,7 @@ pub(super) fn claims(file: &File) -> (Vec<Claim>, Vec<Finding>) {
             Some(promises) if token.kind == Kind::Comment => promises,
             _ => continue,
         };
-        let Some(test) = test(file, &tokens[at + 1..]) else {
+        let Some(test) = test(file, &tokens, at + 1) else {
             let message = "this comment stands above no test";
             findings.push(Finding::error(&file.path, token.line, message));
             continue;
@@ -48,11 +48,14 @@ pub(super) fn claims(file: &File) -> (Vec<Claim>, Vec<Finding>) {
     (claims, findings)
 }
 
-/// The name of the test function that the tokens begin with, or of the file if they begin with an
-/// import or a module.
-fn test<'a>(file: &'a File, tokens: &[Token<'a>]) -> Option<&'a str> {
-    let mut rest = tokens;
+/// The name of the test function at `start`, or of the file if an import or a module stands there.
+///
+/// A function is a test if it is marked so, if it is a law of a backend, or if the file has its
+/// name a second time, as in a list from which a macro makes the tests.
+fn test<'a>(file: &'a File, tokens: &[Token<'a>], start: usize) -> Option<&'a str> {
+    let mut rest = &tokens[start..];
     let mut is_test = file.path.contains("/src/conformance/");
+    let is_listed = |name: &str| tokens.iter().filter(|token| token.is(name)).count() > 1;
     loop {
         match rest {
             [token, tail @ ..] if token.kind == Kind::Comment => rest = tail,
@@ -62,7 +65,9 @@ fn test<'a>(file: &'a File, tokens: &[Token<'a>]) -> Option<&'a str> {
                 rest = &tail[end + 1..];
             }
             [word, tail @ ..] if word.is("pub") => rest = tail,
-            [word, name, ..] if word.is("fn") => return is_test.then_some(name.text),
+            [word, name, ..] if word.is("fn") => {
+                return (is_test || is_listed(name.text)).then_some(name.text);
+            }
             [word, ..] if word.is("use") || word.is("mod") => return file.path.rsplit('/').next(),
             [] => return file.path.rsplit('/').next(),
             _ => return None,

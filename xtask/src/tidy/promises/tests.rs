@@ -72,6 +72,14 @@ fn a_comment_above_imports_or_at_the_end_speaks_for_its_file() {
 }
 
 #[test]
+fn a_function_that_a_macro_makes_a_test_of_is_a_test() {
+    let row = "| D1 | it is kept here | [`kept`](../crates/a/tests/it/log.rs) |\n";
+    let text = "on_each! { kept }\n// Promise: durability#D1\nfn kept(rig: &Rig) {}\n";
+    let files = [guide("Kept. [D1]", row), file(TEST, text)];
+    assert_eq!(messages(&files), Vec::<String>::new());
+}
+
+#[test]
 fn a_promise_without_a_test_or_a_row_is_found() {
     let row = "| D1 | it is kept here |  |\n";
     let found = "no test has the comment `// Promise: durability#D1`";

@@ -61,6 +61,7 @@ fn largest_log(backend: &Arc<SqliteBackend>, commits: i64, mut after_each: impl 
     largest
 }
 
+// Promise: durability#D38
 #[test]
 fn the_log_is_taken_in_behind_the_writer() {
     let directory = tempfile::tempdir().unwrap();
@@ -73,6 +74,7 @@ fn the_log_is_taken_in_behind_the_writer() {
     assert!(!backend.is_log_pinned());
 }
 
+// Promise: durability#D39
 /// The failure of a log that only checkpoints in between take in: with readers that overlap it
 /// never starts again.
 #[test]
@@ -100,6 +102,7 @@ fn readers_that_overlap_do_not_starve_it() {
     assert!(largest <= 8 * LIMIT, "{largest}");
 }
 
+// Promise: durability#D41, durability#D42
 #[test]
 fn a_snapshot_pins_the_log_until_it_ends() {
     let directory = tempfile::tempdir().unwrap();
@@ -132,6 +135,7 @@ fn every_write(action: Action) -> Fault {
     }
 }
 
+// Promise: durability#D40
 #[test]
 fn writers_wait_for_a_slow_device() {
     let directory = tempfile::tempdir().unwrap();
@@ -147,6 +151,7 @@ fn writers_wait_for_a_slow_device() {
     assert!(!backend.is_log_pinned());
 }
 
+// Promise: durability#D19, durability#D41
 #[test]
 fn nobody_waits_for_a_device_that_fails() {
     let directory = tempfile::tempdir().unwrap();

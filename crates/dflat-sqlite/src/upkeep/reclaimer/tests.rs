@@ -67,6 +67,7 @@ fn report(backend: &SqliteBackend) -> IoReport {
     backend.io_report().unwrap()
 }
 
+// Promise: durability#D44
 #[test]
 fn unused_pages_are_given_back_when_nobody_writes() {
     let directory = tempfile::tempdir().unwrap();

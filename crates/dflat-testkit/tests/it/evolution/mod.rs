@@ -157,6 +157,7 @@ fn check(old: &Version, new: &Version, random: &mut Random) -> Evolution {
     evolution
 }
 
+// Promise: compatibility#P16
 #[test]
 fn verdicts_are_what_objects_show() {
     let (mut breaking, mut free) = (0, 0);
