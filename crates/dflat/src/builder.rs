@@ -6,7 +6,8 @@ use std::time::Duration;
 pub use dflat_engine::transaction::Concurrency;
 pub use dflat_sqlite::{FileProtection, Progress, Reclaim};
 
-use crate::engines::{self, Choice, Options};
+use dflat_workspace::FileOptions;
+
 use crate::{Durability, Result, Workspace};
 
 /// Options of a workspace on a file; [`Workspace::builder`] makes one with the defaults.
@@ -14,9 +15,7 @@ use crate::{Durability, Result, Workspace};
 #[must_use = "a builder does nothing until `open` is called"]
 pub struct WorkspaceBuilder {
     path: PathBuf,
-    options: Options,
-    /// The options that were set.
-    chosen: Vec<Choice>,
+    options: FileOptions,
 }
 
 impl WorkspaceBuilder {
@@ -24,39 +23,27 @@ impl WorkspaceBuilder {
     /// [`TransactionContext::set_durability`](crate::TransactionContext::set_durability). Defaults
     /// to [`Durability::Normal`].
     pub fn durability(mut self, durability: Durability) -> Self {
-        self.options.sqlite.durability = durability;
-        self.chosen.push(("durability", |a, b| {
-            a.sqlite.durability == b.sqlite.durability
-        }));
+        self.options.durability(durability);
         self
     }
 
     /// Whether transactions of disjoint types run at the same time. Defaults to
     /// [`Concurrency::MultiWriter`].
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
-        self.options.engine.concurrency = concurrency;
-        self.chosen.push(("concurrency", |a, b| {
-            a.engine.concurrency == b.engine.concurrency
-        }));
+        self.options.concurrency(concurrency);
         self
     }
 
     /// How long to wait for another process that has the file locked. Defaults to 30 s.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.options.sqlite.busy_timeout = timeout;
-        self.chosen.push(("busy_timeout", |a, b| {
-            a.sqlite.busy_timeout == b.sqlite.busy_timeout
-        }));
+        self.options.busy_timeout(timeout);
         self
     }
 
     /// The most threads that run transactions, at least 1. Defaults to 64. Transactions of disjoint
     /// types that wait for one another need a thread each.
     pub fn threads_max(mut self, threads: usize) -> Self {
-        self.options.engine.threads_max = threads;
-        self.chosen.push(("threads_max", |a, b| {
-            a.engine.threads_max == b.engine.threads_max
-        }));
+        self.options.threads_max(threads);
         self
     }
 
@@ -65,20 +52,14 @@ impl WorkspaceBuilder {
     /// afterwards. A held [`Snapshot`](crate::Snapshot) has one to itself, and so has a transaction
     /// that has read and not yet changed anything.
     pub fn readers_max(mut self, readers: usize) -> Self {
-        self.options.sqlite.readers_max = readers;
-        self.chosen.push(("readers_max", |a, b| {
-            a.sqlite.readers_max == b.sqlite.readers_max
-        }));
+        self.options.readers_max(readers);
         self
     }
 
     /// About how many keys of a namespace the [`Dictionary`](crate::Dictionary) keeps in memory,
     /// beside those that are not written yet. Defaults to no bound.
     pub fn dictionary_keys_max(mut self, keys: usize) -> Self {
-        self.options.dictionary_keys_max = keys;
-        self.chosen.push(("dictionary_keys_max", |a, b| {
-            a.dictionary_keys_max == b.dictionary_keys_max
-        }));
+        self.options.dictionary_keys_max(keys);
         self
     }
 
@@ -89,10 +70,7 @@ impl WorkspaceBuilder {
     /// writes, and what somebody reads of an older state, is kept all the same: then the log is
     /// longer, and [`Stats`](crate::Stats) say so.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
-        self.options.sqlite.log_bytes_max = bytes;
-        self.chosen.push(("log_bytes_max", |a, b| {
-            a.sqlite.log_bytes_max == b.sqlite.log_bytes_max
-        }));
+        self.options.log_bytes_max(bytes);
         self
     }
 
@@ -129,9 +107,7 @@ impl WorkspaceBuilder {
     /// # }
     /// ```
     pub fn read_only(mut self, read_only: bool) -> Self {
-        self.options.sqlite.read_only = read_only;
-        self.chosen
-            .push(("read_only", |a, b| a.sqlite.read_only == b.sqlite.read_only));
+        self.options.read_only(read_only);
         self
     }
 
@@ -139,38 +115,28 @@ impl WorkspaceBuilder {
     /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
     /// are unused and nobody has written for a second.
     pub fn reclaim(mut self, reclaim: Reclaim) -> Self {
-        self.options.sqlite.reclaim = reclaim;
-        self.chosen
-            .push(("reclaim", |a, b| a.sqlite.reclaim == b.sqlite.reclaim));
+        self.options.reclaim(reclaim);
         self
     }
 
     /// How the files that are created are protected while the device is locked, on Apple's systems;
     /// elsewhere it is accepted and does nothing. Defaults to what the directory says.
     pub fn file_protection(mut self, protection: FileProtection) -> Self {
-        self.options.sqlite.file_protection = Some(protection);
-        self.chosen.push(("file_protection", |a, b| {
-            a.sqlite.file_protection == b.sqlite.file_protection
-        }));
+        self.options.file_protection(Some(protection));
         self
     }
 
     /// Whether the file's I/O is counted, for [`Workspace::io_report`]. Defaults to no, which costs
     /// nothing.
     pub fn io_stats(mut self, io_stats: bool) -> Self {
-        self.options.sqlite.io_stats = io_stats;
-        self.chosen
-            .push(("io_stats", |a, b| a.sqlite.io_stats == b.sqlite.io_stats));
+        self.options.io_stats(io_stats);
         self
     }
 
     /// Reads that take at least so long are told to `tracing` as a warning, "slow query". Defaults
     /// to 100 ms. Time is taken only if somebody listens.
     pub fn slow_query(mut self, threshold: Duration) -> Self {
-        self.options.engine.thresholds.slow_query = threshold;
-        self.chosen.push(("slow_query", |a, b| {
-            a.engine.thresholds.slow_query == b.engine.thresholds.slow_query
-        }));
+        self.options.slow_query(threshold);
         self
     }
 
@@ -180,10 +146,7 @@ impl WorkspaceBuilder {
     /// snapshot and [`refresh`](crate::Workspace::refresh) are reasons to look, too. Defaults to
     /// 10 s. See [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot), too.
     pub fn old_snapshot(mut self, threshold: Duration) -> Self {
-        self.options.engine.thresholds.old_snapshot = threshold;
-        self.chosen.push(("old_snapshot", |a, b| {
-            a.engine.thresholds.old_snapshot == b.engine.thresholds.old_snapshot
-        }));
+        self.options.old_snapshot(threshold);
         self
     }
 
@@ -192,20 +155,14 @@ impl WorkspaceBuilder {
     /// or with [`refresh`](crate::Workspace::refresh): reading it fails with
     /// [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded).
     pub fn snapshot_age_max(mut self, age: Duration) -> Self {
-        self.options.engine.snapshot_age_max = Some(age);
-        self.chosen.push(("snapshot_age_max", |a, b| {
-            a.engine.snapshot_age_max == b.engine.snapshot_age_max
-        }));
+        self.options.snapshot_age_max(Some(age));
         self
     }
 
     /// Callbacks of subscriptions that take at least so long are told to `tracing` as a warning,
     /// "slow subscriber". Defaults to 100 ms. Time is taken only if somebody listens.
     pub fn slow_subscriber(mut self, threshold: Duration) -> Self {
-        self.options.engine.thresholds.slow_callback = threshold;
-        self.chosen.push(("slow_subscriber", |a, b| {
-            a.engine.thresholds.slow_callback == b.engine.thresholds.slow_callback
-        }));
+        self.options.slow_subscriber(threshold);
         self
     }
 
@@ -217,10 +174,7 @@ impl WorkspaceBuilder {
     /// been told is made one delivery. It is waited for again when it has been told all, by a call
     /// of less than half the patience.
     pub fn subscriber_patience(mut self, patience: Duration) -> Self {
-        self.options.engine.patience = patience;
-        self.chosen.push(("subscriber_patience", |a, b| {
-            a.engine.patience == b.engine.patience
-        }));
+        self.options.subscriber_patience(patience);
         self
     }
 
@@ -229,9 +183,8 @@ impl WorkspaceBuilder {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(self) -> Result<Workspace> {
-        let (dictionary, engine, backend) =
-            engines::on_file(&self.path, &self.options, &self.chosen)?;
-        Ok(Workspace::on_file(dictionary, engine, backend))
+        let untyped = dflat_workspace::Workspace::open(&self.path, &self.options)?;
+        Ok(Workspace::new(untyped))
     }
 }
 
@@ -263,8 +216,7 @@ impl Workspace {
     pub fn builder(path: impl AsRef<Path>) -> WorkspaceBuilder {
         WorkspaceBuilder {
             path: path.as_ref().to_owned(),
-            options: Options::default(),
-            chosen: Vec::new(),
+            options: FileOptions::default(),
         }
     }
 }

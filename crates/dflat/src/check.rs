@@ -114,7 +114,7 @@ impl Workspace {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<CheckReport> {
         callback::forbid_blocking("check")?;
-        match self.sqlite() {
+        match self.untyped().sqlite() {
             None => Ok(CheckReport::default()),
             Some(sqlite) => with_progress("check", &mut progress, |progress| {
                 check(sqlite, &with_dictionary(types), progress)
@@ -151,7 +151,7 @@ impl Workspace {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RepairReport> {
         callback::forbid_blocking("repair")?;
-        match self.sqlite() {
+        match self.untyped().sqlite() {
             None => Ok(RepairReport::default()),
             Some(sqlite) => with_progress("repair", &mut progress, |progress| {
                 repair(self, sqlite, &with_dictionary(types), progress)

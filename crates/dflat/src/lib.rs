@@ -58,8 +58,6 @@ mod change_request;
 #[cfg(feature = "sqlite")]
 mod check;
 mod dictionary;
-#[cfg(feature = "sqlite")]
-mod engines;
 mod fetch;
 mod fetched_result;
 mod indexes;

@@ -21,7 +21,7 @@ impl Workspace {
     /// - Else as writing can fail.
     pub fn reclaim(&self, pages: u32) -> Result<u64> {
         callback::forbid_blocking("reclaim space")?;
-        let sqlite = self.sqlite();
+        let sqlite = self.untyped().sqlite();
         sqlite.map_or(Ok(0), |sqlite| sqlite.reclaim(pages))
     }
 
@@ -36,7 +36,7 @@ impl Workspace {
     /// The whole file is written anew.
     pub fn purge(&self) -> Result<()> {
         callback::forbid_blocking("purge")?;
-        let sqlite = self.sqlite();
+        let sqlite = self.untyped().sqlite();
         sqlite.map_or(Ok(()), |sqlite| sqlite.purge())
     }
 
@@ -48,7 +48,7 @@ impl Workspace {
     /// As [`purge`](Self::purge), on any file.
     pub fn compact(&self) -> Result<()> {
         callback::forbid_blocking("compact")?;
-        let sqlite = self.sqlite();
+        let sqlite = self.untyped().sqlite();
         sqlite.map_or(Ok(()), |sqlite| sqlite.compact())
     }
 
@@ -98,7 +98,7 @@ impl Workspace {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<()> {
         callback::forbid_blocking("back up")?;
-        let Some(sqlite) = self.sqlite() else {
+        let Some(sqlite) = self.untyped().sqlite() else {
             let message = "cannot back up: the workspace is in memory";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         };
@@ -141,13 +141,15 @@ impl Workspace {
     /// - [`ShutDown`](ErrorKind::ShutDown) after shutdown.
     pub fn suspend(&self) -> Result<()> {
         callback::forbid_blocking("suspend")?;
-        self.sqlite().map_or(Ok(()), |sqlite| sqlite.suspend())
+        self.untyped()
+            .sqlite()
+            .map_or(Ok(()), |sqlite| sqlite.suspend())
     }
 
     /// Lets go on what [`suspend`](Self::suspend) made wait. Without a suspension there is nothing
     /// to do.
     pub fn resume(&self) {
-        if let Some(sqlite) = self.sqlite() {
+        if let Some(sqlite) = self.untyped().sqlite() {
             sqlite.resume();
         }
     }

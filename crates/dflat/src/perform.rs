@@ -70,7 +70,7 @@ impl Workspace {
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
         let given = completer.clone();
-        let dictionary = Arc::clone(self.untyped_dictionary());
+        let dictionary = Arc::clone(self.untyped().dictionary());
         let handler =
             move |transaction: &Rc<Transaction>| run(transaction, dictionary, &given, handler);
         let completion = move |outcome| completer.complete(outcome);
@@ -117,7 +117,7 @@ impl Workspace {
     ) -> TransactionHandle<R> {
         let (completer, handle) = channel();
         let given = completer.clone();
-        let dictionary = Arc::clone(self.untyped_dictionary());
+        let dictionary = Arc::clone(self.untyped().dictionary());
         let handler = move |transaction: &Rc<Transaction>| {
             // Those of a run before that did not count.
             given.holds().release(false);
@@ -171,7 +171,7 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R>,
     ) -> Result<R> {
-        let dictionary = self.untyped_dictionary();
+        let dictionary = self.untyped().dictionary();
         let holds = Arc::new(Holds::default());
         let ended = Arc::clone(&holds);
         self.engine().perform_here(

@@ -3,12 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dflat_engine::callback;
-use dflat_engine::dictionary;
 use dflat_engine::engine::{Engine, EngineOptions};
-use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
-#[cfg(feature = "sqlite")]
-use dflat_sqlite::SqliteBackend;
+use dflat_engine::storage::{Backend, CloseOptions};
 
 use crate::observe::{Deliveries, Observable, Observation, Subscription};
 use crate::source::Source;
@@ -21,48 +17,14 @@ use crate::{Dictionary, Fetch, Object, Result, Snapshot};
 /// gives all resources back, as [`shutdown`](Self::shutdown) does.
 #[derive(Clone)]
 pub struct Workspace {
-    owner: Arc<Owner>,
-}
-
-struct Owner {
-    engine: Engine,
-    dictionary: Arc<dictionary::Dictionary>,
-    /// There if the workspace is on a file.
-    #[cfg(feature = "sqlite")]
-    sqlite: Option<Arc<SqliteBackend>>,
-}
-
-impl Owner {
-    #[allow(clippy::unused_self, reason = "in memory there is nothing to suspend")]
-    fn end_suspension(&self) {
-        #[cfg(feature = "sqlite")]
-        if let Some(sqlite) = &self.sqlite {
-            sqlite.resume();
-        }
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        let options = CloseOptions::default();
-        self.end_suspension();
-        self.dictionary.close();
-        if callback::is_running() {
-            // Waiting here could wait for this very thread.
-            self.engine.shutdown_then(options, Box::new(|_| {}));
-        } else {
-            // A drop has nobody to tell an error to; `shutdown` has.
-            let _ = self.dictionary.synchronize();
-            let _ = self.engine.shutdown(options);
-        }
-    }
+    untyped: dflat_workspace::Workspace,
 }
 
 impl Workspace {
     /// A workspace that keeps its objects in memory, and loses them when it is dropped.
     #[must_use]
     pub fn in_memory() -> Self {
-        Self::on_backend(MemoryBackend::new(), EngineOptions::default())
+        Self::new(dflat_workspace::Workspace::in_memory())
     }
 
     /// A workspace on a backend that is not one of ours: for tests of how it behaves on one that
@@ -70,30 +32,11 @@ impl Workspace {
     #[doc(hidden)]
     #[must_use]
     pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
-        let engine = Engine::new(backend, options);
-        Self {
-            owner: Arc::new(Owner {
-                dictionary: Arc::new(dictionary::Dictionary::new(engine.clone(), usize::MAX)),
-                engine,
-                #[cfg(feature = "sqlite")]
-                sqlite: None,
-            }),
-        }
+        Self::new(dflat_workspace::Workspace::on_backend(backend, options))
     }
 
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn on_file(
-        dictionary: dictionary::Dictionary,
-        engine: Engine,
-        backend: Arc<SqliteBackend>,
-    ) -> Self {
-        Self {
-            owner: Arc::new(Owner {
-                engine,
-                dictionary: Arc::new(dictionary),
-                sqlite: Some(backend),
-            }),
-        }
+    pub(crate) fn new(untyped: dflat_workspace::Workspace) -> Self {
+        Self { untyped }
     }
 
     /// What was read, written and waited for, by file, since the file was opened in this process;
@@ -102,28 +45,22 @@ impl Workspace {
     #[cfg(feature = "sqlite")]
     #[must_use]
     pub fn io_report(&self) -> Option<dflat_sqlite::IoReport> {
-        self.owner.sqlite.as_ref()?.io_report()
+        self.untyped.io_report()
     }
 
-    /// What the workspace is on, unless it is in memory.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn sqlite(&self) -> Option<&Arc<SqliteBackend>> {
-        self.owner.sqlite.as_ref()
+    pub(crate) fn untyped(&self) -> &dflat_workspace::Workspace {
+        &self.untyped
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.owner.engine
-    }
-
-    pub(crate) fn untyped_dictionary(&self) -> &Arc<dictionary::Dictionary> {
-        &self.owner.dictionary
+        self.untyped.engine()
     }
 
     /// Values by key: settings and small state. All workspaces of this process on one file share
     /// what is in memory, as they share all else.
     #[must_use]
     pub fn dictionary(&self) -> Dictionary {
-        Dictionary::new((*self.owner.dictionary).clone())
+        Dictionary::new((**self.untyped.dictionary()).clone())
     }
 
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
@@ -353,27 +290,13 @@ impl Workspace {
     /// # Cost
     /// `vacuum` moves as many pages as are unused; a file of Dflat for Swift is written anew.
     pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
-        callback::forbid_blocking("wait for the shutdown")?;
-        self.end_suspension();
-        self.owner.dictionary.close();
-        let written = self.owner.dictionary.synchronize();
-        self.engine().shutdown(options)?;
-        written
+        self.untyped.shutdown_with(options)
     }
 
     /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its
     /// own when all is done.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
-        self.end_suspension();
-        // Order: queued before further work is refused.
-        self.owner.dictionary.close();
-        self.engine()
-            .shutdown_then(CloseOptions::default(), Box::new(completion));
-    }
-
-    /// What is queued has to be done before the end.
-    fn end_suspension(&self) {
-        self.owner.end_suspension();
+        self.untyped.shutdown_then(completion);
     }
 }
 

@@ -1,0 +1,108 @@
+//! How a file is used.
+
+use std::time::Duration;
+
+use dflat_engine::engine::EngineOptions;
+use dflat_engine::storage::Durability;
+use dflat_engine::transaction::Concurrency;
+use dflat_sqlite::{FileProtection, Reclaim, SqliteOptions};
+
+/// The options of a workspace on a file. It remembers which were set: a file that is open in this
+/// process already can't be opened with another value of one of these.
+#[derive(Clone, Debug, Default)]
+pub struct FileOptions {
+    values: Values,
+    chosen: Vec<Choice>,
+}
+
+/// The value of each option.
+#[derive(Clone, Debug)]
+pub(super) struct Values {
+    pub(super) sqlite: SqliteOptions,
+    pub(super) engine: EngineOptions,
+    pub(super) dictionary_keys_max: usize,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self {
+            sqlite: SqliteOptions::default(),
+            engine: EngineOptions::default(),
+            dictionary_keys_max: usize::MAX,
+        }
+    }
+}
+
+/// An option that was set: its name, and whether two have the same value of it.
+type Choice = (&'static str, fn(&Values, &Values) -> bool);
+
+impl FileOptions {
+    pub(super) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The name of an option that was set to another value than `open` has.
+    pub(super) fn difference(&self, open: &Values) -> Option<&'static str> {
+        let mut chosen = self.chosen.iter();
+        let differs = chosen.find(|(_, same)| !same(open, &self.values));
+        differs.map(|(name, _)| *name)
+    }
+}
+
+macro_rules! options {
+    ($($(#[$doc:meta])* $name:ident: $type:ty => $first:ident $(. $rest:ident)*;)*) => {
+        impl FileOptions {
+            $(
+                $(#[$doc])*
+                pub fn $name(&mut self, value: $type) {
+                    self.values.$first $(.$rest)* = value;
+                    let same = |a: &Values, b: &Values| {
+                        a.$first $(.$rest)* == b.$first $(.$rest)*
+                    };
+                    self.chosen.push((stringify!($name), same));
+                }
+            )*
+        }
+    };
+}
+
+options! {
+    /// What a commit survives, unless its transaction says otherwise. Defaults to
+    /// [`Durability::Normal`].
+    durability: Durability => sqlite.durability;
+    /// Whether transactions of disjoint tables run at the same time. Defaults to
+    /// [`Concurrency::MultiWriter`].
+    concurrency: Concurrency => engine.concurrency;
+    /// How long to wait for another process that has the file locked. Defaults to 30 s.
+    busy_timeout: Duration => sqlite.busy_timeout;
+    /// The most threads that run transactions, at least 1. Defaults to 64.
+    threads_max: usize => engine.threads_max;
+    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
+    readers_max: usize => sqlite.readers_max;
+    /// About how many keys of a namespace the dictionary keeps in memory, besides those that are
+    /// not written yet. Defaults to no bound.
+    dictionary_keys_max: usize => dictionary_keys_max;
+    /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
+    /// at least 64 KiB. Defaults to 16 MiB.
+    log_bytes_max: u64 => sqlite.log_bytes_max;
+    /// Whether the file is only read. Defaults to no.
+    read_only: bool => sqlite.read_only;
+    /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
+    reclaim: Reclaim => sqlite.reclaim;
+    /// How the files that are created are protected while the device is locked, on Apple's systems.
+    /// Defaults to the protection of the directory.
+    file_protection: Option<FileProtection> => sqlite.file_protection;
+    /// Whether the file's I/O is counted. Defaults to no.
+    io_stats: bool => sqlite.io_stats;
+    /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
+    slow_query: Duration => engine.thresholds.slow_query;
+    /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.
+    old_snapshot: Duration => engine.thresholds.old_snapshot;
+    /// How long a snapshot may be held before it ends. Defaults to no bound.
+    snapshot_age_max: Option<Duration> => engine.snapshot_age_max;
+    /// Callbacks of subscriptions that take at least this long are reported to `tracing`. Defaults
+    /// to 100 ms.
+    slow_subscriber: Duration => engine.thresholds.slow_callback;
+    /// How long a transaction's completion waits for callbacks of subscribers. Defaults to 1 s.
+    subscriber_patience: Duration => engine.patience;
+}

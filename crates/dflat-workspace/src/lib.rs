@@ -1,0 +1,24 @@
+//! The untyped workspace of the Dflat object database.
+//!
+//! Everything that each language interface needs and none should write again: opening files and
+//! sharing one engine among the workspaces of a process on one file, transactions with the
+//! dictionary, queries and aggregates, writes by query, table copies, and the upkeep of a file.
+//! A type is a descriptor ([`Table`]), an object is verified bytes
+//! ([`Object`](dflat_engine::object::Object)), a query is a [`Query`]. The crate `dflat` is the
+//! typed interface for Rust.
+//!
+//! # Features
+//!
+//! - `bundled` (default): the SQLite backend, with SQLite compiled in.
+//! - `system-sqlite`: the SQLite backend, linked to the system's library.
+//! - Neither: the memory backend alone, without C code.
+
+#[cfg(feature = "sqlite")]
+mod file;
+mod workspace;
+
+pub use dflat_engine::{Error, ErrorKind, Result};
+pub use dflat_model::{Query, Table};
+#[cfg(feature = "sqlite")]
+pub use file::FileOptions;
+pub use workspace::Workspace;

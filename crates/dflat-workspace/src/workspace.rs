@@ -1,0 +1,168 @@
+//! The workspace: an engine with its dictionary, and the file that they are on.
+
+use std::fmt;
+#[cfg(feature = "sqlite")]
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::callback;
+use dflat_engine::dictionary::Dictionary;
+use dflat_engine::engine::{Engine, EngineOptions};
+use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
+#[cfg(feature = "sqlite")]
+use dflat_sqlite::{IoReport, SqliteBackend};
+
+use crate::Result;
+#[cfg(feature = "sqlite")]
+use crate::file::{self, FileOptions};
+
+/// A database of objects, in memory or on a file.
+///
+/// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
+/// gives all resources back, as [`shutdown_with`](Self::shutdown_with) does.
+#[derive(Clone)]
+pub struct Workspace {
+    owner: Arc<Owner>,
+}
+
+struct Owner {
+    engine: Engine,
+    dictionary: Arc<Dictionary>,
+    /// `None` in memory.
+    #[cfg(feature = "sqlite")]
+    sqlite: Option<Arc<SqliteBackend>>,
+}
+
+impl Owner {
+    /// Queued transactions have to run before the end.
+    #[allow(clippy::unused_self, reason = "in memory there is nothing to suspend")]
+    fn end_suspension(&self) {
+        #[cfg(feature = "sqlite")]
+        if let Some(sqlite) = &self.sqlite {
+            sqlite.resume();
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let options = CloseOptions::default();
+        self.end_suspension();
+        self.dictionary.close();
+        if callback::is_running() {
+            // Waiting here could wait for this very thread.
+            self.engine.shutdown_then(options, Box::new(|_| {}));
+        } else {
+            // A drop can't return an error; `shutdown_with` does.
+            let _ = self.dictionary.synchronize();
+            let _ = self.engine.shutdown(options);
+        }
+    }
+}
+
+impl Workspace {
+    /// A workspace that keeps its objects in memory, and loses them when it is dropped.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::on_backend(MemoryBackend::new(), EngineOptions::default())
+    }
+
+    /// A workspace on a backend of the caller's.
+    #[must_use]
+    pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
+        let engine = Engine::new(backend, options);
+        Self {
+            owner: Arc::new(Owner {
+                dictionary: Arc::new(Dictionary::new(engine.clone(), usize::MAX)),
+                engine,
+                #[cfg(feature = "sqlite")]
+                sqlite: None,
+            }),
+        }
+    }
+
+    /// Opens the database file at `path`. Nothing is written, and no file is created, before the
+    /// first change.
+    ///
+    /// Workspaces of one process on one file share one engine, whatever path each of them was
+    /// opened by. Each is shut down on its own; the engine ends with the last of them.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process
+    ///   with another value of an option that was set. Options that were not set are those of the
+    ///   workspace that is open.
+    /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
+    /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
+    #[cfg(feature = "sqlite")]
+    pub fn open(path: impl AsRef<Path>, options: &FileOptions) -> Result<Self> {
+        let (dictionary, engine, backend) = file::on_file(path.as_ref(), options)?;
+        Ok(Self {
+            owner: Arc::new(Owner {
+                engine,
+                dictionary: Arc::new(dictionary),
+                sqlite: Some(backend),
+            }),
+        })
+    }
+
+    /// The engine, which runs transactions, queries and subscriptions.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.owner.engine
+    }
+
+    /// The dictionary: small values by key. All workspaces of this process on one file share its
+    /// values in memory.
+    #[must_use]
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.owner.dictionary
+    }
+
+    /// The file's backend; `None` in memory.
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn sqlite(&self) -> Option<&Arc<SqliteBackend>> {
+        self.owner.sqlite.as_ref()
+    }
+
+    /// What was read, written and waited for, by file, since the file was opened in this process.
+    /// `None` in memory, and unless [`io_stats`](FileOptions::io_stats) was set.
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn io_report(&self) -> Option<IoReport> {
+        self.sqlite()?.io_report()
+    }
+
+    /// Finishes the transactions queued so far, writes the dictionary and gives every resource
+    /// back. Later calls fail with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are
+    /// still held end, and so does a suspension. A second call does no harm.
+    ///
+    /// # Errors
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - [`Busy`](crate::ErrorKind::Busy) if `options` asks for work on a file that another program
+    ///   uses. The file is closed all the same.
+    /// - Else as writing and closing the file can fail.
+    pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
+        callback::forbid_blocking("wait for the shutdown")?;
+        self.owner.end_suspension();
+        self.owner.dictionary.close();
+        let written = self.owner.dictionary.synchronize();
+        self.engine().shutdown(options)?;
+        written
+    }
+
+    /// Shuts down without waiting: `completion` is called on a thread of its own at the end.
+    pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
+        self.owner.end_suspension();
+        // Order: queued before further work is refused.
+        self.owner.dictionary.close();
+        self.engine()
+            .shutdown_then(CloseOptions::default(), Box::new(completion));
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace").finish_non_exhaustive()
+    }
+}
