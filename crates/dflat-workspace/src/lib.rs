@@ -15,10 +15,16 @@
 
 #[cfg(feature = "sqlite")]
 mod file;
+mod stats;
+#[cfg(feature = "sqlite")]
+mod upkeep;
 mod workspace;
 
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{Query, Table};
 #[cfg(feature = "sqlite")]
 pub use file::FileOptions;
+pub use stats::Stats;
+#[cfg(feature = "sqlite")]
+pub use upkeep::{CheckReport, RepairReport, SalvageReport, salvage};
 pub use workspace::Workspace;

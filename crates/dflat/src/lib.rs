@@ -52,39 +52,23 @@
 #[doc(hidden)]
 pub mod codegen;
 
-#[cfg(feature = "sqlite")]
-mod builder;
 mod change_request;
-#[cfg(feature = "sqlite")]
-mod check;
 mod dictionary;
 mod fetch;
 mod fetched_result;
-mod indexes;
-#[cfg(feature = "sqlite")]
-mod maintenance;
 mod object;
 mod objects;
 mod observe;
 mod payload;
-mod perform;
 mod query;
-#[cfg(feature = "sqlite")]
-mod salvage;
-mod snapshot;
 mod source;
-mod stats;
 mod table_copy;
 mod transaction;
 mod transaction_handle;
 mod workspace;
 mod write_by_query;
 
-#[cfg(feature = "sqlite")]
-pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use change_request::ChangeRequest;
-#[cfg(feature = "sqlite")]
-pub use check::{CheckReport, RepairReport};
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
@@ -131,6 +115,9 @@ pub use dflat_sqlite::{
 };
 #[cfg(feature = "sqlite")]
 pub use dflat_sqlite::{Problem, ProblemKind};
+pub use dflat_workspace::Stats;
+#[cfg(feature = "sqlite")]
+pub use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
 #[cfg(feature = "serde")]
 pub use dictionary::Serde;
 pub use dictionary::{
@@ -139,7 +126,6 @@ pub use dictionary::{
 };
 pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection};
 pub use fetched_result::FetchedResult;
-pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use object::Object;
 pub use observe::{
     Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Positions,
@@ -150,14 +136,12 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,
 };
-#[cfg(feature = "sqlite")]
-pub use salvage::SalvageReport;
-pub use snapshot::Snapshot;
-pub use stats::Stats;
 pub use table_copy::{CopyProgress, TableCopy};
 pub use transaction::{TransactionContext, UpdatedObject};
 pub use transaction_handle::TransactionHandle;
-pub use workspace::Workspace;
+#[cfg(feature = "sqlite")]
+pub use workspace::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
+pub use workspace::{Duplicate, IndexProgress, IndexState, IndexesReady, Snapshot, Workspace};
 
 /// Includes the code that `dflat_build` made of a schema in this package's build script.
 ///

@@ -34,15 +34,15 @@ pub struct Stats {
     pub look_ups_saved: u64,
     /// The bytes of the write-ahead log beside the file, as of now. 0 in memory.
     pub log_bytes: u64,
-    /// Whether the log is longer than [`log_bytes_max`](crate::WorkspaceBuilder::log_bytes_max),
+    /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max),
     /// because somebody, here or in another process, read an older state when it was last tried to
     /// cut it back. That is told to `tracing`, too, as a warning.
     pub log_is_pinned: bool,
     /// How often a group of transactions waited to begin, because the log was longer than
-    /// [`log_bytes_max`](crate::WorkspaceBuilder::log_bytes_max) by half while it was taken into
+    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) by half while it was taken into
     /// the file: transactions come faster than the device takes them.
     pub log_waits: u64,
-    /// How long the oldest [`Snapshot`](crate::Snapshot) has been held that this workspace gave
+    /// How long the oldest snapshot has been held that this workspace gave
     /// out. While one is held the log can't be cut back.
     pub oldest_snapshot: Option<Duration>,
 }
@@ -56,28 +56,6 @@ impl Workspace {
     /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `old
     /// snapshot`, `slow query` and `slow subscriber`, and one for each value that a unique index
     /// finds twice.
-    ///
-    /// # Examples
-    /// ```
-    /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
-    /// # }
-    /// use dflat::Workspace;
-    /// use post::{Post, PostChangeRequest, PostData};
-    /// # fn main() -> dflat::Result<()> {
-    /// let workspace = Workspace::in_memory();
-    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
-    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
-    /// });
-    /// created.wait()?;
-    /// let stats = workspace.stats();
-    /// assert_eq!((stats.transactions, stats.groups, stats.conflicts), (1, 1, 0));
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// # Cost
     /// Counting costs a few instructions a transaction. This call asks for the size of a file.

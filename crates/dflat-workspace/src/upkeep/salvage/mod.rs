@@ -15,9 +15,9 @@ use dflat_engine::transaction::derive;
 use dflat_model::{RowId, Table};
 use dflat_sqlite::{Progress, SqliteBackend, SqliteOptions};
 
-use crate::check::with_dictionary;
-use crate::maintenance::{Tell, with_progress};
-use crate::{Error, ErrorKind, Result, Workspace};
+use super::check::with_dictionary;
+use super::progress::{OnProgress, with_progress};
+use crate::{Error, ErrorKind, Result};
 use saved::{Saved, SavedRow};
 
 /// How many row ids are looked up in turn where pages are damaged, and how many rows that are known
@@ -34,84 +34,72 @@ pub struct SalvageReport {
     /// The objects in the new file.
     pub saved: u64,
     /// The rows whose bytes are no object, or have the key of another object: they are in the table
-    /// `dflat__unreadable` of the new file, as [`repair`](Workspace::repair) keeps them.
+    /// `dflat__unreadable` of the new file, as [`Workspace::repair`](crate::Workspace::repair)
+    /// keeps them.
     pub set_aside: u64,
     /// The rows that can't be read, as the pages they are on can't. Where pages are damaged it is
     /// not known which rows there were, and this is about how many may have been.
     pub lost: u64,
 }
 
-impl Workspace {
-    /// Saves what can be read of these types, and of the dictionary, from a damaged file into a new
-    /// one, which must not exist. Objects keep their row ids, unless damage shows several with the
-    /// same one; indexes are built anew, and a `unique` one keeps what damage has made equal. Of
-    /// several with the same primary key it is that of the one beside which it is stored; the
-    /// others, and bytes that are no object, are set aside.
-    ///
-    /// The damaged file may not be open. It is not changed, and nothing is written beside it,
-    /// unless a rollback journal is there: what that holds is taken back first.
-    ///
-    /// # Errors
-    /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even
-    ///   the list of the tables can be read.
-    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is something at `to`, or the log
-    ///   or journal of an earlier file beside it.
-    /// - Else as reading the one and writing the other can fail. Nothing is left of the new file
-    ///   then.
-    pub fn salvage(
-        from: impl AsRef<Path>,
-        to: impl AsRef<Path>,
-        types: impl IntoIterator<Item = Table>,
-    ) -> Result<SalvageReport> {
-        Self::salvage_with(from, to, types, |_| ControlFlow::Continue(()))
+/// Saves what can be read of these tables, and of the dictionary, from a damaged file into a new
+/// one, which must not exist. Rows keep their row ids, unless damage shows several with the same
+/// one; indexes are built anew. Of several rows with the same primary key, one is kept; the others,
+/// and bytes that are no object, are set aside.
+///
+/// The damaged file may not be open. It is not changed, unless a rollback journal is beside it:
+/// its unfinished transaction is rolled back first.
+///
+/// `progress` is called on this thread with the row id that was reached in the current table and,
+/// approximately, the last one; it starts again where damage is met. If it breaks, the new file is
+/// deleted.
+///
+/// # Errors
+/// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even the
+///   list of the tables can be read.
+/// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
+///   journal beside it.
+/// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+/// - [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+///   [`Panicked`](ErrorKind::Panicked) if it panics.
+/// - Else as reading the one file and writing the other can fail. Nothing is left of the new file
+///   then.
+pub fn salvage(
+    from: &Path,
+    to: &Path,
+    tables: impl IntoIterator<Item = Table>,
+    progress: OnProgress<'_>,
+) -> Result<SalvageReport> {
+    callback::forbid_blocking("salvage")?;
+    if let Some(by) = dflat_sqlite::in_the_way(to) {
+        let (to, by) = (to.display(), by.display());
+        let message = format!("cannot salvage into {to}: there is a {by}");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
-
-    /// Saves as [`salvage`](Self::salvage) does. `progress` is told, on this thread, which row id
-    /// of the type at hand was reached, and about which is the last; where damage is met, it
-    /// begins again. If it breaks, all is given up. It is a callback: what waits, as for a
-    /// shutdown, is refused inside.
-    ///
-    /// # Errors
-    /// As [`salvage`](Self::salvage); [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks,
-    /// and [`Panicked`](ErrorKind::Panicked) if it panics.
-    pub fn salvage_with(
-        from: impl AsRef<Path>,
-        to: impl AsRef<Path>,
-        types: impl IntoIterator<Item = Table>,
-        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SalvageReport> {
-        callback::forbid_blocking("salvage")?;
-        let to = to.as_ref();
-        if let Some(by) = dflat_sqlite::in_the_way(to) {
-            let (to, by) = (to.display(), by.display());
-            let message = format!("cannot salvage into {to}: there is a {by}");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+    let source = SqliteBackend::open(from, source_options(from))?;
+    let target = SqliteBackend::open(to, SqliteOptions::default())?;
+    let tables = with_dictionary(tables);
+    let saved = with_progress("salvage", progress, |tell| {
+        let mut report = SalvageReport::default();
+        for table in &tables {
+            let saved = Saved::new(&source, &target, table);
+            Salvage::new(&source, saved, &mut *tell).run(&mut report)?;
         }
-        let source = SqliteBackend::open(from.as_ref(), source_options(from.as_ref()))?;
-        let target = SqliteBackend::open(to, SqliteOptions::default())?;
-        let tables = with_dictionary(types);
-        let saved = with_progress("salvage", &mut progress, |tell| {
-            let mut report = SalvageReport::default();
-            for table in &tables {
-                let saved = Saved::new(&source, &target, table);
-                Salvage::new(&source, saved, &mut *tell).run(&mut report)?;
-            }
-            Ok(report)
-        });
-        // What was read is what counts.
-        let _ = source.close(CloseOptions::default());
-        let closed = target.close(CloseOptions::default());
-        let saved = saved.and_then(|report| closed.map(|()| report));
-        if saved.is_err() {
-            // A part would pass for all there was. What can't be deleted is in the way next time.
-            while let Some(part) = dflat_sqlite::in_the_way(to) {
-                if fs::remove_file(part).is_err() {
-                    break;
-                }
+        Ok(report)
+    });
+    // What was read is what counts.
+    let _ = source.close(CloseOptions::default());
+    let closed = target.close(CloseOptions::default());
+    let saved = saved.and_then(|report| closed.map(|()| report));
+    if saved.is_err() {
+        // A part would pass for all there was. What can't be deleted is in the way next time.
+        while let Some(part) = dflat_sqlite::in_the_way(to) {
+            if fs::remove_file(part).is_err() {
+                break;
             }
         }
-        saved
     }
+    saved
 }
 
 /// Nothing is written to the source, nor beside it, unless a rollback journal says that a
@@ -133,7 +121,7 @@ struct Salvage<'s> {
     source: &'s Arc<SqliteBackend>,
     table: &'s Table,
     saved: Saved<'s>,
-    tell: Tell<'s>,
+    tell: OnProgress<'s>,
     /// The one that was read from last, if nothing was wrong.
     snapshot: Option<Box<dyn Snapshot>>,
     /// About the largest row id; at least that of any row so far.
@@ -154,7 +142,7 @@ struct Salvage<'s> {
 }
 
 impl<'s> Salvage<'s> {
-    fn new(source: &'s Arc<SqliteBackend>, saved: Saved<'s>, tell: Tell<'s>) -> Self {
+    fn new(source: &'s Arc<SqliteBackend>, saved: Saved<'s>, tell: OnProgress<'s>) -> Self {
         Self {
             source,
             table: saved.table(),

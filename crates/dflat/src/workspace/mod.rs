@@ -1,5 +1,13 @@
 //! The workspace: where everything starts.
 
+#[cfg(feature = "sqlite")]
+mod builder;
+mod indexes;
+mod perform;
+mod snapshot;
+#[cfg(feature = "sqlite")]
+mod upkeep;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,7 +16,11 @@ use dflat_engine::storage::{Backend, CloseOptions};
 
 use crate::observe::{Deliveries, Observable, Observation, Subscription};
 use crate::source::Source;
-use crate::{Dictionary, Fetch, Object, Result, Snapshot};
+use crate::{Dictionary, Fetch, Object, Result, Stats};
+#[cfg(feature = "sqlite")]
+pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
+pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
+pub use snapshot::Snapshot;
 
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are told what changed.
@@ -243,6 +255,44 @@ impl Workspace {
     /// ```
     pub fn stream<O: Observable>(&self, observable: O) -> Result<Deliveries<O::Delivery>> {
         Ok(self.observe(observable)?.stream())
+    }
+
+    /// What has been done so far, as counted since the file was opened in this process.
+    ///
+    /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
+    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index), the events
+    /// `backfill started`, `backfill finished` and `checkpoint made`, all at the level of
+    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `old
+    /// snapshot`, `slow query` and `slow subscriber`, and one for each value that a unique index
+    /// finds twice.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
+    /// });
+    /// created.wait()?;
+    /// let stats = workspace.stats();
+    /// assert_eq!((stats.transactions, stats.groups, stats.conflicts), (1, 1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// Counting costs a few instructions a transaction. This call asks for the size of a file.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.untyped.stats()
     }
 
     /// Waits until the work queued so far is done: transactions and subscriptions, the callbacks

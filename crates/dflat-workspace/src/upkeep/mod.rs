@@ -1,0 +1,100 @@
+//! Upkeep of a file: space, copies, suspension, checks and repairs.
+
+mod check;
+mod progress;
+mod repair;
+mod salvage;
+
+use std::path::Path;
+
+use dflat_engine::callback;
+use dflat_sqlite::SqliteBackend;
+
+use crate::{Error, ErrorKind, Result, Workspace};
+pub use check::CheckReport;
+use progress::OnProgress;
+use progress::with_progress;
+pub use repair::RepairReport;
+pub use salvage::{SalvageReport, salvage};
+
+/// In memory, all of these succeed and do nothing, unless their documentation says otherwise.
+impl Workspace {
+    /// Does work on the file, unless the workspace is in memory.
+    fn on_sqlite<R: Default>(
+        &self,
+        verb: &str,
+        work: impl FnOnce(&SqliteBackend) -> Result<R>,
+    ) -> Result<R> {
+        callback::forbid_blocking(verb)?;
+        self.sqlite()
+            .map_or_else(|| Ok(R::default()), |sqlite| work(sqlite))
+    }
+
+    /// Gives up to `pages` unused pages of the file back to the file system. Returns how many
+    /// unused pages are left.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if the file has no incremental vacuum;
+    ///   [`compact`](Self::compact) changes that.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - Else as writing can fail.
+    pub fn reclaim(&self, pages: u32) -> Result<u64> {
+        self.on_sqlite("reclaim space", |sqlite| sqlite.reclaim(pages))
+    }
+
+    /// Removes the bytes of deleted objects from the file and its log.
+    ///
+    /// # Errors
+    /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; else as
+    /// [`reclaim`](Self::reclaim).
+    pub fn purge(&self) -> Result<()> {
+        self.on_sqlite("purge", |sqlite| sqlite.purge())
+    }
+
+    /// Writes the whole file anew, without unused space and without the bytes of deleted objects.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge), but on any file.
+    pub fn compact(&self) -> Result<()> {
+        self.on_sqlite("compact", |sqlite| sqlite.compact())
+    }
+
+    /// Copies the current state into a new file, private to its owner, while transactions and reads
+    /// go on. The copy gets its name when it is complete and on the device. `progress` is called on
+    /// this thread after every 256 pages; if it breaks, the backup ends and the copy is deleted.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
+    ///   journal beside it; or if the workspace is in memory.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+    ///   [`Panicked`](ErrorKind::Panicked) if it panics.
+    /// - Else as reading the file and writing the copy can fail.
+    pub fn backup(&self, to: &Path, progress: OnProgress<'_>) -> Result<()> {
+        callback::forbid_blocking("back up")?;
+        let Some(sqlite) = self.sqlite() else {
+            let message = "cannot back up: the workspace is in memory";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        with_progress("back up", progress, |progress| sqlite.backup(to, progress))
+    }
+
+    /// Closes the file until [`resume`](Self::resume), so that no lock on it is held. Transactions
+    /// and reads of this process wait meanwhile.
+    ///
+    /// # Errors
+    /// - [`Busy`](ErrorKind::Busy) if a snapshot, a transaction or a backup has not ended within
+    ///   the busy timeout; the file stays open then.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - [`ShutDown`](ErrorKind::ShutDown) after shutdown.
+    pub fn suspend(&self) -> Result<()> {
+        self.on_sqlite("suspend", |sqlite| sqlite.suspend())
+    }
+
+    /// Ends a suspension, if there is one.
+    pub fn resume(&self) {
+        if let Some(sqlite) = self.sqlite() {
+            sqlite.resume();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Mending damage in place.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use dflat_model::{RowId, Table};
+use dflat_sqlite::{Problem, ProblemKind, Progress, SqliteBackend};
+
+use super::check::{CheckReport, check, with_dictionary};
+use super::progress::{OnProgress, with_progress};
+use crate::{Error, ErrorKind, Result, Workspace};
+
+/// How often it is told how far indexes are that are built anew.
+const TELL_EVERY: Duration = Duration::from_millis(50);
+
+/// What a repair did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// What was damaged before.
+    pub before: CheckReport,
+    /// The objects that could not be read, and were moved aside, with the reason.
+    pub set_aside: Vec<Problem>,
+    /// What is damaged still: values of the dictionary or objects that nobody can tell the key of
+    /// are set aside, so that as a rule there is nothing.
+    pub after: CheckReport,
+}
+
+impl Workspace {
+    /// Mends what can be mended: builds indexes anew, and moves rows that can't be read into the
+    /// table `dflat__unreadable` of the file, with their bytes. No row that can be read is lost.
+    /// Transactions wait for parts of it. In memory there is nothing to repair.
+    ///
+    /// `progress` is called on this thread with the rows of the current table that were checked,
+    /// and, while indexes are built, with the rows that were passed. If it breaks, the repair ends:
+    /// finished parts stay, and indexes that are being built are built to the end.
+    ///
+    /// Subscribers are not notified of it.
+    ///
+    /// # Errors
+    /// - [`Corrupt`](ErrorKind::Corrupt) if pages are damaged in a way that can't be mended in
+    ///   place: [`salvage`](super::salvage()) saves what can be read.
+    /// - Else as [`check`](Self::check), and as writing can fail.
+    pub fn repair(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        progress: OnProgress<'_>,
+    ) -> Result<RepairReport> {
+        self.on_sqlite("repair", |sqlite| {
+            with_progress("repair", progress, |progress| {
+                repair(self, sqlite, &with_dictionary(tables), progress)
+            })
+        })
+    }
+}
+
+fn repair(
+    workspace: &Workspace,
+    sqlite: &SqliteBackend,
+    tables: &[Table],
+    progress: OnProgress<'_>,
+) -> Result<RepairReport> {
+    let before = check(sqlite, tables, progress)?;
+    let set_aside = mend(sqlite, tables, &before)?;
+    if !before.is_sound() {
+        build(workspace, tables, progress)?;
+    }
+    let after = check(sqlite, tables, progress)?;
+    if after.has(&[ProblemKind::Pages]) {
+        let first = after.problems.first();
+        let why = first.map_or("", |problem| problem.message.as_str());
+        return Err(beyond_repair(Error::new(ErrorKind::Corrupt, why)));
+    }
+    Ok(RepairReport {
+        before,
+        set_aside,
+        after,
+    })
+}
+
+/// Moves aside what can't be read, which it gives, and drops indexes that lie.
+fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
+    let mut set_aside = Vec::new();
+    for table in tables {
+        let of_table = |problem: &&Problem| problem.table.as_deref() == Some(&*table.name);
+        let found: Vec<&Problem> = before.problems.iter().filter(of_table).collect();
+        let unreadable = found
+            .iter()
+            .filter(|p| matches!(p.kind, ProblemKind::Payload | ProblemKind::Key));
+        let rows: Vec<(RowId, String)> = unreadable
+            .filter_map(|p| {
+                set_aside.push((*p).clone());
+                Some((p.row_id?, p.message.clone()))
+            })
+            .collect();
+        if !rows.is_empty() {
+            sqlite.set_aside(table, &rows)?;
+        }
+        if found
+            .iter()
+            .any(|p| matches!(p.kind, ProblemKind::Index | ProblemKind::Orphan))
+        {
+            sqlite.drop_indexes(table)?;
+        }
+    }
+    if before.has(&[ProblemKind::Pages]) {
+        sqlite.reindex().map_err(beyond_repair)?;
+    }
+    Ok(set_aside)
+}
+
+/// Builds indexes, and tells how far they are.
+fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> Result<()> {
+    workspace.engine().build_indexes(tables)?;
+    let (done, ready) = mpsc::channel();
+    let done = Box::new(move |outcome| {
+        // Who waited may have given up.
+        let _ = done.send(outcome);
+    });
+    workspace.engine().when_indexes_are_ready(done);
+    loop {
+        match ready.recv_timeout(TELL_EVERY) {
+            Ok(outcome) => return outcome,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let message = "cannot repair: the workspace was shut down";
+                return Err(Error::new(ErrorKind::ShutDown, message));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        let indexes = workspace.engine().index_progress();
+        let told = progress(Progress {
+            done: indexes.iter().map(|index| index.rows_done).sum(),
+            total: indexes.iter().map(|index| index.rows_total).sum(),
+        });
+        if told.is_break() {
+            let message = "cannot repair: it was cancelled";
+            return Err(Error::new(ErrorKind::Cancelled, message));
+        }
+    }
+}
+
+fn beyond_repair(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt => {
+            let message = "cannot repair the file in place, because pages are damaged: \
+                           Workspace::salvage saves what can be read into a new one";
+            Error::with_source(ErrorKind::Corrupt, message, error)
+        }
+        _ => error,
+    }
+}
