@@ -77,7 +77,7 @@ fn the_four_steps() -> Result<()> {
 }
 
 /// The text without blanks and without a comma before a bracket that closes.
-fn squeeze(text: &str) -> String {
+pub(crate) fn squeeze(text: &str) -> String {
     let text: String = text.split_whitespace().collect();
     text.replace(",)", ")").replace(",}", "}")
 }

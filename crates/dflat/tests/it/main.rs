@@ -7,6 +7,7 @@
 )]
 
 mod compatibility;
+mod concurrency_page;
 mod live_queries;
 mod macros;
 mod payload;

@@ -1,0 +1,94 @@
+//! The code of `docs/concurrency.md` runs.
+
+use dflat::{ErrorKind, Result, TransactionContext, Workspace};
+
+use crate::live_queries::squeeze;
+use crate::post::{Post, PostChangeRequest, PostData};
+
+const PAGE: &str = include_str!("../../../../docs/concurrency.md");
+
+fn add_title(tx: &TransactionContext, title: &str) -> Result<()> {
+    let title = title.into();
+    let data = PostData {
+        title,
+        ..PostData::default()
+    };
+    tx.submit(PostChangeRequest::creation(data)).map(drop)
+}
+
+fn add(tx: &TransactionContext, number: usize) -> Result<()> {
+    add_title(tx, &format!("post {number}"))
+}
+
+fn change(tx: &TransactionContext, seen: &Post) -> Result<()> {
+    let Some(mut request) = PostChangeRequest::change(tx, seen)? else {
+        return Ok(());
+    };
+    request.priority = 2;
+    tx.submit(request.if_unchanged(seen)).map(drop)
+}
+
+#[test]
+fn the_ways_to_change_objects() -> Result<()> {
+    let workspace = Workspace::in_memory();
+    let first = workspace.perform_changes([Post::TABLE], |tx| {
+        let data = PostData {
+            title: "first".into(),
+            ..PostData::default()
+        };
+        Ok(tx.submit(PostChangeRequest::creation(data))?.into_object())
+    });
+    let first: Option<Post> = first.wait()?;
+    let seen = first.expect("it was inserted");
+
+    let handles: Vec<_> = (0..100)
+        .map(|number| workspace.perform_changes([Post::TABLE], move |tx| add(tx, number)))
+        .collect();
+    for handle in handles {
+        handle.wait()?;
+    }
+
+    let titles = ["a", "b"].map(String::from);
+    let count = workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        titles.iter().try_for_each(|title| add_title(tx, title))?;
+        Ok(titles.len())
+    })?;
+
+    let nested = workspace.perform_changes([Post::TABLE], |tx| {
+        let both = tx.nested(|tx| {
+            add_title(tx, "second")?;
+            add_title(tx, "first")
+        });
+        Ok(both.unwrap_err().kind())
+    });
+    assert_eq!(nested.wait()?, ErrorKind::AlreadyExists);
+
+    for expected in [None, Some(ErrorKind::OutOfDate)] {
+        let seen = seen.clone();
+        let changed = workspace.perform_changes([Post::TABLE], move |tx| change(tx, &seen));
+        let outcome = changed.wait();
+        assert_eq!(outcome.err().map(|error| error.kind()), expected);
+    }
+
+    let number = workspace.perform_changes_retrying([Post::TABLE], |tx| {
+        let number = tx.fetch::<Post>().all()?.len();
+        add(tx, number)
+    });
+    number.wait()?;
+    assert_eq!(workspace.fetch::<Post>().all()?.len(), 102 + count);
+    Ok(())
+}
+
+#[test]
+fn every_block_of_the_page_is_that_code() {
+    let source = squeeze(include_str!("concurrency_page.rs"));
+    let blocks: Vec<&str> = PAGE.split("```rust\n").skip(1).collect();
+    for block in &blocks {
+        let block = block.split("```").next().unwrap();
+        assert!(
+            source.contains(&squeeze(block)),
+            "compiled nowhere:\n{block}"
+        );
+    }
+    assert_eq!(blocks.len(), 6);
+}
