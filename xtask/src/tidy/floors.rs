@@ -1,15 +1,23 @@
-//! Rooms and floors: who may use whom.
+//! Rooms and floors: which module may use which.
 //!
-//! The table is the fenced block `floors` of `ARCHITECTURE.md`. A line `name: a > b | c > d` says
-//! that `a` stands above `b` and `c`, which may not use each other, and these above `d`. A room may
-//! use rooms on lower floors only. `name` is a crate, whose top-level modules the rooms are, or
-//! `crates`, whose rooms are the published crates; several lines of the same name are read side by
-//! side, and an arrow must run down one of them. Tests are not bound by the table.
+//! The table is the fenced block `floors` of `ARCHITECTURE.md`. A line `name: a > b | c > d` puts
+//! `a` above `b` and `c`, which may not use each other, and these above `d`. A room may use rooms
+//! on lower floors only. `name` is one of these:
+//!
+//! - `crates`: the rooms are the published crates;
+//! - a crate, such as `dflat-engine`: the rooms are its top-level modules;
+//! - a crate and a module, such as `dflat-engine/transaction` or `dflat-engine/transaction/group`:
+//!   the rooms are the modules inside that module.
+//!
+//! Several lines with the same name are alternatives: an arrow must run down one of them. The
+//! front of the rooms (`lib.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and is
+//! on no floor; a name that it re-exports counts as a name of the room that it comes from. Tests
+//! are not checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Finding;
-use crate::rust::{Token, UseItem, scopes, tokens, use_tree};
+use crate::rust::{Token, scopes, tokens, use_tree};
 use crate::tidy::architecture;
 use crate::workspace::{DependencyKind, File, Package};
 
@@ -67,8 +75,18 @@ pub fn check(architecture: &str, files: &[File], packages: &[Package]) -> Vec<Fi
         return vec![Finding::error(architecture::PATH, 0, message)];
     };
     let mut findings = crates(&table, packages);
-    for chain in table.iter().filter(|chain| chain.name != "crates") {
-        findings.extend(modules(chain, files));
+    let inside = table.iter().filter(|chain| chain.name != "crates");
+    let names: BTreeSet<&str> = inside.map(|chain| chain.name.as_str()).collect();
+    for name in names {
+        let same_name = table.iter().filter(|chain| chain.name == name);
+        let chains: Vec<_> = same_name.collect();
+        match House::find(name, &chains, files) {
+            Some(house) => findings.extend(house.check(files)),
+            None => {
+                let message = format!("`{name}` has no `lib.rs` or `mod.rs`");
+                findings.push(Finding::error(architecture::PATH, chains[0].line, message));
+            }
+        }
     }
     findings
 }
@@ -109,51 +127,102 @@ fn crates(table: &[Chain], packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-fn modules(chain: &Chain, files: &[File]) -> Vec<Finding> {
-    let source = format!("crates/{}/src/", chain.name);
-    let Some(front) = files
-        .iter()
-        .find(|file| file.path == format!("{source}lib.rs"))
-    else {
-        let message = format!("`{}` is no crate with a `lib.rs`", chain.name);
-        return vec![Finding::error(architecture::PATH, chain.line, message)];
-    };
-    let reexports = reexports(&front.text);
-    let mut findings = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.has_extension("rs") && !file.is_test())
-    {
-        let Some(module) = file.path.strip_prefix(&source) else {
-            continue;
-        };
-        let path = module_path(module);
-        let Some(room) = path.first() else {
-            continue;
-        };
-        if chain.floor(room).is_none() {
-            let message = format!("the module `{room}` is not in the floor table");
-            findings.push(Finding::error(&file.path, 0, message));
-            continue;
-        }
-        for (target, line) in arrows(&file.text, path.len()) {
-            let to = reexports.get(&target).unwrap_or(&target);
-            if to != room && !chain.allows(room, to) {
-                findings.push(Finding::error(&file.path, line, refusal(chain, room, to)));
-            }
-        }
-    }
-    findings
+/// A crate, or a module of one, whose modules are rooms.
+struct House<'a> {
+    chains: &'a [&'a Chain],
+    /// The folder of the crate's sources, with a `/` at the end.
+    source: String,
+    /// The modules that lead from the crate's root to it; none for a crate.
+    path: Vec<&'a str>,
+    /// The rooms of the names that its front re-exports.
+    reexports: BTreeMap<String, String>,
 }
 
-fn refusal(chain: &Chain, from: &str, to: &str) -> String {
-    let direction = match (chain.floor(from), chain.floor(to)) {
-        (Some(from), Some(to)) if from == to => "sideways",
-        (_, Some(_)) => "up",
-        (_, None) => return format!("`crate::{to}` is no room of the floor table"),
-    };
-    let path = architecture::PATH;
-    format!("`{from}` uses `{to}`, which runs {direction}: see the floor table in {path}")
+impl<'a> House<'a> {
+    fn find(name: &'a str, chains: &'a [&'a Chain], files: &[File]) -> Option<Self> {
+        let mut names = name.split('/');
+        let source = format!("crates/{}/src/", names.next()?);
+        let path: Vec<_> = names.collect();
+        let module = path.join("/");
+        let fronts = if path.is_empty() {
+            vec![format!("{source}lib.rs")]
+        } else {
+            vec![
+                format!("{source}{module}/mod.rs"),
+                format!("{source}{module}.rs"),
+            ]
+        };
+        let front = files.iter().find(|file| fronts.contains(&file.path))?;
+        Some(Self {
+            reexports: reexports(&front.text, &path),
+            chains,
+            source,
+            path,
+        })
+    }
+
+    /// The modules from the crate's root to a file inside, its own included.
+    fn modules<'f>(&self, file: &'f File) -> Option<Vec<&'f str>> {
+        let checked = file.has_extension("rs") && !file.is_test();
+        let modules = module_path(file.path.strip_prefix(&self.source).filter(|_| checked)?);
+        (modules.len() > self.path.len() && modules.starts_with(&self.path)).then_some(modules)
+    }
+
+    fn check(&self, files: &[File]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for file in files {
+            let Some(modules) = self.modules(file) else {
+                continue;
+            };
+            let room = modules[self.path.len()];
+            if !self.has(room) {
+                let message = format!("the module `{room}` is not in the floor table");
+                findings.push(Finding::error(&file.path, 0, message));
+                continue;
+            }
+            for (target, line) in arrows(&file.text, &modules) {
+                if let Some(message) = self.refusal(room, &target) {
+                    findings.push(Finding::error(&file.path, line, message));
+                }
+            }
+        }
+        findings
+    }
+
+    fn has(&self, room: &str) -> bool {
+        self.chains.iter().any(|chain| chain.floor(room).is_some())
+    }
+
+    /// Why a room may not use a path, given from the crate's root.
+    fn refusal(&self, from: &str, target: &[String]) -> Option<String> {
+        let inner = inside(target, &self.path)?;
+        let table = architecture::PATH;
+        let Some(name) = inner.first() else {
+            let house = self.path.join("::");
+            return Some(format!("`{from}` uses all of `{house}`: name the room"));
+        };
+        let to = self.reexports.get(name).unwrap_or(name);
+        if to == from || self.chains.iter().any(|chain| chain.allows(from, to)) {
+            return None;
+        }
+        if !self.has(to) {
+            let full = target.join("::");
+            return Some(format!("`crate::{full}` is in no room of the floor table"));
+        }
+        let same_floor = |chain: &&Chain| {
+            chain
+                .floor(from)
+                .is_some_and(|floor| chain.floor(to) == Some(floor))
+        };
+        let direction = if self.chains.iter().any(same_floor) {
+            "sideways"
+        } else {
+            "up"
+        };
+        Some(format!(
+            "`{from}` uses `{to}`, which runs {direction}: see the floor table in {table}"
+        ))
+    }
 }
 
 /// The modules of a file below `src`, such as `["storage", "memory"]`; none for `lib.rs`.
@@ -168,16 +237,23 @@ fn module_path(file: &str) -> Vec<&str> {
     path
 }
 
-/// The rooms that the names that the front door re-exports come from.
-fn reexports(front: &str) -> BTreeMap<String, String> {
+/// The rooms of the names that a front, the module `path` of its crate, re-exports.
+fn reexports(front: &str, path: &[&str]) -> BTreeMap<String, String> {
     let tokens = tokens(front);
     let mut rooms = BTreeMap::new();
     for at in 0..tokens.len() {
         if tokens[at].is("use") {
-            for UseItem { path, name, .. } in use_tree(&tokens[at + 1..]).0 {
-                let start = usize::from(matches!(path[0].as_str(), "crate" | "self"));
-                if path.len() > start + 1 {
-                    rooms.insert(name, path[start].clone());
+            for item in use_tree(&tokens[at + 1..]).0 {
+                let inner = match item.path[0].as_str() {
+                    "self" => &item.path[1..],
+                    "crate" => match inside(&item.path[1..], path) {
+                        Some(inner) => inner,
+                        None => continue,
+                    },
+                    _ => &item.path[..],
+                };
+                if inner.len() > 1 {
+                    rooms.insert(item.name, inner[0].clone());
                 }
             }
         }
@@ -185,8 +261,14 @@ fn reexports(front: &str) -> BTreeMap<String, String> {
     rooms
 }
 
-/// The names in the crate's root that the code of a file, `depth` modules below it, refers to.
-fn arrows(source: &str, depth: usize) -> Vec<(String, usize)> {
+/// The rest of a path that begins with the module `house`.
+fn inside<'p>(path: &'p [String], house: &[&str]) -> Option<&'p [String]> {
+    let (head, tail) = path.split_at_checked(house.len())?;
+    (head == house).then_some(tail)
+}
+
+/// The paths, from the crate's root, that the code of the module `modules` refers to.
+fn arrows(source: &str, modules: &[&str]) -> Vec<(Vec<String>, usize)> {
     let all = tokens(source);
     let all_scopes = scopes(&all);
     let kept = |at: &usize| all[*at].kind != crate::rust::Kind::Comment;
@@ -196,31 +278,36 @@ fn arrows(source: &str, depth: usize) -> Vec<(String, usize)> {
     let mut at = 0;
     while at < tokens.len() {
         let scope = all_scopes[kept[at]];
-        let Some(length) = root_prefix(&tokens[at..], depth + scope.modules) else {
+        // Inline modules have no name here: no path can lead into one.
+        let inline = vec![""; scope.modules];
+        let Some((base, length)) = root_prefix(&tokens[at..], &[modules, &inline].concat()) else {
             at += 1;
             continue;
         };
         if !scope.test {
             let (items, _) = use_tree(&tokens[at + length..]);
             let named = items.into_iter().filter(|item| !item.path.is_empty());
-            arrows.extend(named.map(|item| (item.path[0].clone(), item.line)));
+            arrows.extend(named.map(|item| ([base.clone(), item.path].concat(), item.line)));
         }
         at += length;
     }
     arrows
 }
 
-/// The number of tokens of `crate::`, or of as many `super::` as lead to the crate's root.
-fn root_prefix(tokens: &[Token<'_>], depth: usize) -> Option<usize> {
+/// The module that `crate::` or some `super::` in the module `modules` lead to, and how many
+/// tokens these are.
+fn root_prefix(tokens: &[Token<'_>], modules: &[&str]) -> Option<(Vec<String>, usize)> {
     let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.is(text));
     if is(0, "crate") && is(1, "::") {
-        return Some(2);
+        return Some((Vec::new(), 2));
     }
     let mut count = 0;
     while is(count * 2, "super") && is(count * 2 + 1, "::") {
         count += 1;
     }
-    (count > 0 && count >= depth).then_some(count * 2)
+    let left = modules.len().saturating_sub(count);
+    let base = modules[..left].iter().map(|&name| name.to_owned());
+    (count > 0).then(|| (base.collect(), count * 2))
 }
 
 #[cfg(test)]
@@ -331,6 +418,87 @@ mod tests {
             [2]
         );
         assert_eq!(places("crates/low/src/attic.rs", ""), [0]);
+    }
+
+    /// What is found in a file of the module `write`, whose rooms are `submit`, `group` and `row`.
+    fn inner(path: &str, text: &str) -> Vec<Finding> {
+        let table = "```floors\nlow: write > error\nlow/write: submit > group > row\n\
+                     low/write/group: watch > member\n```\n";
+        let files = [
+            file("crates/low/src/lib.rs", ""),
+            file("crates/low/src/write/mod.rs", "pub use group::Member;"),
+            file("crates/low/src/write/group.rs", "pub use watch::{Watch};"),
+            file(&format!("crates/low/src/write/{path}"), text),
+        ];
+        check(table, &files, &[])
+    }
+
+    #[test]
+    fn arrows_inside_a_room_are_checked() {
+        let count = |path, text| inner(path, text).len();
+        for allowed in [
+            "use super::group::A; use crate::write::row::B; use crate::error::C;",
+            "use super::Member;",
+            "use crate::write::{Member as M, submit};",
+            "#[cfg(test)]\nmod tests { use super::*; use crate::write::attic; }",
+        ] {
+            assert_eq!(count("submit.rs", allowed), 0, "{allowed}");
+        }
+        for refused in [
+            "use super::submit::A;",
+            "use crate::write::submit::A;",
+            "use super::Member;",
+            "use super::*;",
+            "use crate::write;",
+            "use crate::write::Unknown;",
+            "mod a { use super::super::group::A; }",
+        ] {
+            assert_eq!(count("row.rs", refused), 1, "{refused}");
+        }
+        assert_eq!(count("attic.rs", ""), 1);
+        assert_eq!(inner("attic.rs", "")[0].line, 0);
+    }
+
+    #[test]
+    fn rooms_nest_as_deep_as_the_table_says() {
+        let count = |path, text| inner(path, text).len();
+        assert_eq!(count("group/watch.rs", "use super::member::A;"), 0);
+        assert_eq!(count("group/member.rs", "use super::super::row::A;"), 0);
+        assert_eq!(count("group/member.rs", "use super::Watch;"), 1);
+        assert_eq!(
+            count("group/member/part.rs", "use super::super::watch::A;"),
+            1
+        );
+        // Up in the group, and up among the rooms of `write`.
+        assert_eq!(
+            count(
+                "group/member.rs",
+                "use super::watch::A;\nuse super::super::submit;"
+            ),
+            2
+        );
+    }
+
+    #[test]
+    fn lines_of_the_same_name_are_alternatives() {
+        let found = |text| {
+            let table = "```floors\nlow: a > b > c\nlow: c > d\n```\n";
+            let files = [
+                file("crates/low/src/lib.rs", ""),
+                file("crates/low/src/c.rs", text),
+            ];
+            check(table, &files, &[]).len()
+        };
+        assert_eq!(found("use crate::d;"), 0);
+        assert_eq!(found("use crate::a;"), 1);
+    }
+
+    #[test]
+    fn a_line_needs_its_front() {
+        let found = |table: &str| check(table, &[file("crates/low/src/lib.rs", "")], &[]).len();
+        assert_eq!(found("```floors\nlow: a > b\n```\n"), 0);
+        assert_eq!(found("```floors\nlow/a: b > c\n```\n"), 1);
+        assert_eq!(found("```floors\nhigh: a > b\n```\n"), 1);
     }
 
     #[test]
