@@ -20,14 +20,15 @@ Tasks:
   ci             everything that must hold before a change goes in
   long           what continuous integration runs for a moment, for hours
   memcheck       tests of what calls C, under valgrind or the address sanitizer
-  tidy           floors, files, markdown, public items, unsafe code, dependencies
+  tidy           floors, files, sentences, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
   install-tools  the programs that some tests use: flatc and strace (Debian, as root)
 ";
 
 const CI_HELP: &str = "\
-Runs every check, in order, and ends at the first that fails.
+Runs every check, in order, and ends at the first that fails. At the end, prints the wall time and
+the processor time of each step, the slowest last.
 
 Usage: cargo xtask ci [--keep-going] [--list] [--from STEP] [--only STEP]..
 
@@ -39,8 +40,9 @@ Options:
 ";
 
 const TIDY_HELP: &str = "\
-Checks what ARCHITECTURE.md and CONTRIBUTING.md promise and a program can see: floors, the size and
-the lines of files, markdown, public items, where `unsafe` stands, paths, dependencies.
+Checks the promises of ARCHITECTURE.md and CONTRIBUTING.md that a program can check: floors, the
+size of files and folders, the length of lines, arguments in tuples, how sentences begin, Markdown,
+public items, places of `unsafe`, paths, dependencies.
 
 Usage: cargo xtask tidy [--bless]
 

@@ -6,11 +6,14 @@ pub mod columns;
 pub mod dependencies;
 pub mod documented_paths;
 pub mod floors;
+pub mod folders;
 pub mod machine_paths;
 pub mod markdown;
 pub mod promises;
 pub mod public_items;
+pub mod sentences;
 pub mod source_files;
+pub mod tuples;
 pub mod unsafe_code;
 
 use std::fs;
@@ -56,10 +59,13 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     ));
     findings.extend(documented_paths::check(&files));
     findings.extend(promises::check(&files));
+    findings.extend(folders::check(&files));
     for file in &files {
         findings.extend(source_files::check(file));
         findings.extend(markdown::check(file));
         findings.extend(machine_paths::check(file));
+        findings.extend(sentences::check(file));
+        findings.extend(tuples::check(file));
     }
     findings.sort();
     Ok(findings)

@@ -27,8 +27,7 @@ impl Comparison<'_> {
                 (Some(same), _) if same.voffset == field.voffset => self.fields(field, same),
                 (Some(moved), _) => self.moved(field, moved),
                 (None, Some(heir)) if !in_old(&heir.name) && self.same_type(field, heir) => {
-                    let names = ("field", field.name.clone(), heir.name.clone());
-                    self.renamed(names, &field.span, &heir.span);
+                    self.renamed("field", &field.name, &field.span, &heir.name, &heir.span);
                     self.fields(field, heir);
                     taken.push(heir.voffset);
                 }

@@ -6,7 +6,7 @@ use super::code::{ADDED, KEY_CHANGED, RENAMED, TABLE_GONE, TABLE_RENAMED, TYPE_R
 use super::{Comparison, kind_name};
 use crate::diagnostic::Diagnostic;
 use crate::schema::{
-    Definition, DefinitionId, DefinitionKind, Element, Field, Schema, Table, UnionTarget,
+    Definition, DefinitionId, DefinitionKind, Element, Field, Schema, Span, Table, UnionTarget,
 };
 
 /// Pairs of types that were met, and those whose contents are still to be compared.
@@ -99,8 +99,8 @@ impl<'a> Comparison<'a> {
         while let Some((old, new)) = self.pairs.open.pop_front() {
             let (old, new) = (self.old.definition(old), self.new.definition(new));
             if old.full_name() != new.full_name() {
-                let names = (kind_name(&new.kind), old.full_name(), new.full_name());
-                self.renamed(names, &old.span, &new.span);
+                let (was, is) = (old.full_name(), new.full_name());
+                self.renamed(kind_name(&new.kind), &was, &old.span, &is, &new.span);
             }
             match (&old.kind, &new.kind) {
                 (DefinitionKind::Table(old), DefinitionKind::Table(new)) => self.tables(old, new),
@@ -147,9 +147,11 @@ impl<'a> Comparison<'a> {
 
     pub(super) fn renamed(
         &mut self,
-        (kind, old, new): (&str, String, String),
-        before: &crate::schema::Span,
-        after: &crate::schema::Span,
+        kind: &str,
+        old: &str,
+        before: &Span,
+        new: &str,
+        after: &Span,
     ) {
         let message = format!("the {kind} `{old}` is called `{new}` now");
         let change = Diagnostic::note(RENAMED, message).and(before, "it was called this");

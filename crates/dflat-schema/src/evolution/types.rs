@@ -28,8 +28,7 @@ impl Comparison<'_> {
                 let change = Diagnostic::error(STRUCT_CHANGED, message).help(HELP);
                 self.report_both(change, &field.span, &same.span);
             } else if renamed {
-                let names = ("field", field.name.clone(), same.name.clone());
-                self.renamed(names, &field.span, &same.span);
+                self.renamed("field", &field.name, &field.span, &same.name, &same.span);
             }
             let (old, new) = ((field.storage, &field.span), (same.storage, &same.span));
             self.storage(&same.name, old, new);
@@ -56,8 +55,7 @@ impl Comparison<'_> {
                 (Some(same), _) => self.renumbered(value, same),
                 (None, Some(heir)) if !old.values.iter().any(|value| value.name == heir.name) => {
                     taken.push(heir.value);
-                    let names = ("value", value.name.clone(), heir.name.clone());
-                    self.renamed(names, &value.span, &heir.span);
+                    self.renamed("value", &value.name, &value.span, &heir.name, &heir.span);
                 }
                 (None, _) => {
                     let message = format!("the value `{}` was removed", value.name);
@@ -106,8 +104,7 @@ impl Comparison<'_> {
                 }
                 (None, Some(heir)) if !in_old(&heir.name) => {
                     taken.push(heir.code);
-                    let names = ("member", member.name.clone(), heir.name.clone());
-                    self.renamed(names, &member.span, &heir.span);
+                    self.renamed("member", &member.name, &member.span, &heir.name, &heir.span);
                     self.member(member, heir);
                 }
                 (None, _) => {
