@@ -7,12 +7,14 @@ pub mod long;
 pub mod memcheck;
 pub mod options;
 pub mod steps;
+pub mod times;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::Result;
+use crate::ci::times::{Row, Stopwatch, summary};
 use crate::workspace;
 
 /// A step that takes longer is marked in the summary: split it or make it faster.
@@ -142,26 +144,30 @@ pub fn run(
     after_failure: AfterFailure,
     longest: Duration,
 ) -> Result<()> {
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     let mut rows = Vec::new();
     let mut outcome = Ok(());
     for step in steps {
         println!("\n=== {}: {}", step.name, step.shell_line());
-        let step_start = Instant::now();
+        let step_watch = Stopwatch::start();
         let result = step.run(root);
-        let duration = step_start.elapsed();
+        let times = step_watch.read();
         let verdict = match (&step.work, &result) {
             (Work::Skip(_), _) => "skipped",
             (_, Err(_)) => "FAILED",
-            (_, Ok(())) if duration > longest => "passed, too slow",
+            (_, Ok(())) if times.wall > longest => "passed, too slow",
             (_, Ok(())) => "passed",
         };
         println!(
             "=== {}: {verdict} in {:.1} s",
             step.name,
-            duration.as_secs_f64()
+            times.wall.as_secs_f64()
         );
-        rows.push((step.name, duration, verdict));
+        rows.push(Row {
+            step: step.name,
+            times,
+            verdict,
+        });
         if let Err(error) = result {
             let line = step.shell_line();
             let name = step.name;
@@ -174,18 +180,8 @@ pub fn run(
             }
         }
     }
-    println!("\n{}", summary(&rows, start.elapsed()));
+    println!("\n{}", summary(&rows, watch.read()));
     outcome
-}
-
-fn summary(rows: &[(&str, Duration, &str)], total: Duration) -> String {
-    let seconds = |duration: &Duration| format!("{:8.1} s", duration.as_secs_f64());
-    let mut lines = vec![format!("{:<20} {:>10}  {}", "step", "time", "result")];
-    for (name, duration, verdict) in rows {
-        lines.push(format!("{name:<20} {}  {verdict}", seconds(duration)));
-    }
-    lines.push(format!("{:<20} {}", "all", seconds(&total)));
-    lines.join("\n")
 }
 
 #[cfg(test)]
