@@ -2,9 +2,9 @@
 //!
 //! Source: "The WAL File Format" of SQLite's documentation.
 
+use std::fs;
+use std::io::Read;
 use std::path::Path;
-
-use crate::connection::read_only::head;
 
 /// The size of the header.
 const HEADER: usize = 32;
@@ -15,6 +15,13 @@ const COVERED: usize = 24;
 pub(crate) fn is_begun(log: &Path) -> bool {
     // One byte more: without it there is no frame, and SQLite does not read the header either.
     head::<{ HEADER + 1 }>(log).is_some_and(|head| is_header(&head))
+}
+
+/// The first bytes of a file that has as many.
+pub(crate) fn head<const N: usize>(path: &Path) -> Option<[u8; N]> {
+    let mut head = [0; N];
+    fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+    Some(head)
 }
 
 fn is_header(head: &[u8]) -> bool {
@@ -50,17 +57,17 @@ mod tests {
     fn a_log_is_begun_by_a_header_and_a_frame() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        std::fs::write(&path, []).unwrap();
+        fs::write(&path, []).unwrap();
         let mut connection = Connection::open(&path, Access::ReadWrite, None, None).unwrap();
         for sql in ["PRAGMA journal_mode = WAL", "CREATE TABLE t (a)"] {
             connection.execute(sql).unwrap();
         }
         let log = directory.path().join("a.db-wal");
         assert!(is_begun(&log));
-        let bytes = std::fs::read(&log).unwrap();
+        let bytes = fs::read(&log).unwrap();
         let begun = |bytes: &[u8]| {
             let path = directory.path().join("log");
-            std::fs::write(&path, bytes).unwrap();
+            fs::write(&path, bytes).unwrap();
             is_begun(&path)
         };
         assert!(begun(&bytes[..HEADER + 1]));

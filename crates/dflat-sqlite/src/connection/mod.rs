@@ -1,6 +1,9 @@
 //! The open connections to the file: opening, pooling, and which state each of them reads.
 
+pub(crate) mod appearance;
 pub(crate) mod commits;
+pub(crate) mod configure;
+pub(crate) mod connections;
 pub(crate) mod identity;
 pub(crate) mod log_header;
 pub(crate) mod open;
@@ -9,3 +12,4 @@ pub(crate) mod read_only;
 pub(crate) mod readers;
 pub(crate) mod reading;
 pub(crate) mod session;
+pub(crate) mod table_entry;

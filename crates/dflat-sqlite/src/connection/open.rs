@@ -1,9 +1,8 @@
 //! Opening, creating, configuring and tidying up the file.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,36 +10,15 @@ use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::{Commits, Header, Opening};
+use crate::connection::configure::{
+    configure, create, create_error, exists, integer, open, vacuum,
+};
 use crate::connection::read_only;
 use crate::connection::session::Session;
-use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
-use crate::io::{Kind, Monitor, name};
+use crate::ffi::{Access, Connection, Fault};
+use crate::io::Monitor;
+use crate::io::names::beside;
 use crate::options::SqliteOptions;
-
-/// Held while a file is created and while a connection opens one: closing the handle of the
-/// creation would drop the locks of a connection that opened the new file in between.
-static CREATION: Mutex<()> = Mutex::new(());
-
-/// The file's absolute path, whose directory must exist.
-pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
-    let fail = |error: io::Error| io_error(error, format!("cannot open {}", path.display()));
-    let Some(name) = path.file_name() else {
-        let message = format!("cannot open {}: it names no file", path.display());
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
-    };
-    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays
-    // the same file when the process changes its directory.
-    let absolute = std::path::absolute(path).map_err(fail)?;
-    let directory = absolute.parent().unwrap_or_else(|| Path::new("/"));
-    let directory = fs::canonicalize(directory).map_err(|error| {
-        let what = format!(
-            "cannot open {}: its directory can't be used",
-            path.display()
-        );
-        io_error(error, what)
-    })?;
-    Ok(directory.join(name))
-}
 
 /// Checks that the file, if there is one, is a database, without a trace.
 pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
@@ -172,57 +150,6 @@ fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Resul
     Ok(busy)
 }
 
-/// Writes the whole file anew, by way of a temporary file: it may not fit into memory.
-pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
-    connection.execute("PRAGMA temp_store = FILE")?;
-    let vacuumed = connection.execute("VACUUM");
-    let restored = connection.execute("PRAGMA temp_store = MEMORY");
-    vacuumed.and(restored)
-}
-
-pub(crate) fn open(
-    path: &Path,
-    access: Access,
-    options: &SqliteOptions,
-) -> Result<Connection, Fault> {
-    let vfs = match access {
-        Access::OwnLogIndex => Some(Kind::OwnLogIndex),
-        Access::SharedReadOnly | Access::Immutable => Some(Kind::ReadOnly),
-        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(Kind::Shared),
-    };
-    let missing = || Fault::misuse("SQLite has no VFS to hand calls on to");
-    let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));
-    let vfs = vfs.transpose()?;
-    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
-    Connection::open(path, access, options.file_protection, vfs)
-}
-
-/// Creates an empty file, private to its owner, if there is none.
-fn create(path: &Path, protection: Option<FileProtection>) -> io::Result<()> {
-    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
-    if path.try_exists()? {
-        return Ok(());
-    }
-    match create_private(path, protection) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        created => created.map(drop),
-    }
-}
-
-/// The settings of every connection. A file from elsewhere can't make it run code, and what it
-/// names wrongly is an error.
-pub(crate) fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
-    connection.set_busy_timeout(busy_timeout);
-    connection.set(Switch::Defensive, true);
-    connection.set(Switch::TrustedSchema, false);
-    connection.set(Switch::Triggers, false);
-    connection.set(Switch::Views, false);
-    connection.set(Switch::ForeignKeys, false);
-    connection.set(Switch::QuotedTexts, false);
-    connection.set(Switch::StablePlans, true);
-    connection.execute("PRAGMA temp_store = MEMORY")
-}
-
 fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Result<(), Fault> {
     configure(connection, options.busy_timeout)?;
     // A checkpoint must not lose what a transaction was told to be durable, whatever others are.
@@ -254,47 +181,6 @@ fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result
     }
 }
 
-/// The first number that a statement gives; 0 if it gives none.
-pub(crate) fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
-    let mut value = None;
-    connection.execute_with(sql, |columns| {
-        value.get_or_insert_with(|| columns.integer(0));
-        Ok(())
-    })?;
-    Ok(value.unwrap_or(0))
-}
-
-pub(crate) fn exists(path: &Path) -> Result<bool> {
-    path.try_exists()
-        .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
-}
-
-/// The bytes of the write-ahead log.
-pub(crate) fn log_bytes(path: &Path) -> u64 {
-    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
-}
-
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-/// The error of opening or reading.
-pub(crate) fn io_error(error: io::Error, message: String) -> Error {
-    Error::with_source(ErrorKind::Io, message, error)
-}
-
-/// The error of creating.
-pub(crate) fn create_error(error: io::Error, message: String) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
-        _ => ErrorKind::Io,
-    };
-    Error::with_source(kind, message, error)
-}
-
 #[cfg(test)]
 mod tests {
     use dflat_engine::storage::Backend;
@@ -315,7 +201,7 @@ mod tests {
             };
             let backend = SqliteBackend::open(directory.path().join("a.db"), options).unwrap();
             Arc::clone(&backend).begin().unwrap().commit().unwrap();
-            let mut session = backend.take_writer().unwrap();
+            let mut session = backend.connections().take_writer().unwrap();
             let mut get = |name: &str| {
                 let sql = format!("PRAGMA {name}");
                 integer(&mut session.connection, &sql).unwrap()
@@ -333,7 +219,7 @@ mod tests {
             let mut get = |sql: &str| integer(&mut session.connection, sql).unwrap();
             assert_eq!(get("PRAGMA fullfsync"), full);
             assert_eq!(get("PRAGMA checkpoint_fullfsync"), 1);
-            backend.return_writer(Some(session));
+            backend.upkeep().return_writer(Some(session));
         }
     }
 }

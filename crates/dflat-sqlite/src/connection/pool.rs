@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::readers::{Gate, Readers};
+use crate::connection::readers::{Gate, Readers, closed};
 use crate::connection::session::Session;
 
 /// The connections.
@@ -276,11 +276,6 @@ impl State {
         let message = "cannot suspend: a transaction, a snapshot or a backup goes on";
         Err(Error::new(ErrorKind::Busy, message))
     }
-}
-
-/// The error of who comes too late.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::ShutDown, "the database is closed")
 }
 
 fn wait<T>(outcome: std::sync::LockResult<T>) -> T {

@@ -15,82 +15,16 @@
 //! again, and what was read meanwhile is not believed. A file whose commits go through a rollback
 //! journal is shared by its locks, so that one read of it shows one state.
 
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use crate::connection::appearance::{Apart, Look, Sharing};
 use crate::connection::commits::Header;
-use crate::connection::log_header;
-use crate::connection::open::{self, beside};
-use crate::connection::reading::{Apart, Sharing};
+use crate::connection::configure;
 use crate::connection::session::Session;
 use crate::ffi::{Access, Fault, Switch};
 use crate::io::Monitor;
 use crate::options::SqliteOptions;
-
-/// What a file and those beside it look like from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    main: Option<(u64, SystemTime)>,
-    log: Option<(u64, SystemTime)>,
-    has_journal: bool,
-    has_index: bool,
-}
-
-impl Look {
-    /// Of the file at `path`, which is not opened: to close it again would drop the locks of others
-    /// in this process.
-    pub(crate) fn of(path: &Path) -> Self {
-        let look = |path: &Path| {
-            let metadata = fs::metadata(path).ok()?;
-            Some((metadata.len(), metadata.modified().ok()?))
-        };
-        Self {
-            main: look(path),
-            log: look(&beside(path, "-wal")),
-            has_journal: look(&beside(path, "-journal")).is_some_and(|(len, _)| len > 0),
-            has_index: beside(path, "-shm").exists(),
-        }
-    }
-
-    fn log_bytes(&self) -> u64 {
-        self.log.map_or(0, |(len, _)| len)
-    }
-
-    /// Whether the log of the file at `path` has an index and no frame.
-    fn is_log_dead(&self, path: &Path) -> bool {
-        self.has_index && self.log_bytes() > 0 && !log_header::is_begun(&beside(path, "-wal"))
-    }
-
-    /// Whether there is a rollback journal that is to be played back: one that is done with may
-    /// stay, with zeros in the place of its header.
-    fn has_hot_journal(&self, path: &Path) -> bool {
-        self.has_journal && head(&beside(path, "-journal")).is_some_and(|[first]| first != 0)
-    }
-
-    /// How to open the file at `path`.
-    fn access(&self, path: &Path, has_log: bool) -> Access {
-        if self.log.is_some() && self.has_index && !self.is_log_dead(path) {
-            Access::SharedReadOnly
-        } else if self.log_bytes() > 0 {
-            Access::OwnLogIndex
-        } else if has_log && !self.has_hot_journal(path) {
-            Access::Immutable
-        } else {
-            // Without a log it is shared by locks of the file alone.
-            Access::SharedReadOnly
-        }
-    }
-}
-
-/// The first bytes of a file that has as many.
-pub(crate) fn head<const N: usize>(path: &Path) -> Option<[u8; N]> {
-    let mut head = [0; N];
-    fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
-    Some(head)
-}
 
 /// Whether the file is to be read without writing even if it could be written: so it is for as long
 /// as nobody has begun its log, because if the index can't be written, SQLite finds out late.
@@ -107,12 +41,12 @@ pub(crate) fn reader(
     // Order: what changes while it is opened shows the next time.
     let look = Look::of(path);
     let has_log = {
-        let connection = open::open(path, Access::SharedReadOnly, options)?;
+        let connection = configure::open(path, Access::SharedReadOnly, options)?;
         Header::read(&connection).is_some_and(|header| header.has_log)
     };
     let access = look.access(path, has_log);
-    let mut connection = open::open(path, access, options)?;
-    open::configure(&mut connection, options.busy_timeout)?;
+    let mut connection = configure::open(path, access, options)?;
+    configure::configure(&mut connection, options.busy_timeout)?;
     connection.set(Switch::CheckpointAtClose, false);
     connection.execute("PRAGMA query_only = ON")?;
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::pool::closed;
 use crate::connection::session::Session;
 
 /// The most places that connections rest at.
@@ -245,6 +244,11 @@ impl Drop for KeepingForbidden<'_> {
     fn drop(&mut self) {
         self.0.against_keeping.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// The error of who comes too late.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::ShutDown, "the database is closed")
 }
 
 #[cfg(test)]

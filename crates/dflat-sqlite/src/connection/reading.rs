@@ -2,39 +2,12 @@
 
 use dflat_engine::{Error, ErrorKind, Result};
 
+use crate::connection::appearance::{Look, Sharing};
 use crate::connection::commits::Header;
-use crate::connection::read_only::Look;
+use crate::connection::session::Kept;
 use crate::connection::session::Session;
-use crate::ffi::{Fault, LogStamp};
+use crate::ffi::Fault;
 use crate::layout::control::Control;
-
-/// A file that is read without a way to learn what others write.
-pub(crate) struct Apart {
-    pub(crate) look: Look,
-    pub(crate) sharing: Sharing,
-}
-
-/// What keeps those who write from changing a file of which something is being read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sharing {
-    /// The locks of the file itself.
-    Locked,
-    /// Nothing.
-    Unguarded,
-    /// Nothing; it is read as it is, whatever is beside it.
-    Immutable,
-}
-
-/// A read transaction that goes on after what it was begun for.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept {
-    /// That of the log at a moment before it began: it sees this state or a later one.
-    stamp: LogStamp,
-    /// When it began, as [`Readers`](crate::connection::readers::Readers) count.
-    epoch: u32,
-    /// Whether something was read, from which moment on it sees one state.
-    has_read: bool,
-}
 
 impl Session {
     /// Whether the file may have changed in a way that this connection does not see.

@@ -1,20 +1,19 @@
 //! A connection with the statements it holds, and the transactions it runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{Durability, Indexes};
+use dflat_engine::storage::Durability;
 use dflat_model::{Table, ValueRef};
 
+use crate::connection::appearance::Apart;
 use crate::connection::commits::{Commits, Count, Header, Standing};
-use crate::connection::reading::{Apart, Kept};
-use crate::ffi::{Connection, Fault, LogCount, LogExtent, Param, StatementId};
-use crate::foreign::trust::Trust;
-use crate::io::{Monitor, Space, TableUsage};
+use crate::connection::table_entry::{TableEntry, note_use};
+use crate::ffi::{Connection, Fault, LogCount, LogExtent, LogStamp, Param, StatementId};
+use crate::io::{Monitor, Space};
 use crate::layout::control::Control;
 use crate::layout::ddl::Names;
 use crate::layout::statement_text::Operation;
@@ -26,6 +25,17 @@ const TABLES_MAX: usize = 256;
 /// Commits that delete nothing look at the unused space once in so many: an update may leave some
 /// too.
 const LOOK_EVERY: u64 = 64;
+
+/// A read transaction that goes on after what it was begun for.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    /// That of the log at a moment before it began: it sees this state or a later one.
+    pub(crate) stamp: LogStamp,
+    /// When it began, as [`Readers`](crate::connection::readers::Readers) count.
+    pub(crate) epoch: u32,
+    /// Whether something was read, from which moment on it sees one state.
+    pub(crate) has_read: bool,
+}
 
 /// A connection and what is known of the tables it was used for.
 pub(crate) struct Session {
@@ -58,47 +68,6 @@ pub(crate) struct Session {
     has_deleted: bool,
     /// The unused space, if the last transaction looked at it.
     space: Option<Space>,
-}
-
-/// What is held for a table.
-pub(crate) struct TableEntry {
-    // Invariant: kept alive, so that no other descriptor can have the same address.
-    pub(crate) table: Table,
-    pub(crate) names: Names,
-    /// The statements that write rows, so that none is looked for by each of many changes.
-    placed: [Option<StatementId>; Operation::PLACES],
-    /// All other statements.
-    others: Vec<(Operation, StatementId)>,
-    /// Whether all tables are known to exist.
-    pub(crate) created: bool,
-    /// The positions of unique indexes that SQLite does not keep unique, if they were created.
-    pub(crate) lenient: Vec<usize>,
-    /// Whether no row is known to be noted, if all tables are known to exist.
-    pub(crate) unspoilt: bool,
-    /// Whether nothing but its rows holds the payloads, if that was looked up.
-    pub(crate) holds_payloads_alone: Option<bool>,
-    /// Which triggers there were when that was looked up last.
-    pub(crate) trust: Option<Trust>,
-    /// How far its indexes are to be believed, for as long as a read transaction is kept.
-    pub(crate) indexes: Option<Indexes>,
-    /// Whether the main table was looked at, and what it gives is stored in it.
-    is_stored: bool,
-    /// Where the uses of its indexes are counted.
-    usage: Option<Arc<TableUsage>>,
-}
-
-impl TableEntry {
-    /// The statement of an operation that has no place of its own; counts its use.
-    fn find(&self, operation: Operation) -> Option<StatementId> {
-        if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
-            usage.note(operation);
-        }
-        // What kind it is, is compared in place; the rest is a call.
-        let kind = discriminant(&operation);
-        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
-        let found = self.others.iter().find(|(other, _)| is_it(other));
-        found.map(|(_, id)| *id)
-    }
 }
 
 /// The position of a table in a session, until the next call of [`Session::enter`].
@@ -222,7 +191,7 @@ impl Session {
             && self.connection.changes_count() > 0
             && let Some(usage) = &self.tables[entry.0].usage
         {
-            usage.note(operation);
+            note_use(usage, operation);
         }
         Ok(())
     }

@@ -6,11 +6,7 @@
 
 use dflat_model::TableDescriptor;
 
-use crate::layout::ddl::{Names, OURS, PlainIndexNames, quoted_if_needed};
-
-/// The table that names the rows which others have written.
-pub(crate) const FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
-     (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) WITHOUT ROWID";
+use crate::layout::ddl::{Names, OURS, PlainIndexNames, literal, quoted_if_needed};
 
 /// The most rows of a table that are noted and can be read apart. Of a table with more the indexes
 /// are built anew, so that which rows were written then matters no more: nothing is noted.
@@ -113,9 +109,4 @@ fn on(table: &TableDescriptor, name: &str, mark: &str, same: Option<&str>) -> Ve
         }
     };
     kinds.into_iter().map(trigger).collect()
-}
-
-/// A name as text of SQL.
-pub(crate) fn literal(name: &str) -> String {
-    format!("'{}'", name.replace('\'', "''"))
 }

@@ -7,24 +7,12 @@ use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::connection::session::{Entry, Session};
+use crate::connection::table_entry::Trust;
 use crate::ffi::{Fault, Param};
 use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
 use crate::layout::control::Control;
 use crate::layout::ddl::{PlainIndexNames, stored_index};
 use crate::layout::statement_text::Operation;
-
-/// What is known of a table's triggers, as long as the file's schema is the same.
-pub(crate) struct Trust {
-    schema_version: u64,
-    /// There is a main table.
-    exists: bool,
-    /// There is a table of the rows that others have written.
-    has_foreign: bool,
-    /// The main table has all of its triggers, and they note whatever others do.
-    pub(crate) main: bool,
-    /// Whether the table of each index has, and is defined as we do it.
-    pub(crate) indexes: Vec<bool>,
-}
 
 impl Session {
     /// How far a table's indexes are to be believed.

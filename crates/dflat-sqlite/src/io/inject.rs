@@ -135,7 +135,7 @@ impl FaultPlan {
     /// # Errors
     /// As opening the database.
     pub fn attach(path: impl AsRef<Path>) -> Result<Self> {
-        let path = crate::connection::open::resolve(path.as_ref())?;
+        let path = super::names::resolve(path.as_ref())?;
         Ok(Self {
             monitor: monitor_of(&path),
             path,

@@ -13,7 +13,7 @@ mod file;
 pub mod inject;
 mod memory_index;
 mod monitor;
-pub(crate) mod part;
+pub(crate) mod names;
 mod recording;
 mod register;
 mod report;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dflat_model::TableDescriptor;
 
 use super::report::IndexReport;
-use crate::layout::statement_text::Operation;
 
 /// The uses of a table's indexes, by all connections.
 pub(crate) struct TableUsage {
@@ -34,23 +33,17 @@ impl TableUsage {
         }
     }
 
-    /// Notes a statement.
-    pub(crate) fn note(&self, operation: Operation) {
-        let (position, is_write) = match operation {
-            Operation::PutEntry(position) | Operation::DeleteEntry(position) => (position, true),
-            Operation::ScanKey(shape) => match shape.index {
-                Some(position) => (position, false),
-                None => return,
-            },
-            _ => return,
-        };
+    /// Counts a statement that writes to the index at a position.
+    pub(crate) fn note_write(&self, position: usize) {
         if let Some(index) = self.indexes.get(position) {
-            let number = if is_write {
-                &index.writes
-            } else {
-                &index.lookups
-            };
-            number.fetch_add(1, Ordering::Relaxed);
+            index.writes.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a statement that reads the index at a position.
+    pub(crate) fn note_lookup(&self, position: usize) {
+        if let Some(index) = self.indexes.get(position) {
+            index.lookups.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::call::FileKind;
 use super::monitor::Monitor;
-use crate::io::part;
+use super::names;
 
 /// A database that is watched, or was.
 struct Watched {
@@ -60,7 +60,7 @@ pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     let watched = guard.as_ref()?;
     let find = |path: &Path| watched.get(path)?.monitor.upgrade();
-    let place = part::place_of(file);
+    let place = names::place_of(file);
     if let Some(monitor) = find(place.as_deref().unwrap_or(file)) {
         return Some((monitor, FileKind::Main));
     }

@@ -1,7 +1,5 @@
 //! The statements that are not about one table.
 
-use crate::foreign::triggers;
-
 /// A statement that is not about one table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
@@ -74,7 +72,11 @@ impl Control {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
                  ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"
             }
-            Self::CreateForeign => triggers::FOREIGN,
+            Self::CreateForeign => {
+                "CREATE TABLE IF NOT EXISTS dflat__foreign \
+                 (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) \
+                 WITHOUT ROWID"
+            }
             Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
             Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",

@@ -7,7 +7,6 @@
 use dflat_model::{Field, IndexDescriptor, KEY_HASH, TableDescriptor};
 
 use crate::ffi;
-use crate::foreign::triggers::literal;
 
 /// The names of a table in SQL, quoted.
 pub(crate) struct Names {
@@ -229,6 +228,11 @@ fn key_column(position: usize) -> String {
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A name as text of SQL.
+pub(crate) fn literal(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
 }
 
 pub(crate) fn quoted_if_needed(name: &str) -> String {

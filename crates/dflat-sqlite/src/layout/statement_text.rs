@@ -40,6 +40,13 @@ pub(crate) enum Operation {
     NoteFilled(usize),
 }
 
+/// How a statement uses the index at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexUse {
+    Write(usize),
+    Lookup(usize),
+}
+
 impl Operation {
     /// How many operations have a [`place`](Self::place).
     pub(crate) const PLACES: usize = 5;
@@ -53,6 +60,20 @@ impl Operation {
             Self::UpdatePayload => Some(2),
             Self::UpdateRow => Some(3),
             Self::Delete => Some(4),
+            _ => None,
+        }
+    }
+
+    /// The index that a statement uses.
+    pub(crate) const fn index_use(self) -> Option<IndexUse> {
+        match self {
+            Self::PutEntry(position) | Self::DeleteEntry(position) => {
+                Some(IndexUse::Write(position))
+            }
+            Self::ScanKey(shape) => match shape.index {
+                Some(position) => Some(IndexUse::Lookup(position)),
+                None => None,
+            },
             _ => None,
         }
     }

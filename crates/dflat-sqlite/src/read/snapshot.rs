@@ -7,17 +7,17 @@ use dflat_engine::Result;
 use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
-use crate::backend::SqliteBackend;
 use crate::connection::commits::Count;
 use crate::connection::readers::PlaceId;
 use crate::connection::session::Session;
+use crate::upkeep::owner::Upkeep;
 
 /// How often a state is looked for that can be named, while others commit.
 const ATTEMPTS: usize = 100;
 
 /// A snapshot: a reader, and its connection once there is a file.
 pub(crate) struct SqliteSnapshot {
-    backend: Arc<SqliteBackend>,
+    upkeep: Arc<Upkeep>,
     place: PlaceId,
     session: Option<Box<Session>>,
     state: State,
@@ -39,10 +39,10 @@ enum State {
 
 impl SqliteSnapshot {
     /// One more reader.
-    pub(crate) fn new(backend: Arc<SqliteBackend>, view: View) -> Result<Self> {
-        let (place, session) = backend.take_reader()?;
+    pub(crate) fn new(upkeep: Arc<Upkeep>, view: View) -> Result<Self> {
+        let (place, session) = upkeep.connections().take_reader()?;
         Ok(Self {
-            backend,
+            upkeep,
             place,
             session,
             state: match view {
@@ -62,12 +62,12 @@ impl SqliteSnapshot {
             _ => {}
         }
         if self.session.is_none() && self.state != State::Pinned {
-            self.session = self.backend.open_reader()?;
+            self.session = self.upkeep.connections().open_reader()?;
         }
         if self.state != State::Pinned
             && let Some(session) = &mut self.session
         {
-            let epoch = self.backend.pool().readers().epoch();
+            let epoch = self.upkeep.connections().pool().readers().epoch();
             let stands = session
                 .stand_on_latest(epoch)
                 .and_then(|()| match self.state {
@@ -112,7 +112,7 @@ impl Snapshot for SqliteSnapshot {
     fn pin(&mut self) -> Result<StateId> {
         if self.state != State::Unpinned {
             // Which state that is was not looked at.
-            return Ok(self.backend.commits().state(None));
+            return Ok(self.upkeep.connections().commits().state(None));
         }
         for _ in 0..ATTEMPTS {
             // Order: the log's index must be open, which the first read of a connection does.
@@ -126,19 +126,23 @@ impl Snapshot for SqliteSnapshot {
             let after = session.count();
             if before == after || matches!(after, None | Some(Count::File(_))) {
                 self.count = after;
-                return Ok(self.backend.commits().state(after));
+                return Ok(self.upkeep.connections().commits().state(after));
             }
             // Somebody has committed meanwhile, and whether it is seen is not known.
             self.faulty |= !session.end();
             self.state = State::Unpinned;
         }
         self.ready()?;
-        Ok(self.backend.commits().state(None))
+        Ok(self.upkeep.connections().commits().state(None))
     }
 
     fn is_overtaken(&self, since: StateId) -> bool {
         match self.count {
-            Some(count) => self.backend.commits().is_overtaken(count, since),
+            Some(count) => self
+                .upkeep
+                .connections()
+                .commits()
+                .is_overtaken(count, since),
             // There was no file, and there is none.
             None => self.session.is_some() || since != StateId::default(),
         }
@@ -158,9 +162,9 @@ impl Snapshot for SqliteSnapshot {
 impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
         let session = self.session.take().filter(|_| !self.faulty);
-        self.backend.return_reader(self.place, session);
+        self.upkeep.return_reader(self.place, session);
         if self.state == State::Pinned {
-            self.backend.note_snapshot_end();
+            self.upkeep.note_snapshot_end();
         }
     }
 }

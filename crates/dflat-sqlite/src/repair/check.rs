@@ -9,7 +9,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, Value};
 
 use crate::backend::SqliteBackend;
-use crate::connection::open::integer;
+use crate::connection::configure::integer;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param, StatementId};
 use crate::layout::control::Control;
@@ -142,16 +142,21 @@ impl SqliteBackend {
 
     /// Reads with a connection of its own.
     fn inspect(&self, work: impl FnOnce(&mut Session) -> Result<u64, Fault>) -> Result<u64> {
-        self.pool().begin_upkeep()?;
-        let outcome = self.open_reader().and_then(|session| match session {
-            None => Ok(0),
-            Some(mut session) => {
-                let done = work(&mut session);
-                session.check_untorn()?;
-                done.map_err(|fault| fault.error(format!("cannot check {}", self.path().display())))
-            }
-        });
-        self.pool().end_upkeep();
+        self.connections().pool().begin_upkeep()?;
+        let outcome = self
+            .connections()
+            .open_reader()
+            .and_then(|session| match session {
+                None => Ok(0),
+                Some(mut session) => {
+                    let done = work(&mut session);
+                    session.check_untorn()?;
+                    done.map_err(|fault| {
+                        fault.error(format!("cannot check {}", self.path().display()))
+                    })
+                }
+            });
+        self.connections().pool().end_upkeep();
         outcome
     }
 

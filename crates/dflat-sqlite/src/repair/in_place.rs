@@ -4,6 +4,7 @@ use dflat_engine::Result;
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::backend::SqliteBackend;
+use crate::connection::configure::exists;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param};
 use crate::layout::control::Control;
@@ -113,17 +114,17 @@ impl SqliteBackend {
     /// Writes as somebody else would: nothing that is in memory is trusted afterwards.
     fn mend(&self, work: impl FnOnce(&mut Session) -> Result<(), Fault>) -> Result<()> {
         let what = || format!("cannot repair {}", self.path().display());
-        if !crate::connection::open::exists(self.path())? {
+        if !exists(self.path())? {
             return Ok(());
         }
-        let mut session = self.take_writer()?;
+        let mut session = self.connections().take_writer()?;
         let mended = session
             .control(Control::BeginImmediate)
             .and_then(|()| work(&mut session))
             .and_then(|()| session.control(Control::Commit));
         // The connection is not used again: it knows tables that may be gone.
         drop(session);
-        self.return_writer(None);
+        self.upkeep().return_writer(None);
         mended.map_err(|fault| fault.error(what()))
     }
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::backend::SqliteBackend;
-use crate::connection::open;
+use crate::connection::configure::{create_error, open};
+use crate::connection::connections::Connections;
 use crate::connection::readers::PlaceId;
 use crate::connection::session::Session;
 use crate::ffi::{Access, Connection, Fault, sync_directory};
-use crate::io::part::{self, Name};
+use crate::io::names::{self, Name, beside, resolve};
 use crate::layout::control::Control;
+use crate::options::SqliteOptions;
 use crate::upkeep::sync_ahead::sync_ahead;
 
 /// The pages of a step.
@@ -31,127 +32,114 @@ pub struct Progress {
     pub total: u64,
 }
 
-impl SqliteBackend {
-    /// Copies the state of this moment into a new file, private to its owner, while others read and
-    /// write. `progress` is told after each 256 pages, on this thread, and may end it.
-    ///
-    /// The file has its name once it is whole and synced. Until then the log can't be cut back.
-    /// What a program that was killed has left of a copy of the same name is deleted.
-    ///
-    /// # Errors
-    /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
-    ///   file beside it.
-    /// - `Cancelled` if `progress` breaks. Nothing is left then, as after any other error.
-    /// - `Busy` if somebody has written meanwhile to a file that can't be shared.
-    /// - Else as reading the file and writing the copy can fail.
-    pub fn backup(
-        &self,
-        to: &Path,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let to = open::resolve(to)?;
-        let what = || format!("cannot back up to {}", to.display());
-        let taken = |by: &Path| {
-            let message = format!("{}: there is a {}", what(), by.display());
-            Error::new(ErrorKind::InvalidArgument, message)
-        };
-        if let Some(by) = in_the_way(&to) {
-            return Err(taken(&by));
+/// Copies the state of this moment into a new file, private to its owner.
+pub(crate) fn backup(
+    connections: &Connections,
+    to: &Path,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<()> {
+    let to = resolve(to)?;
+    let what = || format!("cannot back up to {}", to.display());
+    let taken = |by: &Path| {
+        let message = format!("{}: there is a {}", what(), by.display());
+        Error::new(ErrorKind::InvalidArgument, message)
+    };
+    if let Some(by) = in_the_way(&to) {
+        return Err(taken(&by));
+    }
+    remove_stale_parts(connections.options(), &to);
+    let mut part = create_part(connections.options(), &to)?;
+    let (place, session) = connections.take_reader()?;
+    let mut source = Source {
+        connections,
+        place,
+        session,
+        is_well: false,
+    };
+    if source
+        .session
+        .as_ref()
+        .is_some_and(|session| session.is_outdated())
+    {
+        source.session = None;
+        source.session = connections.open_reader()?;
+    }
+    let is_whole = match &mut source.session {
+        // Nothing was written yet: an empty file says as much.
+        None => true,
+        Some(session) => {
+            let is_whole = part.fill(session, &what, progress);
+            session.check_untorn()?;
+            is_whole?
         }
-        self.remove_stale_parts(&to);
-        let mut part = self.create_part(&to)?;
-        let (place, session) = self.take_reader()?;
-        let mut source = Source {
-            backend: self,
-            place,
-            session,
-            is_well: false,
-        };
-        if source
-            .session
-            .as_ref()
-            .is_some_and(|session| session.is_outdated())
+    };
+    source.is_well = true;
+    drop(source);
+    if !is_whole {
+        let message = format!("{}: it was cancelled", what());
+        return Err(Error::new(ErrorKind::Cancelled, message));
+    }
+    if let Some(by) = in_the_way(&to) {
+        return Err(taken(&by));
+    }
+    match part.publish(&to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&to)),
+        published => published.map_err(|error| create_error(error, what())),
+    }
+}
+
+/// A file for the copy, which nobody takes for one that was left.
+fn create_part(options: &SqliteOptions, to: &Path) -> Result<Part> {
+    let what = || format!("cannot back up to {}", to.display());
+    loop {
+        let name = Name::create(to).map_err(|error| create_error(error, what()))?;
+        let part = lock_part(options, name).map_err(|fault| fault.error(what()))?;
+        if let Some(part) = part {
+            return Ok(part);
+        }
+    }
+}
+
+/// Makes a file that was created a part; `None` if somebody took it for one that was left.
+fn lock_part(options: &SqliteOptions, name: Name) -> Result<Option<Part>, Fault> {
+    let opened = open(name.path(), Access::ReadWrite, options);
+    let locked = opened.and_then(|mut connection| {
+        lock(&mut connection)?;
+        Ok(connection)
+    });
+    match locked {
+        // Nobody else makes a file of its name: it is this one.
+        Ok(connection) if name.path().exists() => {
+            let file = OpenOptions::new().write(true).open(name.path()).ok();
+            Ok(Some(Part {
+                connection,
+                file,
+                name,
+            }))
+        }
+        Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
+        _ => Ok(None),
+    }
+}
+
+/// Deletes what backups to the same place have left whose program was killed; what fails is
+/// left to the next one.
+fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
+    let entries = to
+        .parent()
+        .and_then(|directory| fs::read_dir(directory).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_part = names::place_of(&path).is_some_and(|place| place == to);
+        if !is_part || !entry.file_type().is_ok_and(|t| t.is_file()) {
+            continue;
+        }
+        let opened = open(&path, Access::ReadWrite, options);
+        // Order: deleted while it is locked, so that nobody else begins to use it.
+        if let Ok(mut connection) = opened
+            && connection.lock_file().is_ok_and(|locked| locked)
         {
-            source.session = None;
-            source.session = self.open_reader()?;
-        }
-        let is_whole = match &mut source.session {
-            // Nothing was written yet: an empty file says as much.
-            None => true,
-            Some(session) => {
-                let is_whole = part.fill(session, &what, progress);
-                session.check_untorn()?;
-                is_whole?
-            }
-        };
-        source.is_well = true;
-        drop(source);
-        if !is_whole {
-            let message = format!("{}: it was cancelled", what());
-            return Err(Error::new(ErrorKind::Cancelled, message));
-        }
-        if let Some(by) = in_the_way(&to) {
-            return Err(taken(&by));
-        }
-        match part.publish(&to) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&to)),
-            published => published.map_err(|error| open::create_error(error, what())),
-        }
-    }
-
-    /// A file for the copy, which nobody takes for one that was left.
-    fn create_part(&self, to: &Path) -> Result<Part> {
-        let what = || format!("cannot back up to {}", to.display());
-        loop {
-            let name = Name::create(to).map_err(|error| open::create_error(error, what()))?;
-            let part = self.lock_part(name).map_err(|fault| fault.error(what()))?;
-            if let Some(part) = part {
-                return Ok(part);
-            }
-        }
-    }
-
-    /// Makes a file that was created a part; `None` if somebody took it for one that was left.
-    fn lock_part(&self, name: Name) -> Result<Option<Part>, Fault> {
-        let opened = open::open(name.path(), Access::ReadWrite, self.options());
-        let locked = opened.and_then(|mut connection| {
-            lock(&mut connection)?;
-            Ok(connection)
-        });
-        match locked {
-            // Nobody else makes a file of its name: it is this one.
-            Ok(connection) if name.path().exists() => {
-                let file = OpenOptions::new().write(true).open(name.path()).ok();
-                Ok(Some(Part {
-                    connection,
-                    file,
-                    name,
-                }))
-            }
-            Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
-            _ => Ok(None),
-        }
-    }
-
-    /// Deletes what backups to the same place have left whose program was killed; what fails is
-    /// left to the next one.
-    fn remove_stale_parts(&self, to: &Path) {
-        let entries = to
-            .parent()
-            .and_then(|directory| fs::read_dir(directory).ok());
-        for entry in entries.into_iter().flatten().flatten() {
-            let path = entry.path();
-            let is_part = part::place_of(&path).is_some_and(|place| place == to);
-            if !is_part || !entry.file_type().is_ok_and(|t| t.is_file()) {
-                continue;
-            }
-            let opened = open::open(&path, Access::ReadWrite, self.options());
-            // Order: deleted while it is locked, so that nobody else begins to use it.
-            if let Ok(mut connection) = opened
-                && connection.lock_file().is_ok_and(|locked| locked)
-            {
-                let _ = fs::remove_file(path);
-            }
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -195,7 +183,7 @@ fn copy(
 /// copy.
 #[must_use]
 pub fn in_the_way(to: &Path) -> Option<PathBuf> {
-    let paths = ["", "-wal", "-journal"].map(|suffix| open::beside(to, suffix));
+    let paths = ["", "-wal", "-journal"].map(|suffix| beside(to, suffix));
     // A link that leads nowhere is something, too.
     let mut paths = paths.into_iter();
     paths.find(|path| fs::symlink_metadata(path).is_ok())
@@ -203,7 +191,7 @@ pub fn in_the_way(to: &Path) -> Option<PathBuf> {
 
 /// A place among the readers; given back when dropped, also by a panic.
 struct Source<'b> {
-    backend: &'b SqliteBackend,
+    connections: &'b Connections,
     place: PlaceId,
     session: Option<Box<Session>>,
     /// Whether the connection can be used again.
@@ -214,7 +202,7 @@ impl Drop for Source<'_> {
     fn drop(&mut self) {
         let session = self.session.take().filter(|_| self.is_well);
         let session = session.and_then(|mut session| session.end().then_some(session));
-        self.backend.return_reader(self.place, session);
+        self.connections.return_reader(self.place, session);
     }
 }
 
@@ -249,7 +237,7 @@ impl Part {
                 progress(told)
             })
         });
-        synced.map_err(|error| open::create_error(error, what()))?
+        synced.map_err(|error| create_error(error, what()))?
     }
 
     /// Gives it its name, if nothing else has that.
@@ -276,7 +264,6 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::SqliteOptions;
 
     // Promise: durability#D50
     /// One backup has created its part, and has not locked it, when another to the same place takes
@@ -285,15 +272,14 @@ mod tests {
     fn a_part_that_was_deleted_is_not_mistaken_for_that_of_another() {
         let directory = tempfile::tempdir().unwrap();
         let to = fs::canonicalize(directory.path()).unwrap().join("copy.db");
-        let source = directory.path().join("a.db");
-        let backend = SqliteBackend::open(source, SqliteOptions::default()).unwrap();
+        let options = SqliteOptions::default();
         let first = Name::create(&to).unwrap();
-        backend.remove_stale_parts(&to);
+        remove_stale_parts(&options, &to);
         assert!(!first.path().exists());
-        let second = backend.create_part(&to).unwrap();
-        assert!(backend.lock_part(first).unwrap().is_none());
+        let second = create_part(&options, &to).unwrap();
+        assert!(lock_part(&options, first).unwrap().is_none());
         assert!(second.name.path().exists(), "it is not the first one's");
-        backend.remove_stale_parts(&to);
+        remove_stale_parts(&options, &to);
         assert!(second.name.path().exists(), "it is being written");
         second.publish(&to).unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);

@@ -13,6 +13,7 @@
 //! Whoever still reads an older state then pins the log. That is told, and tried again when a
 //! snapshot ends, or when the log has grown by another part.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 use dflat_engine::Result;
 use dflat_engine::telemetry::TARGET;
 
-use crate::backend::SqliteBackend;
-use crate::connection::open::integer;
+use crate::connection::configure::integer;
+use crate::connection::connections::Connections;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, LogExtent};
 use crate::upkeep::worker;
@@ -117,7 +118,7 @@ impl Checkpointer {
     }
 
     /// Notes how long the log is after a commit.
-    pub(crate) fn note_commit(self: &Arc<Self>, backend: &Weak<SqliteBackend>, log: LogExtent) {
+    pub(crate) fn note_commit(self: &Arc<Self>, connections: &Arc<Connections>, log: LogExtent) {
         let part = self.bytes_max / 4;
         let is_over = log.bytes() > self.bytes_max.saturating_add(self.bytes_max / 2);
         self.is_over.store(is_over, Ordering::Relaxed);
@@ -127,20 +128,20 @@ impl Checkpointer {
         if log.bytes_of(log.pages.saturating_sub(log.taken.max(taken))) >= part
             || (log.bytes() > self.bytes_max && log.bytes_of(log.pages - taken) >= part)
         {
-            self.start(backend, log.bytes() > self.bytes_max);
+            self.start(connections, log.bytes() > self.bytes_max);
         }
     }
 
     /// Notes that a snapshot has ended.
-    pub(crate) fn note_snapshot_end(self: &Arc<Self>, backend: &Weak<SqliteBackend>) {
+    pub(crate) fn note_snapshot_end(self: &Arc<Self>, connections: &Arc<Connections>) {
         if self.is_pinned() {
-            self.start(backend, false);
+            self.start(connections, false);
         }
     }
 
     /// Starts the thread, or tells it that there is more to do; in a hurry, nobody who was in the
     /// way for a moment is left time.
-    fn start(self: &Arc<Self>, backend: &Weak<SqliteBackend>, hurry: bool) {
+    fn start(self: &Arc<Self>, connections: &Arc<Connections>, hurry: bool) {
         let mut state = self.lock();
         if state.is_closing {
             return;
@@ -153,24 +154,24 @@ impl Checkpointer {
             state.is_asked = true;
             return;
         }
-        let (checkpointer, backend) = (Arc::clone(self), Weak::clone(backend));
+        let (checkpointer, connections) = (Arc::clone(self), Arc::downgrade(connections));
         let thread = thread::Builder::new().name("dflat-checkpoint".to_owned());
         // Without a thread the log is left to the next commit.
-        if let Ok(thread) = thread.spawn(move || checkpointer.run(&backend)) {
+        if let Ok(thread) = thread.spawn(move || checkpointer.run(&connections)) {
             state.is_running = true;
             state.thread = Some(thread);
         }
     }
 
-    fn run(&self, backend: &Weak<SqliteBackend>) {
+    fn run(&self, connections: &Weak<Connections>) {
         while self.wait_out_pause() {
-            let Some(backend) = backend.upgrade() else {
+            let Some(connections) = connections.upgrade() else {
                 break;
             };
             // What fails is tried again after a later commit.
-            let taken = backend.checkpoint(self.bytes_max);
-            self.note_outcome(&backend, taken.as_ref().ok());
-            drop(backend);
+            let taken = checkpoint(&connections, self.bytes_max);
+            self.note_outcome(connections.path(), taken.as_ref().ok());
+            drop(connections);
             if taken.is_err() {
                 break;
             }
@@ -201,7 +202,7 @@ impl Checkpointer {
         !state.is_closing
     }
 
-    fn note_outcome(&self, backend: &SqliteBackend, outcome: Option<&Outcome>) {
+    fn note_outcome(&self, path: &Path, outcome: Option<&Outcome>) {
         let is_pinned = outcome.is_some_and(|outcome| outcome.is_pinned);
         let in_the_way = outcome.is_none_or(|outcome| !outcome.is_all);
         let pages = outcome.map_or(0, |outcome| outcome.pages);
@@ -219,7 +220,7 @@ impl Checkpointer {
         self.changed.notify_all();
         let was_pinned = self.is_pinned.swap(is_pinned, Ordering::Relaxed);
         if is_pinned && !was_pinned {
-            let path = backend.path().display();
+            let path = path.display();
             let bytes = outcome.map_or(0, |outcome| outcome.bytes);
             tracing::warn!(
                 target: TARGET,
@@ -260,46 +261,49 @@ pub(crate) struct Outcome {
     bytes: u64,
 }
 
-impl SqliteBackend {
-    /// Takes the log into the file as far as nobody is in the way; if it is longer than it may be,
-    /// lets it start again.
-    pub(crate) fn checkpoint(&self, bytes_max: u64) -> Result<Outcome> {
-        let _alone = self.lock_checkpoints();
-        self.pool().begin_upkeep()?;
-        let outcome = self.checkpoint_alone(bytes_max);
-        self.pool().end_upkeep();
-        outcome
-    }
-
-    fn checkpoint_alone(&self, bytes_max: u64) -> Result<Outcome> {
-        let what = || format!("cannot make a checkpoint of {}", self.path().display());
-        // With a connection of its own: it waits for the device, and nobody else is to wait.
-        let mut session = self.open_writer()?;
-        self.pool().readers().end_kept();
-        let taken = checkpoint(&mut session, "passive").map_err(|fault| fault.error(what()))?;
-        let log = session.log_extent();
-        if taken.bytes <= bytes_max {
-            return Ok(taken);
-        }
-        let connection = self.pool().take_writer_first()?;
-        let forbidden = self.pool().readers().forbid_keeping();
-        let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
-        let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
-        session.connection.set_busy_timeout(patience);
-        let restarted = checkpoint(&mut session, "restart");
-        drop(forbidden);
-        self.pool().return_writer(connection);
-        let restarted = restarted.map_err(|fault| fault.error(what()))?;
-        Ok(Outcome {
-            bytes: log.map_or(0, LogExtent::bytes),
-            is_pinned: !restarted.is_all,
-            is_restarted: restarted.is_all,
-            ..restarted
-        })
-    }
+/// Takes the log into the file as far as nobody is in the way; if it is longer than it may be,
+/// lets it start again.
+pub(crate) fn checkpoint(connections: &Connections, bytes_max: u64) -> Result<Outcome> {
+    let _alone = connections.lock_checkpoints();
+    connections.pool().begin_upkeep()?;
+    let outcome = checkpoint_alone(connections, bytes_max);
+    connections.pool().end_upkeep();
+    outcome
 }
 
-fn checkpoint(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
+fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome> {
+    let what = || {
+        format!(
+            "cannot make a checkpoint of {}",
+            connections.path().display()
+        )
+    };
+    // With a connection of its own: it waits for the device, and nobody else is to wait.
+    let mut session = connections.open_writer()?;
+    connections.pool().readers().end_kept();
+    let taken = take(&mut session, "passive").map_err(|fault| fault.error(what()))?;
+    let log = session.log_extent();
+    if taken.bytes <= bytes_max {
+        return Ok(taken);
+    }
+    let connection = connections.pool().take_writer_first()?;
+    let forbidden = connections.pool().readers().forbid_keeping();
+    let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
+    let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
+    session.connection.set_busy_timeout(patience);
+    let restarted = take(&mut session, "restart");
+    drop(forbidden);
+    connections.pool().return_writer(connection);
+    let restarted = restarted.map_err(|fault| fault.error(what()))?;
+    Ok(Outcome {
+        bytes: log.map_or(0, LogExtent::bytes),
+        is_pinned: !restarted.is_all,
+        is_restarted: restarted.is_all,
+        ..restarted
+    })
+}
+
+fn take(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode);
     let _in = span.enter();
     // Without a transaction that has looked, it is not known whether there is a log.

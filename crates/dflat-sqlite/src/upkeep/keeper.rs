@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::backend::SqliteBackend;
+use crate::connection::connections::Connections;
 use crate::upkeep::worker;
 
 /// How long a transaction is kept at most while nobody reads.
@@ -39,21 +39,21 @@ impl Keeper {
     /// Notes that a reader at rest keeps its transaction. If that can't be ended in time, which
     /// takes a thread, none must be kept: false.
     #[inline]
-    pub(crate) fn note_kept(self: &Arc<Self>, backend: &Weak<SqliteBackend>) -> bool {
+    pub(crate) fn note_kept(self: &Arc<Self>, connections: &Arc<Connections>) -> bool {
         // Order: the reader is at rest before this looks, and the thread says that it ends before
         // it looks for readers the last time. So one of them sees the other.
-        self.is_running.load(Ordering::SeqCst) || self.start(backend)
+        self.is_running.load(Ordering::SeqCst) || self.start(connections)
     }
 
     #[cold]
-    fn start(self: &Arc<Self>, backend: &Weak<SqliteBackend>) -> bool {
+    fn start(self: &Arc<Self>, connections: &Arc<Connections>) -> bool {
         let mut state = self.lock();
         if state.is_closing || self.is_running.swap(true, Ordering::SeqCst) {
             return true;
         }
-        let (keeper, backend) = (Arc::clone(self), Weak::clone(backend));
+        let (keeper, connections) = (Arc::clone(self), Arc::downgrade(connections));
         let thread = thread::Builder::new().name("dflat-readers".to_owned());
-        match thread.spawn(move || keeper.run(&backend)) {
+        match thread.spawn(move || keeper.run(&connections)) {
             Ok(thread) => {
                 state.thread = Some(thread);
                 true
@@ -65,13 +65,13 @@ impl Keeper {
         }
     }
 
-    fn run(&self, backend: &Weak<SqliteBackend>) {
+    fn run(&self, connections: &Weak<Connections>) {
         let mut idle = 0;
         while self.wait() {
-            let Some(backend) = backend.upgrade() else {
+            let Some(connections) = connections.upgrade() else {
                 break;
             };
-            let readers = backend.pool().readers();
+            let readers = connections.pool().readers();
             idle = if readers.end_kept() > 0 { 0 } else { idle + 1 };
             if idle >= IDLE_MAX {
                 self.is_running.store(false, Ordering::SeqCst);

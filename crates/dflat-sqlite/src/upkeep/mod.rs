@@ -2,8 +2,10 @@
 
 pub(crate) mod backup;
 pub(crate) mod checkpointer;
+pub(crate) mod free_pages;
 pub(crate) mod keeper;
 mod maintain;
+pub(crate) mod owner;
 pub(crate) mod reclaimer;
 mod sync_ahead;
 mod worker;

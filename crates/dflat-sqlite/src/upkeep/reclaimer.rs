@@ -11,15 +11,18 @@ use std::time::Duration;
 
 use dflat_engine::Result;
 
-use crate::backend::SqliteBackend;
+use crate::connection::connections::Connections;
+use crate::connection::session::Session;
 use crate::io::Space;
 use crate::options::Reclaim;
-use crate::upkeep::maintain::Rest;
+use crate::upkeep::checkpointer::{Checkpointer, checkpoint};
+use crate::upkeep::free_pages::{Rest, reclaim_step};
 use crate::upkeep::worker;
 
 /// Who gives space back, and whether that is being done.
 pub(crate) struct Reclaimer {
     reclaim: Reclaim,
+    checkpointer: Arc<Checkpointer>,
     /// How often the place of the writer was given back.
     writes: AtomicU64,
     /// Whether the file turned out to be unable to give back pages.
@@ -36,9 +39,10 @@ struct State {
 }
 
 impl Reclaimer {
-    pub(crate) fn new(reclaim: Reclaim) -> Self {
+    pub(crate) fn new(reclaim: Reclaim, checkpointer: Arc<Checkpointer>) -> Self {
         Self {
             reclaim,
+            checkpointer,
             writes: AtomicU64::new(0),
             is_unable: AtomicBool::new(false),
             state: Mutex::default(),
@@ -51,16 +55,26 @@ impl Reclaimer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that someone has written, and how much of the file was unused then, if that is known.
-    pub(crate) fn note_write(
+    /// Gives back the place of the writer, and the connection if it can be used again. Starts the
+    /// upkeep that is due after what was written.
+    pub(crate) fn return_writer(
         self: &Arc<Self>,
-        backend: &Weak<SqliteBackend>,
-        space: Option<Space>,
+        connections: &Arc<Connections>,
+        session: Option<Session>,
     ) {
+        let leftover = connections.return_writer(session);
+        if let Some(log) = leftover.log {
+            self.checkpointer.note_commit(connections, log);
+        }
+        self.note_write(connections, leftover.space);
+    }
+
+    /// Notes that someone has written, and how much of the file was unused then, if that is known.
+    fn note_write(self: &Arc<Self>, connections: &Arc<Connections>, space: Option<Space>) {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let due = space.is_some_and(|space| self.reclaim.is_due(space));
         if due && !self.is_unable.load(Ordering::Relaxed) {
-            self.start(backend);
+            self.start(connections);
         }
     }
 
@@ -69,25 +83,25 @@ impl Reclaimer {
         self.is_unable.store(false, Ordering::Relaxed);
     }
 
-    fn start(self: &Arc<Self>, backend: &Weak<SqliteBackend>) {
+    fn start(self: &Arc<Self>, connections: &Arc<Connections>) {
         let mut state = self.lock();
         if state.is_running || state.is_closing {
             return;
         }
-        let (reclaimer, backend) = (Arc::clone(self), Weak::clone(backend));
+        let (reclaimer, connections) = (Arc::clone(self), Arc::downgrade(connections));
         let thread = thread::Builder::new().name("dflat-reclaim".to_owned());
         // Without a thread the space stays unused until the next commit that leaves some.
-        if let Ok(thread) = thread.spawn(move || reclaimer.run(&backend)) {
+        if let Ok(thread) = thread.spawn(move || reclaimer.run(&connections)) {
             state.is_running = true;
             state.thread = Some(thread);
         }
     }
 
-    fn run(&self, backend: &Weak<SqliteBackend>) {
+    fn run(self: &Arc<Self>, connections: &Weak<Connections>) {
         if let Reclaim::Idle { pages, after, .. } = self.reclaim {
-            while let Some(backend) = self.wait_idle(after, backend) {
+            while let Some(connections) = self.wait_idle(after, connections) {
                 // What fails is tried again after a later commit.
-                if !matches!(self.work(&backend, pages), Ok(false)) {
+                if !matches!(self.work(&connections, pages), Ok(false)) {
                     break;
                 }
             }
@@ -99,8 +113,8 @@ impl Reclaimer {
     fn wait_idle(
         &self,
         after: Duration,
-        backend: &Weak<SqliteBackend>,
-    ) -> Option<Arc<SqliteBackend>> {
+        connections: &Weak<Connections>,
+    ) -> Option<Arc<Connections>> {
         let mut state = self.lock();
         loop {
             let seen = self.writes.load(Ordering::Relaxed);
@@ -113,19 +127,20 @@ impl Reclaimer {
                 return None;
             }
             if self.writes.load(Ordering::Relaxed) == seen {
-                return backend.upgrade();
+                return connections.upgrade();
             }
         }
     }
 
     /// Goes step by step until enough is given back, or someone else writes; whether it is done.
-    fn work(&self, backend: &SqliteBackend, pages: u32) -> Result<bool> {
+    fn work(self: &Arc<Self>, connections: &Arc<Connections>, pages: u32) -> Result<bool> {
         loop {
             let seen = self.writes.load(Ordering::Relaxed);
-            match backend.reclaim_step(pages)? {
+            let give_back = |session| self.return_writer(connections, session);
+            match reclaim_step(connections, pages, give_back)? {
                 Rest::Space(space) if !self.reclaim.is_done(space) => {}
                 Rest::Space(_) => {
-                    backend.checkpoint(u64::MAX)?;
+                    checkpoint(connections, u64::MAX)?;
                     return Ok(true);
                 }
                 Rest::Unable => {

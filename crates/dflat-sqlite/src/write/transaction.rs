@@ -4,22 +4,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Backend, Durability, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
-    WriteError, WriteTransaction,
+    Durability, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
+    WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-use crate::backend::SqliteBackend;
 use crate::connection::commits::Standing;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param};
 use crate::layout::statement_text::Operation;
+use crate::upkeep::owner::Upkeep;
 use crate::write::row_write::{Loss, bad_argument, check_arguments, refused};
 
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
-    backend: Arc<SqliteBackend>,
+    upkeep: Arc<Upkeep>,
     // Invariant: there until the transaction ends.
     session: Option<Session>,
     /// Nobody else has written since the connection's last transaction.
@@ -34,11 +34,11 @@ pub(crate) struct SqliteTransaction {
 
 impl SqliteTransaction {
     /// Waits for a log that is far too long, for the writer before, then for the file's lock.
-    pub(crate) fn new(backend: Arc<SqliteBackend>, durability: Durability) -> Result<Self> {
-        backend.hold_back();
-        let session = backend.take_writer()?;
+    pub(crate) fn new(upkeep: Arc<Upkeep>, durability: Durability) -> Result<Self> {
+        upkeep.hold_back();
+        let session = upkeep.connections().take_writer()?;
         let mut transaction = Self {
-            backend,
+            upkeep,
             session: Some(session),
             follows_own: false,
             failed: None,
@@ -51,7 +51,11 @@ impl SqliteTransaction {
             .and_then(|()| session.begin_write());
         match begun {
             Ok(()) => {
-                transaction.follows_own = !transaction.backend.commits().take_others_wrote();
+                transaction.follows_own = !transaction
+                    .upkeep
+                    .connections()
+                    .commits()
+                    .take_others_wrote();
             }
             Err(fault) => {
                 let usable = fault.is_busy();
@@ -110,7 +114,7 @@ impl SqliteTransaction {
     fn release(&mut self) {
         if let Some(mut session) = self.session.take() {
             let usable = session.rollback_write() && self.failed.is_none();
-            self.backend.return_writer(usable.then_some(session));
+            self.upkeep.return_writer(usable.then_some(session));
         }
     }
 }
@@ -149,7 +153,10 @@ impl WriteTransaction for SqliteTransaction {
 
     fn base(&self) -> StateId {
         let standing = self.session.as_ref().and_then(Session::standing);
-        standing.map_or_else(|| self.backend.commits().state(None), Standing::state)
+        standing.map_or_else(
+            || self.upkeep.connections().commits().state(None),
+            Standing::state,
+        )
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {
@@ -292,11 +299,11 @@ impl WriteTransaction for SqliteTransaction {
             return Err(error);
         }
         let session = self.session.take();
-        if let Some(monitor) = self.backend.monitor() {
-            let log_is_pinned = self.backend.is_log_pinned();
+        if let Some(monitor) = self.upkeep.connections().monitor() {
+            let log_is_pinned = self.upkeep.is_log_pinned();
             monitor.note_commit(self.changes_count, self.bytes, log_is_pinned);
         }
-        self.backend.return_writer(session);
+        self.upkeep.return_writer(session);
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::ffi::{Access, Connection};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
+use crate::upkeep::checkpointer::checkpoint;
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
@@ -154,7 +155,7 @@ fn statement_cache_is_bounded() {
                 }));
             }
         }
-        backend.pool().readers().statements_max()
+        backend.connections().pool().readers().statements_max()
     });
     // Not always the same: a transaction that is kept may have to be ended, and that only once.
     let bounded = |count: &usize| (3..20).contains(count);
@@ -174,10 +175,10 @@ fn reader_pool_shrinks_to_those_that_rest() {
         snapshot.pin().unwrap();
         held.push(snapshot);
     }
-    assert_eq!(backend.pool().readers().counts().out, 20);
+    assert_eq!(backend.connections().pool().readers().counts().out, 20);
     assert_eq!(count(&backend), 1);
     drop(held);
-    let ReaderCounts { out, at_rest, .. } = backend.pool().readers().counts();
+    let ReaderCounts { out, at_rest, .. } = backend.connections().pool().readers().counts();
     assert_eq!(out, 0);
     assert!(at_rest <= 2, "{at_rest} connections stay open");
 }
@@ -207,7 +208,7 @@ fn who_gives_up_reading_leaves_nothing_behind() {
         };
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking));
         assert!(panicked.is_err());
-        assert_eq!(backend.pool().readers().counts().out, 0);
+        assert_eq!(backend.connections().pool().readers().counts().out, 0);
         assert_eq!(count(&backend), 10);
     }
     commit(&backend, 10);
@@ -225,7 +226,7 @@ fn what_readers_at_rest_keep_does_not_pin_the_log() {
     let mut other = other(&path);
     let mut is_pinned = || {
         // A checkpoint in the background is in the way, too.
-        backend.checkpointer().settle();
+        backend.upkeep().checkpointer().settle();
         let mut busy = 0;
         let sql = "PRAGMA wal_checkpoint(RESTART)";
         let note = |columns: crate::ffi::Columns<'_>| {
@@ -235,13 +236,13 @@ fn what_readers_at_rest_keep_does_not_pin_the_log() {
         other.execute_with(sql, note).unwrap();
         busy != 0
     };
-    let readers = backend.pool().readers();
+    let readers = backend.connections().pool().readers();
     for key in 1..5 {
         commit(&backend, key);
         count(&backend);
         commit(&backend, key + 10);
         // A checkpoint of ours is not in the way of one kept before.
-        backend.checkpoint(1).unwrap();
+        checkpoint(backend.connections(), 1).unwrap();
         assert_eq!(readers.counts().kept, 0);
         assert!(!is_pinned());
         // One that nobody goes on with ends by itself.
@@ -260,7 +261,7 @@ fn upkeep_ends_what_is_kept() {
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, 0);
     count(&backend);
-    let readers = backend.pool().readers();
+    let readers = backend.connections().pool().readers();
     let forbidden = readers.forbid_keeping();
     assert_eq!(readers.counts().kept, 0);
     count(&backend);
@@ -284,7 +285,7 @@ fn nothing_is_kept_of_a_file_without_a_log() {
     backend.close(truncate).unwrap();
     let backend = open(&path);
     assert_eq!(count(&backend), 1);
-    assert_eq!(backend.pool().readers().counts().kept, 0);
+    assert_eq!(backend.connections().pool().readers().counts().kept, 0);
     // It has one from the first write on, which the readers that are there find.
     commit(&backend, 1);
     assert_eq!(count(&backend), 2);
@@ -327,5 +328,8 @@ fn threads_read_while_others_write_and_the_end_waits_for_them() {
     for reader in readers {
         assert_eq!(reader.join().unwrap(), ErrorKind::ShutDown);
     }
-    assert_eq!(backend.pool().readers().counts(), ReaderCounts::default());
+    assert_eq!(
+        backend.connections().pool().readers().counts(),
+        ReaderCounts::default()
+    );
 }

@@ -5,6 +5,7 @@ use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View}
 use dflat_model::ValueRef;
 
 use super::*;
+use crate::backend::SqliteBackend;
 use crate::inject::{Action, Failure, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
@@ -66,7 +67,7 @@ fn largest_log(backend: &Arc<SqliteBackend>, commits: i64, mut after_each: impl 
 fn the_log_is_taken_in_behind_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
-    let checkpointer = Arc::clone(backend.checkpointer());
+    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 100, || {
         checkpointer.settle();
     });
@@ -92,7 +93,7 @@ fn readers_that_overlap_do_not_starve_it() {
         }
         drop(held);
     });
-    let checkpointer = Arc::clone(backend.checkpointer());
+    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 400, || {
         checkpointer.settle();
     });
@@ -109,7 +110,7 @@ fn a_snapshot_pins_the_log_until_it_ends() {
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, -1);
     let snapshot = pin(&backend);
-    let checkpointer = Arc::clone(backend.checkpointer());
+    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 30, || {
         checkpointer.settle();
     });
@@ -159,7 +160,7 @@ fn nobody_waits_for_a_device_that_fails() {
     let plan = FaultPlan::attach(&path).unwrap();
     let backend = open(&path);
     commit(&backend, -1);
-    let checkpointer = Arc::clone(backend.checkpointer());
+    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     plan.add(every_write(Action::Fail(Failure::NoSpace)));
     let largest = largest_log(&backend, 18, || {
         checkpointer.settle();

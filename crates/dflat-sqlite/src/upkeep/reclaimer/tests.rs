@@ -4,6 +4,7 @@ use dflat_engine::storage::{Backend, CloseOptions, RowWrite, WriteTransaction};
 use dflat_model::{RowId, ValueRef};
 
 use super::*;
+use crate::backend::SqliteBackend;
 use crate::io::{IoReport, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
@@ -45,7 +46,7 @@ fn fill(backend: &Arc<SqliteBackend>, deleted: i64) {
     (0..400).for_each(|key| insert(&mut *tx, key));
     tx.commit().unwrap();
     // A checkpoint of what will be given back would not be its own.
-    backend.checkpoint(u64::MAX).unwrap();
+    checkpoint(backend.connections(), u64::MAX).unwrap();
     delete(backend, 1..=deleted);
 }
 
@@ -59,8 +60,14 @@ fn delete(backend: &Arc<SqliteBackend>, rows: std::ops::RangeInclusive<i64>) {
 
 /// Waits for the thread that gives space back, if there is one.
 fn settle(backend: &SqliteBackend) -> bool {
-    let thread = backend.reclaimer().lock().thread.take();
+    let thread = backend.upkeep().reclaimer().lock().thread.take();
     thread.map(|thread| thread.join().unwrap()).is_some()
+}
+
+fn step(backend: &SqliteBackend) -> Result<Rest> {
+    reclaim_step(backend.connections(), 16, |session| {
+        backend.upkeep().return_writer(session);
+    })
 }
 
 fn report(backend: &SqliteBackend) -> IoReport {
@@ -114,7 +121,7 @@ fn a_writer_goes_first() {
     fill(&backend, 200);
     let mut tx = begin(&backend);
     insert(&mut *tx, 1000);
-    let rest = backend.reclaim_step(16).unwrap();
+    let rest = step(&backend).unwrap();
     assert!(matches!(rest, Rest::Taken));
     tx.commit().unwrap();
     assert!(settle(&backend));
@@ -128,7 +135,7 @@ fn a_step_gives_back_no_more_than_asked_for() {
     fill(&backend, 200);
     let before = report(&backend).space.unwrap();
     let written = report(&backend);
-    let Rest::Space(after) = backend.reclaim_step(16).unwrap() else {
+    let Rest::Space(after) = step(&backend).unwrap() else {
         panic!("there was no step");
     };
     assert_eq!(before.free_pages - after.free_pages, 16);
@@ -147,9 +154,9 @@ fn closing_does_not_wait_for_the_time_of_idleness() {
     };
     let backend = open(&directory.path().join("a.db"), later);
     fill(&backend, 200);
-    assert!(backend.reclaimer().lock().is_running);
+    assert!(backend.upkeep().reclaimer().lock().is_running);
     backend.close(CloseOptions::default()).unwrap();
-    assert!(!backend.reclaimer().lock().is_running);
+    assert!(!backend.upkeep().reclaimer().lock().is_running);
 }
 
 #[test]
@@ -161,9 +168,21 @@ fn a_file_that_cannot_give_back_pages_is_left_alone_until_it_is_compacted() {
     let backend = open(&path, SOON);
     fill(&backend, 350);
     settle(&backend);
-    assert!(backend.reclaimer().is_unable.load(Ordering::Relaxed));
+    assert!(
+        backend
+            .upkeep()
+            .reclaimer()
+            .is_unable
+            .load(Ordering::Relaxed)
+    );
     delete(&backend, 351..=352);
     assert!(!settle(&backend), "it was tried again");
     backend.compact().unwrap();
-    assert!(!backend.reclaimer().is_unable.load(Ordering::Relaxed));
+    assert!(
+        !backend
+            .upkeep()
+            .reclaimer()
+            .is_unable
+            .load(Ordering::Relaxed)
+    );
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use dflat_engine::storage::{Source, View};
+use dflat_engine::storage::{Backend, Source, View};
 use dflat_model::ValueRef;
 
 use super::*;
+use crate::backend::SqliteBackend;
 use crate::ffi::{Access, Connection};
 use crate::layout::control::Control;
 use crate::layout::sample::table;
@@ -38,10 +39,10 @@ fn insert(tx: &mut dyn WriteTransaction, table: &Table, key: i64) -> Result<RowI
 }
 
 fn limit_pages(backend: &SqliteBackend, count: i64) {
-    let mut session = backend.take_writer().unwrap();
+    let mut session = backend.connections().take_writer().unwrap();
     let sql = format!("PRAGMA max_page_count = {count}");
     session.connection.execute(&sql).unwrap();
-    backend.return_writer(Some(session));
+    backend.upkeep().return_writer(Some(session));
 }
 
 /// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the
@@ -127,7 +128,7 @@ fn submit_savepoint() {
     tx.commit().unwrap();
     assert_eq!(count(&backend, &table), 3);
 
-    let mut session = backend.take_writer().unwrap();
+    let mut session = backend.connections().take_writer().unwrap();
     assert!(session.has_run(Control::BeginImmediate) && session.has_run(Control::Commit));
     assert!(!session.has_run(Control::Savepoint));
     // It would have been noticed.
@@ -135,7 +136,7 @@ fn submit_savepoint() {
     session.control(Control::Savepoint).unwrap();
     assert!(session.has_run(Control::Savepoint));
     assert!(session.rollback_write());
-    backend.return_writer(Some(session));
+    backend.upkeep().return_writer(Some(session));
 }
 
 fn contents(snapshot: &mut dyn Snapshot, table: &Table) -> BTreeMap<i64, Vec<u8>> {
@@ -255,10 +256,10 @@ fn an_index_that_others_made_of_payloads_is_kept() {
     tx.commit().unwrap();
     // A table as it is made has nothing else that follows from payloads.
     let holds_alone = |backend: &SqliteBackend, table: &Table| {
-        let mut session = backend.take_writer().unwrap();
+        let mut session = backend.connections().take_writer().unwrap();
         let entry = session.enter(table);
         let alone = session.holds_payloads_alone(entry).unwrap();
-        backend.return_writer(Some(session));
+        backend.upkeep().return_writer(Some(session));
         alone
     };
     assert!(!holds_alone(&backend, &table));

@@ -1,4 +1,4 @@
-//! What the file of a copy is called that is not whole yet.
+//! The names of the files beside a database: its log, and a backup that is being written.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -6,8 +6,42 @@ use std::hash::BuildHasher;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::connection::open::beside;
+use dflat_engine::{Error, ErrorKind, Result};
+
 use crate::ffi::create_private;
+
+/// The path of the file whose name is that of the database with a suffix, such as `-wal`.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// The file's absolute path, whose directory must exist.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
+    let fail = |error: io::Error| io_error(error, format!("cannot open {}", path.display()));
+    let Some(name) = path.file_name() else {
+        let message = format!("cannot open {}: it names no file", path.display());
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays
+    // the same file when the process changes its directory.
+    let absolute = std::path::absolute(path).map_err(fail)?;
+    let directory = absolute.parent().unwrap_or_else(|| Path::new("/"));
+    let directory = fs::canonicalize(directory).map_err(|error| {
+        let what = format!(
+            "cannot open {}: its directory can't be used",
+            path.display()
+        );
+        io_error(error, what)
+    })?;
+    Ok(directory.join(name))
+}
+
+/// The error of opening or reading.
+pub(crate) fn io_error(error: io::Error, message: String) -> Error {
+    Error::with_source(ErrorKind::Io, message, error)
+}
 
 /// What stands between the name of the copy and a random number. Nobody else is likely to call a
 /// file like that: those that were left are deleted.

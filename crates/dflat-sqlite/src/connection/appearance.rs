@@ -1,0 +1,82 @@
+//! The sizes and times of a file and of those beside it. By these the library notices changes of a
+//! file that it reads without the index of its log.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::connection::log_header::{head, is_begun};
+use crate::ffi::Access;
+use crate::io::names::beside;
+
+/// A file that is read without a way to learn what others write.
+pub(crate) struct Apart {
+    pub(crate) look: Look,
+    pub(crate) sharing: Sharing,
+}
+
+/// What keeps those who write from changing a file of which something is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// The locks of the file itself.
+    Locked,
+    /// Nothing.
+    Unguarded,
+    /// Nothing; it is read as it is, whatever is beside it.
+    Immutable,
+}
+
+/// What a file and those beside it look like from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    main: Option<(u64, SystemTime)>,
+    log: Option<(u64, SystemTime)>,
+    has_journal: bool,
+    pub(crate) has_index: bool,
+}
+
+impl Look {
+    /// Of the file at `path`, which is not opened: to close it again would drop the locks of others
+    /// in this process.
+    pub(crate) fn of(path: &Path) -> Self {
+        let look = |path: &Path| {
+            let metadata = fs::metadata(path).ok()?;
+            Some((metadata.len(), metadata.modified().ok()?))
+        };
+        Self {
+            main: look(path),
+            log: look(&beside(path, "-wal")),
+            has_journal: look(&beside(path, "-journal")).is_some_and(|(len, _)| len > 0),
+            has_index: beside(path, "-shm").exists(),
+        }
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.log.map_or(0, |(len, _)| len)
+    }
+
+    /// Whether the log of the file at `path` has an index and no frame.
+    pub(crate) fn is_log_dead(&self, path: &Path) -> bool {
+        self.has_index && self.log_bytes() > 0 && !is_begun(&beside(path, "-wal"))
+    }
+
+    /// Whether there is a rollback journal that is to be played back: one that is done with may
+    /// stay, with zeros in the place of its header.
+    fn has_hot_journal(&self, path: &Path) -> bool {
+        self.has_journal && head(&beside(path, "-journal")).is_some_and(|[first]| first != 0)
+    }
+
+    /// How to open the file at `path`.
+    pub(crate) fn access(&self, path: &Path, has_log: bool) -> Access {
+        if self.log.is_some() && self.has_index && !self.is_log_dead(path) {
+            Access::SharedReadOnly
+        } else if self.log_bytes() > 0 {
+            Access::OwnLogIndex
+        } else if has_log && !self.has_hot_journal(path) {
+            Access::Immutable
+        } else {
+            // Without a log it is shared by locks of the file alone.
+            Access::SharedReadOnly
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Opening a connection and its settings.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
+use crate::io::names::{beside, io_error};
+use crate::io::{Kind, name};
+use crate::options::SqliteOptions;
+
+/// Held while a file is created and while a connection opens one: closing the handle of the
+/// creation would drop the locks of a connection that opened the new file in between.
+static CREATION: Mutex<()> = Mutex::new(());
+
+pub(crate) fn open(
+    path: &Path,
+    access: Access,
+    options: &SqliteOptions,
+) -> Result<Connection, Fault> {
+    let vfs = match access {
+        Access::OwnLogIndex => Some(Kind::OwnLogIndex),
+        Access::SharedReadOnly | Access::Immutable => Some(Kind::ReadOnly),
+        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(Kind::Shared),
+    };
+    let missing = || Fault::misuse("SQLite has no VFS to hand calls on to");
+    let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));
+    let vfs = vfs.transpose()?;
+    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
+    Connection::open(path, access, options.file_protection, vfs)
+}
+
+/// Creates an empty file, private to its owner, if there is none.
+pub(crate) fn create(path: &Path, protection: Option<FileProtection>) -> io::Result<()> {
+    let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
+    if path.try_exists()? {
+        return Ok(());
+    }
+    match create_private(path, protection) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop),
+    }
+}
+
+/// The settings of every connection. A file from elsewhere can't make it run code, and what it
+/// names wrongly is an error.
+pub(crate) fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
+    connection.set_busy_timeout(busy_timeout);
+    connection.set(Switch::Defensive, true);
+    connection.set(Switch::TrustedSchema, false);
+    connection.set(Switch::Triggers, false);
+    connection.set(Switch::Views, false);
+    connection.set(Switch::ForeignKeys, false);
+    connection.set(Switch::QuotedTexts, false);
+    connection.set(Switch::StablePlans, true);
+    connection.execute("PRAGMA temp_store = MEMORY")
+}
+
+/// Writes the whole file anew, by way of a temporary file: it may not fit into memory.
+pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
+    connection.execute("PRAGMA temp_store = FILE")?;
+    let vacuumed = connection.execute("VACUUM");
+    let restored = connection.execute("PRAGMA temp_store = MEMORY");
+    vacuumed.and(restored)
+}
+
+/// The first number that a statement gives; 0 if it gives none.
+pub(crate) fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
+    let mut value = None;
+    connection.execute_with(sql, |columns| {
+        value.get_or_insert_with(|| columns.integer(0));
+        Ok(())
+    })?;
+    Ok(value.unwrap_or(0))
+}
+
+pub(crate) fn exists(path: &Path) -> Result<bool> {
+    path.try_exists()
+        .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
+}
+
+/// The bytes of the write-ahead log.
+pub(crate) fn log_bytes(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
+}
+
+/// The error of creating.
+pub(crate) fn create_error(error: io::Error, message: String) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
+        _ => ErrorKind::Io,
+    };
+    Error::with_source(kind, message, error)
+}

@@ -1,0 +1,236 @@
+//! The connections to a file, and what they share.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use dflat_engine::storage::CloseOptions;
+use dflat_engine::telemetry::TARGET;
+use dflat_engine::{Error, ErrorKind, Result};
+
+use crate::connection::commits::Commits;
+use crate::connection::identity::Identity;
+use crate::connection::open;
+use crate::connection::pool::Pool;
+use crate::connection::readers::PlaceId;
+use crate::connection::session::Session;
+use crate::ffi::LogExtent;
+use crate::io::names::resolve;
+use crate::io::{Monitor, Space, monitor_of};
+use crate::options::SqliteOptions;
+
+/// The connections to a file.
+pub(crate) struct Connections {
+    path: Arc<Path>,
+    options: SqliteOptions,
+    pool: Pool,
+    commits: Arc<Commits>,
+    /// Held by who makes a checkpoint: SQLite does not wait for another. Taken before the place of
+    /// the writer.
+    checkpoints: Mutex<()>,
+    /// That of the file, once a connection has opened it.
+    identity: OnceLock<Identity>,
+    /// There if the file's I/O is counted.
+    monitor: Option<Arc<Monitor>>,
+}
+
+/// What a transaction has left behind, as far as that was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Leftover {
+    /// How long the log is.
+    pub(crate) log: Option<LogExtent>,
+    /// How much of the file is unused.
+    pub(crate) space: Option<Space>,
+}
+
+impl Connections {
+    /// Of the file at `path`, of which nothing is open yet.
+    pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
+        let path = resolve(path)?;
+        let monitor = options.io_stats.then(|| monitor_of(&path));
+        let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
+        span.in_scope(|| open::check(&path, &options))?;
+        Ok(Self {
+            pool: Pool::new(options.readers_max),
+            commits: Arc::default(),
+            checkpoints: Mutex::default(),
+            identity: OnceLock::new(),
+            path: path.into(),
+            options,
+            monitor,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether `path` names the file: by another name of it, too, and also while neither exists.
+    pub(crate) fn is_on(&self, path: &Path) -> bool {
+        let Ok(path) = resolve(path) else {
+            return false;
+        };
+        let other = Identity::of(&path);
+        match (self.identity.get(), &other) {
+            (Some(identity), other) => other.as_ref() == Some(identity),
+            (None, Some(_)) => Identity::of(&self.path) == other,
+            (None, None) => *self.path == *path && Identity::of(&self.path).is_none(),
+        }
+    }
+
+    /// Refuses to write what was opened to be read only.
+    fn check_writable(&self) -> Result<()> {
+        if !self.options.read_only {
+            return Ok(());
+        }
+        let path = self.path.display();
+        let message = format!("cannot write {path}: it was opened to be read only");
+        Err(Error::new(ErrorKind::ReadOnly, message))
+    }
+
+    /// Refuses another file in the place of the one that was opened.
+    fn check_in_place(&self) -> Result<()> {
+        let there = Identity::of(&self.path);
+        match self.identity.get() {
+            Some(identity) if there.as_ref() != Some(identity) => {
+                let message = format!(
+                    "cannot use {}: the file was deleted or replaced since it was opened",
+                    self.path.display()
+                );
+                Err(Error::new(ErrorKind::Io, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes which file the connections are on.
+    fn note_identity(&self) {
+        if self.identity.get().is_none()
+            && let Some(identity) = Identity::of(&self.path)
+        {
+            self.identity.get_or_init(|| identity);
+        }
+    }
+
+    pub(crate) fn monitor(&self) -> Option<&Arc<Monitor>> {
+        self.monitor.as_ref()
+    }
+
+    /// Counts a reader, and gives it a connection if there is a file.
+    pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Box<Session>>)> {
+        let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
+        if session.is_some() {
+            return Ok((place, session));
+        }
+        let opened = self.open_reader();
+        if opened.is_err() {
+            self.pool.readers().give_back(place, None);
+        }
+        Ok((place, opened?))
+    }
+
+    /// A connection for a reader that has none, if there is a file.
+    pub(crate) fn open_reader(&self) -> Result<Option<Box<Session>>> {
+        self.check_in_place()?;
+        let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
+        if opened.is_some() {
+            self.note_identity();
+        }
+        Ok(opened.map(Box::new))
+    }
+
+    /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
+    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Box<Session>>) -> bool {
+        self.pool.readers().give_back(place, session)
+    }
+
+    /// Waits for the writer before and takes its place.
+    pub(crate) fn take_writer(&self) -> Result<Session> {
+        self.check_writable()?;
+        let session = self.pool.take_writer()?;
+        self.ready_writer(session)
+    }
+
+    /// Takes the place of the writer; `None` if another has it.
+    pub(crate) fn try_take_writer(&self) -> Result<Option<Session>> {
+        self.check_writable()?;
+        match self.pool.try_take_writer()? {
+            Some(session) => self.ready_writer(session).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The connection of the writer, whose place is taken.
+    fn ready_writer(&self, session: Option<Session>) -> Result<Session> {
+        if let Some(session) = session {
+            return Ok(session);
+        }
+        let opened = self.open_writer();
+        if opened.is_err() {
+            self.pool.return_writer(None);
+        }
+        opened
+    }
+
+    /// A connection that can write; who uses it must not be in the way of the writer.
+    pub(crate) fn open_writer(&self) -> Result<Session> {
+        self.check_writable()?;
+        self.check_in_place()?;
+        let monitor = self.monitor.as_ref();
+        let opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
+        self.note_identity();
+        Ok(opened)
+    }
+
+    /// Gives back the place of the writer, and the connection if it can be used again.
+    pub(crate) fn return_writer(&self, mut session: Option<Session>) -> Leftover {
+        let leftover = Leftover {
+            log: session.as_mut().and_then(Session::take_log_extent),
+            space: session.as_mut().and_then(Session::take_space),
+        };
+        self.pool.return_writer(session);
+        leftover
+    }
+
+    /// What is known of the commits to the file.
+    pub(crate) fn commits(&self) -> &Commits {
+        &self.commits
+    }
+
+    /// Waits until nobody else makes a checkpoint.
+    pub(crate) fn lock_checkpoints(&self) -> MutexGuard<'_, ()> {
+        self.checkpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn options(&self) -> &SqliteOptions {
+        &self.options
+    }
+
+    /// Closes the connections when those who use them are done, who are waited for up to the busy
+    /// timeout.
+    pub(crate) fn suspend(&self) -> Result<()> {
+        self.pool.suspend(self.options.busy_timeout)?;
+        self.commits.begin_anew();
+        Ok(())
+    }
+
+    /// Closes the connections, and does what was asked for with the file then.
+    pub(crate) fn close(&self, options: CloseOptions) -> Result<()> {
+        if !self.pool.drain() {
+            return Ok(());
+        }
+        let outcome = if options == CloseOptions::default() {
+            Ok(())
+        } else {
+            let tidy = || open::tidy(&self.path, &self.options, options);
+            self.check_writable().and_then(|()| tidy())
+        };
+        self.pool.set_closed();
+        outcome
+    }
+}

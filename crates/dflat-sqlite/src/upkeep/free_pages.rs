@@ -1,0 +1,68 @@
+//! Gives unused pages of the file back to the file system.
+
+use dflat_engine::Result;
+
+use crate::connection::configure::integer;
+use crate::connection::connections::Connections;
+use crate::connection::session::Session;
+use crate::ffi::Fault;
+use crate::io::Space;
+
+/// Whether the file can give back its unused pages in steps.
+pub(crate) fn is_incremental(session: &mut Session) -> Result<bool, Fault> {
+    /// The value of `PRAGMA auto_vacuum` of such a file.
+    const INCREMENTAL: i64 = 2;
+    Ok(integer(&mut session.connection, "PRAGMA auto_vacuum")? == INCREMENTAL)
+}
+
+/// Gives up to `pages` unused pages back, unless someone writes. `return_writer` takes the writer's
+/// connection, if it can be used again.
+pub(crate) fn reclaim_step(
+    connections: &Connections,
+    pages: u32,
+    return_writer: impl FnOnce(Option<Session>),
+) -> Result<Rest> {
+    let Some(mut session) = connections.try_take_writer()? else {
+        return Ok(Rest::Taken);
+    };
+    let step = step(&mut session, pages);
+    // After a fault the next writer opens another connection.
+    return_writer(step.is_ok().then_some(session));
+    step.map_err(|fault| {
+        fault.error(format!(
+            "cannot reclaim in {}",
+            connections.path().display()
+        ))
+    })
+}
+
+/// What a step of giving space back has left.
+pub(crate) enum Rest {
+    /// Of so many pages some are unused.
+    Space(Space),
+    /// The file can't give back pages.
+    Unable,
+    /// Someone writes: there was no step.
+    Taken,
+}
+
+fn step(session: &mut Session, pages: u32) -> Result<Rest, Fault> {
+    if !is_incremental(session)? {
+        return Ok(Rest::Unable);
+    }
+    give_back(session, pages)?;
+    session.look_at_space().map(Rest::Space)
+}
+
+/// Gives pages back: like any write of ours, so that it is not taken for one of somebody else.
+pub(crate) fn give_back(session: &mut Session, pages: u32) -> Result<(), Fault> {
+    session.begin_write()?;
+    let sql = format!("PRAGMA incremental_vacuum({pages})");
+    session.connection.execute(&sql)?;
+    session.end_write()
+}
+
+/// How many pages of the file are unused.
+pub(crate) fn free_pages(session: &mut Session) -> Result<u64, Fault> {
+    Ok(session.look_at_space()?.free_pages)
+}
