@@ -1,5 +1,5 @@
-//! Compiles the workload's schemas: that which the whole workspace shares, and those of this crate,
-//! which include it.
+//! Compiles the workload's schemas: the one that the whole workspace shares, and those of this
+//! crate.
 
 fn main() {
     dflat_build::Builder::new()
@@ -10,5 +10,7 @@ fn main() {
             "schemas/bench_doc_v3.fbs",
             "schemas/bench_doc_v4.fbs",
             "schemas/ranked.fbs",
+            "schemas/listed.fbs",
+            "schemas/catalogued.fbs",
         ]);
 }

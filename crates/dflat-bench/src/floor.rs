@@ -7,6 +7,7 @@
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
 )]
 
+mod entries;
 mod indexed;
 mod keyed;
 
@@ -15,13 +16,14 @@ use std::path::Path;
 use std::ptr;
 use std::slice;
 
-use dflat::Durability;
 use dflat::codegen::{Encoder, Message, TableReader};
+use dflat::{Durability, Object};
 use dflat_engine::object::{TableView, Writer};
 use libsqlite3_sys as sqlite;
 
 use crate::Result;
 use crate::workload::Doc;
+pub use entries::EntriesFloor;
 pub use indexed::{IndexedFloor, IndexedQuery};
 pub use keyed::KeyedFloor;
 
@@ -47,7 +49,7 @@ struct Statements {
 }
 
 /// An object of the floor: its row id and its values.
-pub type Owned<T> = (i64, <T as dflat::Object>::Data);
+pub type Owned<T> = (i64, <T as Object>::Data);
 
 /// All payloads of a table in one buffer.
 #[derive(Clone, Debug, Default)]
@@ -65,14 +67,7 @@ impl Floor {
     /// # Errors
     /// As SQLite.
     pub fn open(path: &Path, durability: Durability, tables: &[&str]) -> Result<Self> {
-        let mut floor = Self {
-            db: open(path)?,
-            begin: ptr::null_mut(),
-            begin_immediate: ptr::null_mut(),
-            commit: ptr::null_mut(),
-            tables: Vec::new(),
-            writer: Writer::new(),
-        };
+        let mut floor = Self::open_to_read(path)?;
         let synchronous = match durability {
             Durability::Full => {
                 "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"
@@ -103,6 +98,18 @@ impl Floor {
             floor.tables.push(statements);
         }
         Ok(floor)
+    }
+
+    /// Opens a file, sets nothing that only writing needs, and prepares no statement.
+    fn open_to_read(path: &Path) -> Result<Self> {
+        Ok(Self {
+            db: open(path)?,
+            begin: ptr::null_mut(),
+            begin_immediate: ptr::null_mut(),
+            commit: ptr::null_mut(),
+            tables: Vec::new(),
+            writer: Writer::new(),
+        })
     }
 
     /// Runs SQL that gives no rows that matter.
@@ -246,11 +253,11 @@ impl Floor {
         self.run(self.commit)
     }
 
-    /// Steps through a table and decodes the objects whose priority qualifies.
+    /// Steps through a table and decodes the objects that qualify.
     ///
     /// # Errors
     /// As SQLite.
-    pub fn fetch_owned<T: Doc>(
+    pub fn fetch_owned<T: Object>(
         &mut self,
         table: usize,
         qualifies: impl Fn(&TableView<'_>) -> bool,
@@ -310,7 +317,7 @@ impl Floor {
     /// # Errors
     /// As SQLite.
     #[inline]
-    pub fn get<T: Doc>(&mut self, table: usize, title: &str) -> Result<Option<Owned<T>>> {
+    pub fn get<T: Object>(&mut self, table: usize, title: &str) -> Result<Option<Owned<T>>> {
         let statement = self.statements(table)?.find;
         // SAFETY: The title lives until the statement is reset, and is not read after that before
         // another is bound.

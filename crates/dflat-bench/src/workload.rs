@@ -1,11 +1,15 @@
 //! The objects: those of the original's benchmark, always the same.
 
+mod indexed;
+
 use dflat::{Field, Object};
+
+pub use indexed::{Column, ColumnValue, Indexed};
 
 pub use schema::{
     BenchDoc, BenchDocData, BenchDocV2, BenchDocV2Data, BenchDocV3, BenchDocV3Data, BenchDocV4,
-    BenchDocV4Data, Color, Content, ImageContent, Ranked, RankedChangeRequest, RankedData,
-    TextContent, Vec3,
+    BenchDocV4Data, Catalogued, CataloguedData, Color, Content, ImageContent, Listed, ListedData,
+    Ranked, RankedChangeRequest, RankedData, TextContent, Vec3,
 };
 
 /// What the schemas compile to.

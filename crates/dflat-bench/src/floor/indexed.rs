@@ -6,7 +6,6 @@
 
 use std::path::Path;
 
-use dflat::Durability;
 use dflat::codegen::{Message, TableReader};
 use dflat_engine::object::TableView;
 use libsqlite3_sys as sqlite;
@@ -29,8 +28,6 @@ pub enum IndexedQuery {
 }
 
 impl IndexedQuery {
-    const ALL: [Self; 4] = [Self::Point, Self::Range, Self::Ordered, Self::TopTen];
-
     const fn rest(self) -> &'static str {
         match self {
             Self::Point => "WHERE i.f6 = ?1",
@@ -41,10 +38,11 @@ impl IndexedQuery {
     }
 }
 
-/// A connection with a statement for each query.
+/// A connection with a statement for each query, prepared when the query is first run.
 pub struct IndexedFloor {
     floor: Floor,
-    // Invariant: prepared by the connection, reset between calls, finalized before it closes.
+    // Invariant: each is NULL, or prepared by the connection, reset between calls, and finalized
+    // before the connection closes.
     statements: [*mut sqlite::sqlite3_stmt; 4],
 }
 
@@ -54,15 +52,23 @@ impl IndexedFloor {
     /// # Errors
     /// As SQLite.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut floor = Floor::open(path, Durability::Normal, &[])?;
-        let mut statements = [std::ptr::null_mut(); 4];
-        for (statement, query) in statements.iter_mut().zip(IndexedQuery::ALL) {
-            *statement = floor.prepare(&format!(
-                "SELECT t.rowid, t.p FROM ranked__f6 AS i JOIN ranked AS t ON t.rowid = i.rowid {}",
-                query.rest()
-            ))?;
+        Ok(Self {
+            floor: Floor::open_to_read(path)?,
+            statements: [std::ptr::null_mut(); 4],
+        })
+    }
+
+    fn statement(&mut self, query: IndexedQuery) -> Result<*mut sqlite::sqlite3_stmt> {
+        let statement = self.statements[query as usize];
+        if !statement.is_null() {
+            return Ok(statement);
         }
-        Ok(Self { floor, statements })
+        let statement = self.floor.prepare(&format!(
+            "SELECT t.rowid, t.p FROM ranked__f6 AS i JOIN ranked AS t ON t.rowid = i.rowid {}",
+            query.rest()
+        ))?;
+        self.statements[query as usize] = statement;
+        Ok(statement)
     }
 
     /// The objects of a query.
@@ -76,7 +82,7 @@ impl IndexedFloor {
         to: i32,
     ) -> Result<Vec<(i64, RankedData)>> {
         let mut objects = Vec::new();
-        let statement = self.statements[query as usize];
+        let statement = self.statement(query)?;
         // SAFETY: The statement is live and reset, and the connection used by this value alone. One
         // that has no second parameter refuses it, which does no harm.
         unsafe {

@@ -1,10 +1,13 @@
 //! Queries by an index, beside SQL by hand on a copy of the same tables.
 
+use std::path::PathBuf;
+
 use dflat::{Fetch, FetchedResult, Workspace};
+use tempfile::TempDir;
 
 use crate::floor::{IndexedFloor, IndexedQuery};
 use crate::measure::{Report, Settings};
-use crate::workload::{Ranked, RankedChangeRequest, RankedData, number};
+use crate::workload::{Indexed, Ranked, RankedChangeRequest, number};
 use crate::{Result, check};
 
 pub(super) fn point(name: &'static str, settings: &Settings) -> Result<Report> {
@@ -61,29 +64,10 @@ fn compare(
     width: usize,
     query: impl Fn(&Workspace, i32, i32) -> dflat::Result<FetchedResult<Ranked>>,
 ) -> Result<Report> {
+    let files = Files::new(settings)?;
+    let workspace = Workspace::open(&files.ours)?;
+    let mut floor = IndexedFloor::open(&files.floor)?;
     let count = settings.objects;
-    let scratch = settings.scratch()?;
-    let path = scratch.path().join("ours.db");
-    let workspace = Workspace::open(&path)?;
-    let filled = workspace.perform_changes([Ranked::TABLE], move |tx| {
-        for i in 0..count {
-            let data = RankedData {
-                title: format!("title{i}"),
-                // A prime, so that each rank is given once.
-                rank: number(i * 7919 % count),
-                text: Some(format!("text{i}")),
-            };
-            tx.submit(RankedChangeRequest::creation(data))?;
-        }
-        Ok(())
-    });
-    filled.wait()?;
-    workspace.settle()?;
-    // A file of its own: in that of ours it would share the locks that our readers keep, and take
-    // none itself, which SQL by hand has to.
-    let copy = scratch.path().join("floor.db");
-    workspace.backup(&copy)?;
-    let mut floor = IndexedFloor::open(&copy)?;
     let width = width.max(1);
     let starts: Vec<i32> = (0..count - width)
         .step_by((count / 100).max(1))
@@ -108,4 +92,92 @@ fn compare(
             Ok(time)
         },
     )
+}
+
+/// Opens a file and runs the first query on it: a range of a tenth of the objects.
+pub(super) fn first(name: &'static str, settings: &Settings) -> Result<Report> {
+    let files = Files::new(settings)?;
+    let width = (settings.objects / 10).max(1);
+    let to = number(width);
+    settings.compare(
+        name,
+        |probe| {
+            let ((workspace, found), time) = probe.time(|| {
+                let workspace = Workspace::open(&files.ours)?;
+                let found = within(&workspace, 0, to).all()?;
+                Ok((workspace, found))
+            })?;
+            check("objects of ours", &found.len(), &width)?;
+            workspace.shutdown()?;
+            Ok(time)
+        },
+        |probe| {
+            let ((floor, found), time) = probe.time(|| {
+                let mut floor = IndexedFloor::open(&files.floor)?;
+                let found = floor.fetch(IndexedQuery::Range, 0, to)?;
+                Ok((floor, found))
+            })?;
+            check("objects of the floor", &found.len(), &width)?;
+            drop(floor);
+            Ok(time)
+        },
+    )
+}
+
+/// The same query without the time of opening the file.
+pub(super) fn first_opened(name: &'static str, settings: &Settings) -> Result<Report> {
+    let files = Files::new(settings)?;
+    let width = (settings.objects / 10).max(1);
+    let to = number(width);
+    settings.compare(
+        name,
+        |probe| {
+            let workspace = Workspace::open(&files.ours)?;
+            let (found, time) = probe.time(|| Ok(within(&workspace, 0, to).all()?))?;
+            check("objects of ours", &found.len(), &width)?;
+            workspace.shutdown()?;
+            Ok(time)
+        },
+        |probe| {
+            let mut floor = IndexedFloor::open(&files.floor)?;
+            let (found, time) = probe.time(|| floor.fetch(IndexedQuery::Range, 0, to))?;
+            check("objects of the floor", &found.len(), &width)?;
+            Ok(time)
+        },
+    )
+}
+
+/// A file with all objects and a copy of it, both closed.
+struct Files {
+    ours: PathBuf,
+    /// A file of its own: in that of ours the floor would share the locks that our readers keep,
+    /// and take none itself, which SQL by hand has to.
+    floor: PathBuf,
+    // Order: removed after all above are closed.
+    _scratch: TempDir,
+}
+
+impl Files {
+    fn new(settings: &Settings) -> Result<Self> {
+        let count = settings.objects;
+        let scratch = settings.scratch()?;
+        let ours = scratch.path().join("ours.db");
+        let workspace = Workspace::open(&ours)?;
+        let filled = workspace.perform_changes([Ranked::TABLE], move |tx| {
+            for i in 0..count {
+                tx.submit(RankedChangeRequest::creation(Ranked::data(i, count)))?;
+            }
+            Ok(())
+        });
+        filled.wait()?;
+        workspace.settle()?;
+        let floor = scratch.path().join("floor.db");
+        workspace.backup(&floor)?;
+        workspace.shutdown()?;
+        Ok(Self {
+            ours,
+            floor,
+            _scratch: scratch,
+        })
+    }
 }

@@ -1,10 +1,12 @@
 //! The scenarios: each a piece of work, done by ours and by the floor, and checked.
 
+mod commit;
 mod delete;
 mod dictionary;
 mod fetch;
 mod file;
 mod indexed;
+mod indexed_writes;
 mod insert;
 mod latency;
 mod readers;
@@ -14,7 +16,9 @@ mod update;
 
 use crate::Result;
 use crate::measure::{Report, Settings};
+use crate::workload::{Catalogued, Listed, Ranked};
 
+pub use indexed_writes::{IndexedSides, delete_all, update_all};
 pub use sides::{Sides, insert_all};
 
 /// A piece of work with a name.
@@ -26,7 +30,7 @@ pub struct Scenario {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 39] = [
+pub const ALL: [Scenario; 53] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -56,6 +60,20 @@ pub const ALL: [Scenario; 39] = [
     Scenario::new("index_range", indexed::range),
     Scenario::new("index_ordered", indexed::ordered),
     Scenario::new("index_top_ten", indexed::top_ten),
+    Scenario::new("insert_indexed_1", indexed_writes::insert::<Ranked>),
+    Scenario::new("insert_indexed_3", indexed_writes::insert::<Listed>),
+    Scenario::new("insert_indexed_5", indexed_writes::insert::<Catalogued>),
+    Scenario::new("update_indexed_1", indexed_writes::update::<Ranked>),
+    Scenario::new("update_indexed_3", indexed_writes::update::<Listed>),
+    Scenario::new("update_indexed_5", indexed_writes::update::<Catalogued>),
+    Scenario::new("delete_indexed_1", indexed_writes::delete::<Ranked>),
+    Scenario::new("delete_indexed_3", indexed_writes::delete::<Listed>),
+    Scenario::new("delete_indexed_5", indexed_writes::delete::<Catalogued>),
+    Scenario::new("first_query", indexed::first),
+    Scenario::new("first_query_opened", indexed::first_opened),
+    Scenario::new("commit_wait", commit::wait),
+    Scenario::new("commit_blocking", commit::blocking),
+    Scenario::new("commit_queued", commit::queued),
     Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
     Scenario::new("dictionary_insert_disk", dictionary::insert_disk),
     Scenario::new("dictionary_insert_mt4", dictionary::insert_threads),

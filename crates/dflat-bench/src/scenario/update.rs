@@ -14,8 +14,8 @@ const FULL_RUNS_MAX: usize = 9;
 
 /// Fetches all objects, changes and writes each, in one transaction.
 pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result<Report> {
-    let mut ours = Run::new(settings, Durability::Normal)?;
-    let mut floor = Run::new(settings, Durability::Normal)?;
+    let mut ours = Run::new(settings, Durability::Normal, settings.objects)?;
+    let mut floor = Run::new(settings, Durability::Normal, settings.objects)?;
     settings.compare(
         name,
         |probe| ours.ours(probe, ours_in_one),
@@ -38,8 +38,8 @@ pub(super) fn individual_full(name: &'static str, settings: &Settings) -> Result
 }
 
 fn each(name: &'static str, settings: &Settings, durability: Durability) -> Result<Report> {
-    let mut ours = Run::new(settings, durability)?;
-    let mut floor = Run::new(settings, durability)?;
+    let mut ours = Run::new(settings, durability, settings.objects)?;
+    let mut floor = Run::new(settings, durability, settings.objects)?;
     settings.compare(
         name,
         |probe| {
@@ -55,49 +55,52 @@ fn each(name: &'static str, settings: &Settings, durability: Durability) -> Resu
     )
 }
 
-/// Both sides, and what the priorities must sum up to.
-struct Run {
-    sides: Sides,
+/// Both sides, of which one is changed again and again, and what the priorities must sum up to.
+pub(super) struct Run {
+    pub(super) sides: Sides,
     count: usize,
+    /// How many objects each run changes.
+    changed: usize,
     sum: i64,
 }
 
 impl Run {
-    fn new(settings: &Settings, durability: Durability) -> Result<Self> {
+    pub(super) fn new(settings: &Settings, durability: Durability, changed: usize) -> Result<Self> {
         Ok(Self {
             sides: Sides::filled(settings, durability)?,
             count: settings.objects,
+            changed,
             sum: initial_sum::<BenchDoc>(settings.objects),
         })
     }
 
-    fn ours(
+    pub(super) fn ours(
         &mut self,
         probe: &mut Probe,
         work: impl FnOnce(&Sides) -> Result<()>,
     ) -> Result<Duration> {
         self.sides.settle_ours()?;
         let ((), time) = probe.time(|| work(&self.sides))?;
-        self.sum += i64::try_from(self.count)?;
+        self.sum += i64::try_from(self.changed)?;
         self.sides.check_ours::<BenchDoc>(self.count, self.sum)?;
         Ok(time)
     }
 
-    fn floor(
+    pub(super) fn floor(
         &mut self,
         probe: &mut Probe,
         work: impl FnOnce(&mut Sides) -> Result<()>,
     ) -> Result<Duration> {
         self.sides.settle_floor()?;
         let ((), time) = probe.time(|| work(&mut self.sides))?;
-        self.sum += i64::try_from(self.count)?;
+        self.sum += i64::try_from(self.changed)?;
         self.sides
             .check_floor::<BenchDoc>(0, self.count, self.sum)?;
         Ok(time)
     }
 }
 
-fn raise(data: &mut BenchDocData) {
+pub(super) fn raise(data: &mut BenchDocData) {
     data.priority += 1;
 }
 
@@ -125,7 +128,7 @@ fn ours_each(sides: &Sides, objects: Vec<BenchDoc>) -> Result<()> {
 }
 
 /// Raises the priority of an object; false if it is gone.
-fn update<T: Doc>(tx: &TransactionContext, object: &T) -> dflat::Result<bool> {
+pub(super) fn update<T: Doc>(tx: &TransactionContext, object: &T) -> dflat::Result<bool> {
     let Some(mut request) = ChangeRequest::change(tx, object)? else {
         return Ok(false);
     };

@@ -5,8 +5,8 @@ use std::path::Path;
 use dflat::Durability;
 use dflat_bench::floor::{Arena, Floor};
 use dflat_bench::measure::Settings;
-use dflat_bench::scenario::Sides;
-use dflat_bench::workload::{BenchDoc, Doc, selected_count};
+use dflat_bench::scenario::{IndexedSides, Sides, delete_all, update_all};
+use dflat_bench::workload::{BenchDoc, Catalogued, Doc, Indexed, selected_count, titles};
 
 fn arena(path: &Path) -> Arena {
     let mut floor = Floor::open(path, Durability::Normal, &[BenchDoc::TABLE_NAME]).unwrap();
@@ -25,6 +25,38 @@ fn both_files_hold_the_same_rows() {
     assert_eq!(ours.places.len(), 600);
     assert_eq!(ours.places, floor.places);
     assert_eq!(ours.bytes, floor.bytes);
+}
+
+#[test]
+fn writes_with_indexes_leave_the_same_rows_and_entries() {
+    let settings = Settings {
+        objects: 600,
+        runs: 1,
+        directory: std::env::temp_dir(),
+    };
+    let mut sides = IndexedSides::<Catalogued>::filled(&settings).unwrap();
+    let (workspace, floor) = (&sides.workspace, &mut sides.floor);
+    assert_eq!(floor.entry_counts().unwrap(), [600, 600, 600, 600, 300]);
+    assert_eq!(floor.differences(&sides.ours_path).unwrap(), 0);
+    let some = titles(600).split_off(400);
+    let count = some.len();
+    update_all::<Catalogued>(workspace, some.clone()).unwrap();
+    // Each changed row is in one file and in the other, and so is its entry: in four indexes, and
+    // in the fifth if the object is open.
+    let differences = floor.differences(&sides.ours_path).unwrap();
+    assert_eq!(differences, 2 * (5 * 200 + 100));
+    let change = |data: &mut _| Catalogued::change(data, count);
+    floor.update_by_key(&some, change).unwrap();
+    assert_eq!(floor.differences(&sides.ours_path).unwrap(), 0);
+    delete_all(
+        workspace,
+        workspace.fetch::<Catalogued>().limit(100).all().unwrap(),
+    )
+    .unwrap();
+    let objects = floor.objects().unwrap();
+    floor.delete(&objects[..100]).unwrap();
+    assert_eq!(floor.entry_counts().unwrap(), [500, 500, 500, 500, 250]);
+    assert_eq!(floor.differences(&sides.ours_path).unwrap(), 0);
 }
 
 /// The number in the names of the original's scenarios.
