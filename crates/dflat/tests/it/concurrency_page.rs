@@ -7,7 +7,7 @@ use crate::post::{Post, PostChangeRequest, PostData};
 
 const PAGE: &str = include_str!("../../../../docs/concurrency.md");
 
-fn add_title(tx: &TransactionContext, title: &str) -> Result<()> {
+pub(crate) fn add_title(tx: &TransactionContext, title: &str) -> Result<()> {
     let title = title.into();
     let data = PostData {
         title,

@@ -8,6 +8,8 @@
 
 mod compatibility;
 mod concurrency_page;
+#[cfg(feature = "sqlite")]
+mod durability_page;
 mod live_queries;
 mod macros;
 mod payload;

@@ -1,0 +1,55 @@
+//! The code of `docs/durability.md` runs.
+
+use dflat::{Durability, Result, Workspace};
+
+use crate::concurrency_page::add_title;
+use crate::live_queries::squeeze;
+use crate::post::Post;
+
+const PAGE: &str = include_str!("../../../../docs/durability.md");
+
+#[test]
+fn the_ways_to_keep_a_file() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = folder.join("posts.dflat");
+    let workspace = Workspace::builder(&path)
+        .durability(Durability::Normal)
+        .open()?;
+    let saved = workspace.perform_changes([Post::TABLE], |tx| {
+        tx.set_durability(Durability::Full);
+        add_title(tx, "must not be lost")
+    });
+    saved.wait()?;
+    workspace.backup(folder.join("copy.dflat"))?;
+
+    workspace.suspend()?;
+    workspace.resume();
+
+    if !workspace.check([Post::TABLE])?.is_sound() {
+        workspace.repair([Post::TABLE])?;
+    }
+    workspace.shutdown()?;
+    Workspace::salvage(&path, folder.join("saved.dflat"), [Post::TABLE])?;
+    for name in ["copy.dflat", "saved.dflat"] {
+        let other = Workspace::open(folder.join(name))?;
+        let post = other.fetch::<Post>().first()?;
+        assert_eq!(post.unwrap().title(), "must not be lost");
+        other.shutdown()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_block_of_the_page_is_that_code() {
+    let source = squeeze(include_str!("durability_page.rs"));
+    let blocks: Vec<&str> = PAGE.split("```rust\n").skip(1).collect();
+    for block in &blocks {
+        let block = block.split("```").next().unwrap();
+        assert!(
+            source.contains(&squeeze(block)),
+            "compiled nowhere:\n{block}"
+        );
+    }
+    assert_eq!(blocks.len(), 4);
+}
