@@ -129,6 +129,7 @@ impl Run {
     }
 }
 
+// Promise: storage-format#S19
 #[test]
 fn what_an_index_adds_to_a_write() {
     let cost = |indexes: &[(u16, bool)]| {

@@ -81,7 +81,7 @@ fn change_by_v1(
     done.wait()
 }
 
-// Promise: compatibility#P15
+// Promise: compatibility#P15, storage-format#S22
 pub fn update_by_older_code_keeps_what_newer_code_wrote(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
@@ -341,6 +341,7 @@ fn ids_by_mood(w: &Fixture, mood: v2::Mood) -> Vec<String> {
     found.iter().map(|note| note.id().to_owned()).collect()
 }
 
+// Promise: storage-format#S21
 pub fn index_that_older_code_does_not_know_never_lies(open: Open) {
     let w = open();
     w.create::<v2::Note>(["a", "b", "c"].map(|id| v2::NoteData {
@@ -361,6 +362,7 @@ pub fn index_that_older_code_does_not_know_never_lies(open: Open) {
     assert_eq!(ids_by_mood(&w, v2::Mood::Glad), ["a", "d"]);
 }
 
+// Promise: storage-format#S21
 pub fn index_that_newer_code_gave_up_never_lies(open: Open) {
     let w = open();
     w.create::<v1::Note>([v1::NoteData {

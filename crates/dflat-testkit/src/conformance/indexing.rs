@@ -117,7 +117,7 @@ pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
     }
 }
 
-// Promise: compatibility#P49
+// Promise: compatibility#P49, storage-format#S18
 /// What is there twice when a unique index is added is found, counted, reported with its keys and
 /// may stay; nothing comes to it.
 pub fn unique_upgrade(open: Open) {

@@ -84,6 +84,7 @@ where
     writes
 }
 
+// Promise: storage-format#S20
 #[test]
 fn objects_outside_of_a_condition_write_what_they_write_without_the_index() {
     bounded(|| {

@@ -49,6 +49,7 @@ fn without_a_stored_schema_older_code_loses_nothing() {
     });
 }
 
+// Promise: storage-format#S23
 #[test]
 fn a_stored_schema_of_a_later_format_is_left_and_nothing_written_that_it_may_speak_of() {
     bounded(|| {
