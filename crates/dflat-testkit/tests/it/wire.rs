@@ -300,6 +300,7 @@ trait FromJson: serde::de::DeserializeOwned {
 
 impl<T: serde::de::DeserializeOwned> FromJson for T {}
 
+// Promise: compatibility#P63
 #[test]
 fn flatc_reads_and_writes_the_same() {
     if Command::new("flatc").arg("--version").output().is_err() {
