@@ -25,8 +25,9 @@ mod upkeep;
 mod write;
 
 pub use backend::SqliteBackend;
+#[cfg(feature = "faults")]
 #[doc(hidden)]
-pub use io::inject;
+pub use io::faults;
 pub use io::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
     Suggestion,

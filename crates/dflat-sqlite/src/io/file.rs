@@ -11,7 +11,7 @@ use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
 use super::call::Operation;
-use super::recording::Event;
+use super::request::Effect;
 use super::watch::FileState;
 
 /// What SQLite sees as the file. The real file follows it.
@@ -169,17 +169,19 @@ unsafe extern "C" fn read(
     let parts = unsafe { parts(file) };
     let length = usize::try_from(amount).unwrap_or(0);
     parts.state.note_reach(Operation::Read, offset, length);
-    parts.state.run(Operation::Read, length, None, |done| {
-        let code = match done {
-            0 => sqlite::SQLITE_OK,
-            _ => forward!(parts, xRead, buffer, int(done), offset),
-        };
-        if done < length {
-            // SAFETY: The buffer has `length` bytes.
-            unsafe { ptr::write_bytes(buffer.cast::<u8>().add(done), 0, length - done) };
-        }
-        code
-    })
+    parts
+        .state
+        .run(Operation::Read, length, Effect::NOTHING, |done| {
+            let code = match done {
+                0 => sqlite::SQLITE_OK,
+                _ => forward!(parts, xRead, buffer, int(done), offset),
+            };
+            if done < length {
+                // SAFETY: The buffer has `length` bytes.
+                unsafe { ptr::write_bytes(buffer.cast::<u8>().add(done), 0, length - done) };
+            }
+            code
+        })
 }
 
 unsafe extern "C" fn write(
@@ -190,19 +192,14 @@ unsafe extern "C" fn write(
 ) -> c_int {
     // SAFETY: SQLite writes to a file that we opened.
     let parts = unsafe { parts(file) };
-    let kind = parts.state.kind;
     let length = usize::try_from(amount).unwrap_or(0);
-    let event = move |done: usize| Event::Write {
-        kind,
-        offset: offset.unsigned_abs(),
-        // SAFETY: The buffer has `length` bytes, and `done` is no more.
-        content: unsafe { slice::from_raw_parts(buffer.cast::<u8>(), done.min(length)) }.to_vec(),
-    };
-    let event: &dyn Fn(usize) -> Event = &event;
+    // SAFETY: The buffer has `length` bytes, for the time of this call.
+    let content = unsafe { slice::from_raw_parts(buffer.cast::<u8>(), length) };
+    let effect = Effect::write(offset, content);
     parts.state.note_reach(Operation::Write, offset, length);
     parts
         .state
-        .run(Operation::Write, length, Some(event), |done| match done {
+        .run(Operation::Write, length, effect, |done| match done {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xWrite, buffer, int(done), offset),
         })
@@ -211,14 +208,10 @@ unsafe extern "C" fn write(
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     // SAFETY: SQLite cuts a file that we opened.
     let parts = unsafe { parts(file) };
-    let kind = parts.state.kind;
-    let event = move |_: usize| Event::Truncate {
-        kind,
-        length: size.unsigned_abs(),
-    };
+    let effect = Effect::truncate(size);
     parts
         .state
-        .run(Operation::Truncate, 1, Some(&event), |done| match done {
+        .run(Operation::Truncate, 1, effect, |done| match done {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xTruncate, size),
         })
@@ -227,12 +220,11 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite syncs a file that we opened.
     let parts = unsafe { parts(file) };
-    let kind = parts.state.kind;
     let directory = parts.state.syncs_directory.get();
-    let event = move |_: usize| Event::Flush { kind, directory };
+    let effect = Effect::flush(directory);
     let code = parts
         .state
-        .run(Operation::Flush, 1, Some(&event), |done| match done {
+        .run(Operation::Flush, 1, effect, |done| match done {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xSync, flags),
         });
@@ -241,7 +233,9 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         parts.state.syncs_directory.set(false);
         parts
             .state
-            .run(Operation::FlushDirectory, 1, None, |_| sqlite::SQLITE_OK);
+            .run(Operation::FlushDirectory, 1, Effect::NOTHING, |_| {
+                sqlite::SQLITE_OK
+            });
     }
     code
 }
@@ -251,7 +245,7 @@ unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64
     let parts = unsafe { parts(file) };
     parts
         .state
-        .run(Operation::Size, 1, None, |done| match done {
+        .run(Operation::Size, 1, Effect::NOTHING, |done| match done {
             0 => {
                 // SAFETY: The place for the result is SQLite's.
                 unsafe { *size = 0 };
@@ -267,7 +261,7 @@ unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
     parts.state.note_current();
     parts
         .state
-        .run(Operation::Lock, 1, None, |done| match done {
+        .run(Operation::Lock, 1, Effect::NOTHING, |done| match done {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xLock, level),
         })

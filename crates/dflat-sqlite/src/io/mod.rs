@@ -1,4 +1,5 @@
-//! Every access to the file, seen, counted and, in tests, made to fail.
+//! Every access to the file, seen and counted; with the feature `faults`, for tests, also recorded
+//! and made to fail.
 //!
 //! In: the calls by which SQLite asks the operating system for something. Out: the same calls,
 //! handed on to the VFS that SQLite uses by default, and an [`IoReport`] of what they were.
@@ -9,14 +10,15 @@
 
 mod call;
 mod counter;
+#[cfg(feature = "faults")]
+pub mod faults;
 mod file;
-pub mod inject;
 mod memory_index;
 mod monitor;
 pub(crate) mod names;
-mod recording;
 mod register;
 mod report;
+mod request;
 mod suggestion;
 mod usage;
 mod watch;

@@ -1,20 +1,18 @@
-//! Counts, faults and recording of one database.
+//! What is counted of one database.
 
-use std::cell::Cell;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dflat_model::TableDescriptor;
-use libsqlite3_sys as sqlite;
-
 use super::call::{FileKind, Operation};
 use super::counter::{FileCounters, is_failure};
-use super::inject::{Action, Armed};
-use super::recording::Event;
+#[cfg(feature = "faults")]
+use super::faults::script::Faults;
 use super::report::{FileReport, IoReport, Space};
+use super::request::Call;
 use super::usage::TableUsage;
+use dflat_model::TableDescriptor;
 
 /// Watches the files of one database, for as long as a backend or a test holds it.
 pub(crate) struct Monitor {
@@ -32,9 +30,8 @@ pub(crate) struct Monitor {
     main_bytes: AtomicU64,
     files: Mutex<Files>,
     tables: Mutex<Tables>,
-    /// Whether there is anything in `script`.
-    armed: AtomicBool,
-    script: Mutex<Script>,
+    #[cfg(feature = "faults")]
+    faults: Faults,
 }
 
 /// What was called, by file.
@@ -49,37 +46,6 @@ struct Files {
 struct Tables {
     usage: Vec<Arc<TableUsage>>,
     space: Option<Space>,
-}
-
-/// What a test asked for.
-#[derive(Default)]
-pub(super) struct Script {
-    pub(super) faults: Vec<Armed>,
-    pub(super) events: Option<Vec<Event>>,
-    /// Whether syncs are counted and recorded, and not done.
-    pub(super) skips_syncs: bool,
-}
-
-/// A call about to be made.
-pub(super) struct Call<'e> {
-    /// Where a call on an open file is counted; `None` for a call by name.
-    pub(super) counters: Option<&'e FileCounters>,
-    pub(super) kind: FileKind,
-    pub(super) operation: Operation,
-    /// The bytes asked for; 1 where there are none.
-    pub(super) length: usize,
-    /// What it leaves in a recording, given the bytes that were done.
-    pub(super) event: Option<&'e dyn Fn(usize) -> Event>,
-}
-
-thread_local! {
-    /// The system error number of the fault that this thread met last, until it is asked for.
-    static SYSTEM_ERROR: Cell<Option<c_int>> = const { Cell::new(None) };
-}
-
-/// Takes the system error number of this thread's last injected fault.
-pub(super) fn take_system_error() -> Option<c_int> {
-    SYSTEM_ERROR.take()
 }
 
 impl Monitor {
@@ -98,8 +64,8 @@ impl Monitor {
                 open: Vec::new(),
             }),
             tables: Mutex::default(),
-            armed: AtomicBool::new(false),
-            script: Mutex::default(),
+            #[cfg(feature = "faults")]
+            faults: Faults::default(),
         }
     }
 
@@ -160,33 +126,24 @@ impl Monitor {
         }
     }
 
-    /// Changes what a test asked for.
-    pub(super) fn script<R>(&self, change: impl FnOnce(&mut Script) -> R) -> R {
-        let mut script = self.lock_script();
-        let result = change(&mut script);
-        let armed = !script.faults.is_empty() || script.events.is_some() || script.skips_syncs;
-        self.armed.store(armed, Ordering::Release);
-        result
-    }
-
-    fn lock_script(&self) -> MutexGuard<'_, Script> {
-        // A panic of a test's own code leaves the script as it was.
-        lock(&self.script)
-    }
-
     /// Makes a call: `perform` does as many bytes as it is given, and nothing if it is given 0.
+    #[inline]
     pub(super) fn run(&self, call: &Call<'_>, mut perform: impl FnMut(usize) -> c_int) -> c_int {
-        if self.is_armed() {
-            return self.run_armed(call, &mut perform);
+        #[cfg(feature = "faults")]
+        if self.faults.is_armed() {
+            let mut count = |perform: &mut dyn FnMut() -> c_int| self.run_counted(call, perform);
+            return self.faults.run(call, &mut perform, &mut count);
         }
         self.run_counted(call, || perform(call.length))
     }
 
-    /// Whether a test wants more than counts.
-    pub(super) fn is_armed(&self) -> bool {
-        self.armed.load(Ordering::Acquire)
+    /// The faults that a test asked for.
+    #[cfg(feature = "faults")]
+    pub(super) const fn faults(&self) -> &Faults {
+        &self.faults
     }
 
+    #[inline]
     fn run_counted(&self, call: &Call<'_>, perform: impl FnOnce() -> c_int) -> c_int {
         match call.counters {
             Some(counters) => counters.run(call.operation, call.length, perform),
@@ -207,41 +164,6 @@ impl Monitor {
             counter.note_failure();
         }
         code
-    }
-
-    fn run_armed(&self, call: &Call<'_>, perform: &mut dyn FnMut(usize) -> c_int) -> c_int {
-        let mut script = self.lock_script();
-        let due = script.faults.iter_mut().filter_map(|fault| fault.due(call));
-        let action = due.fold(None, |first, action| first.or(Some(action)));
-        if let Some(Action::Delay(delay)) = action {
-            drop(script);
-            std::thread::sleep(delay);
-            script = self.lock_script();
-        }
-        let (length, failure) = match action {
-            None | Some(Action::Delay(_)) => (call.length, None),
-            Some(Action::Fail(failure)) => (0, Some(failure)),
-            Some(Action::Shorten(failure)) => (call.length / 2, Some(failure)),
-            Some(Action::Tear) => (torn(call.length), None),
-            Some(Action::Pretend) => (0, None),
-        };
-        let skips = action.is_none() && call.operation == Operation::Flush && script.skips_syncs;
-        // Others wait only while a call is made that is recorded: the order must be the true one.
-        let recorded = call.event.filter(|_| script.events.is_some());
-        let mut script = recorded.is_some().then_some(script);
-        self.run_counted(call, || {
-            let code = perform(if skips { 0 } else { length });
-            if let (Some(event), Some(script), true) = (recorded, &mut script, length > 0)
-                && code == sqlite::SQLITE_OK
-                && let Some(events) = &mut script.events
-            {
-                events.push(event(length));
-            }
-            let Some(failure) = failure else { return code };
-            let (code, system) = failure.codes(call.operation, call.kind);
-            SYSTEM_ERROR.set(Some(system));
-            code
-        })
     }
 
     /// What was counted so far.
@@ -281,10 +203,4 @@ impl Monitor {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The part of a write that is done when it is torn: whole sectors, not all of them.
-fn torn(length: usize) -> usize {
-    const SECTOR: usize = 512;
-    (length / 2) / SECTOR * SECTOR
 }

@@ -14,10 +14,12 @@ use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_syscall_ptr, sqlite3_vfs};
 
 use super::call::{FileKind, Operation};
+#[cfg(feature = "faults")]
+use super::faults::script::take_system_error;
 use super::file;
 use super::memory_index::MemoryIndex;
-use super::monitor::{Call, Monitor, take_system_error};
-use super::recording::Event;
+use super::monitor::Monitor;
+use super::request::{Call, Effect};
 use super::watch::{FileState, Watch};
 use super::watched::{self, watched};
 
@@ -129,22 +131,14 @@ macro_rules! forward {
 fn run(
     watched: Option<&(Arc<Monitor>, FileKind)>,
     operation: Operation,
-    event: Option<&dyn Fn(FileKind) -> Event>,
+    effect: Effect<'_>,
     mut perform: impl FnMut() -> c_int,
 ) -> c_int {
     let Some((monitor, kind)) = watched else {
         return perform();
     };
-    let event = event.filter(|_| *kind != FileKind::Temporary);
-    let recorded = event.map(|event| move |_: usize| event(*kind));
-    let call = Call {
-        counters: None,
-        kind: *kind,
-        operation,
-        length: 1,
-        event: recorded.as_ref().map(|e| e as &dyn Fn(usize) -> Event),
-    };
-    monitor.run(&call, |done| match done {
+    let call = Call::new(None, *kind, operation, 1);
+    monitor.run(&call.with(effect), |done| match done {
         0 => sqlite::SQLITE_OK,
         _ => perform(),
     })
@@ -188,7 +182,6 @@ unsafe extern "C" fn open(
         Some(path) => watched(path),
         None => watched::current(),
     };
-    let event = |kind| Event::Open { kind };
     let perform = || {
         forward!(
             vfs,
@@ -197,7 +190,7 @@ unsafe extern "C" fn open(
             sqlite::SQLITE_CANTOPEN
         )
     };
-    let mut code = run(watched.as_ref(), Operation::Open, Some(&event), perform);
+    let mut code = run(watched.as_ref(), Operation::Open, Effect::OPEN, perform);
     // SAFETY: The real VFS sets the methods of a file that is to be closed.
     let is_open = unsafe { !(*real_file).pMethods.is_null() };
     if code == sqlite::SQLITE_OK && !is_open {
@@ -234,7 +227,7 @@ unsafe extern "C" fn delete(
     let path = unsafe { path_of(name) };
     let watched = path.as_deref().and_then(watched);
     let directory = sync_directory != 0;
-    let event = |kind| Event::Delete { kind, directory };
+    let effect = Effect::delete(directory);
     let perform = || {
         forward!(
             vfs,
@@ -243,12 +236,15 @@ unsafe extern "C" fn delete(
             sqlite::SQLITE_IOERR_DELETE
         )
     };
-    let code = run(watched.as_ref(), Operation::Delete, Some(&event), perform);
+    let code = run(watched.as_ref(), Operation::Delete, effect, perform);
     if directory && code == sqlite::SQLITE_OK {
         // The real VFS did it inside its deletion: counted, and no call of its own.
-        run(watched.as_ref(), Operation::FlushDirectory, None, || {
-            sqlite::SQLITE_OK
-        });
+        run(
+            watched.as_ref(),
+            Operation::FlushDirectory,
+            Effect::NOTHING,
+            || sqlite::SQLITE_OK,
+        );
     }
     code
 }
@@ -265,7 +261,7 @@ unsafe extern "C" fn access(
         path_of(name)
     };
     let watched = path.as_deref().and_then(watched);
-    run(watched.as_ref(), Operation::Access, None, || {
+    run(watched.as_ref(), Operation::Access, Effect::NOTHING, || {
         forward!(
             vfs,
             xAccess,
@@ -330,6 +326,7 @@ unsafe extern "C" fn last_error(
     length: c_int,
     message: *mut c_char,
 ) -> c_int {
+    #[cfg(feature = "faults")]
     if let Some(error) = take_system_error() {
         return error;
     }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use super::call::{FileKind, Operation};
-use super::suggestion::{Suggestion, suggest};
 
 /// The I/O of a database since it was opened in this process, by file.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,12 +223,6 @@ impl IoReport {
             index.lookups -= before.lookups.min(index.lookups);
         }
         rest
-    }
-
-    /// What the figures suggest, in words.
-    #[must_use]
-    pub fn suggestions(&self) -> Vec<Suggestion> {
-        suggest(self)
     }
 }
 

@@ -34,9 +34,13 @@ const RULES: [Rule; 8] = [
     idle_index,
 ];
 
-pub(super) fn suggest(report: &IoReport) -> Vec<Suggestion> {
-    let texts = RULES.iter().filter_map(|rule| rule(report));
-    texts.map(|text| Suggestion { text }).collect()
+impl IoReport {
+    /// Advice that follows from the figures, the most important first.
+    #[must_use]
+    pub fn suggestions(&self) -> Vec<Suggestion> {
+        let texts = RULES.iter().filter_map(|rule| rule(self));
+        texts.map(|text| Suggestion { text }).collect()
+    }
 }
 
 fn failed_calls(report: &IoReport) -> Option<String> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::call::{FileKind, Operation};
 use super::counter::FileCounters;
 use super::memory_index::MemoryIndex;
-use super::monitor::{Call, Monitor};
-use super::recording::Event;
+use super::monitor::Monitor;
+use super::request::{Call, Effect};
 use super::watched::note_current;
 
 /// What we know of an open file.
@@ -66,10 +66,10 @@ impl FileState {
         &self,
         operation: Operation,
         length: usize,
-        event: Option<&dyn Fn(usize) -> Event>,
+        effect: Effect<'_>,
         perform: impl FnMut(usize) -> c_int,
     ) -> c_int {
-        self.run_on(false, operation, length, event, perform)
+        self.run_on(false, operation, length, effect, perform)
     }
 
     /// As [`Self::run`], on the index of the log.
@@ -78,7 +78,7 @@ impl FileState {
         operation: Operation,
         perform: impl FnMut(usize) -> c_int,
     ) -> c_int {
-        self.run_on(true, operation, 1, None, perform)
+        self.run_on(true, operation, 1, Effect::NOTHING, perform)
     }
 
     #[inline]
@@ -87,25 +87,15 @@ impl FileState {
         on_log_index: bool,
         operation: Operation,
         length: usize,
-        event: Option<&dyn Fn(usize) -> Event>,
+        effect: Effect<'_>,
         mut perform: impl FnMut(usize) -> c_int,
     ) -> c_int {
         let Some(watch) = &self.watch else {
             return perform(length);
         };
         let counters = watch.counters(on_log_index);
-        if !watch.monitor.is_armed() {
-            return counters.run(operation, length, || perform(length));
-        }
-        let call = Call {
-            counters: Some(counters),
-            kind: counters.kind,
-            operation,
-            length,
-            // Several may be there at a time, and none is left after a loss of power.
-            event: event.filter(|_| self.kind != FileKind::Temporary),
-        };
-        watch.monitor.run(&call, perform)
+        let call = Call::new(Some(counters), counters.kind, operation, length);
+        watch.monitor.run(&call.with(effect), perform)
     }
 
     /// Notes how far a read or write reaches.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, StateId, View};
 use dflat_model::{Table, ValueRef};
-use dflat_sqlite::inject::{Action, Failure, Fault, FaultPlan};
+use dflat_sqlite::faults::{Action, Failure, Fault, FaultPlan};
 use dflat_sqlite::{FileKind, Operation, Reclaim, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;

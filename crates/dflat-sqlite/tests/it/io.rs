@@ -2,7 +2,7 @@
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, Source, View};
 use dflat_model::ValueRef;
-use dflat_sqlite::inject::{self, FaultPlan};
+use dflat_sqlite::faults::{self, FaultPlan};
 use dflat_sqlite::{Durability, FileKind, Operation, PerCommit, SqliteBackend, SqliteOptions};
 
 use crate::counted::{insert, open_counted, plain, spent, update, writing};
@@ -100,7 +100,7 @@ fn an_insert_costs_what_its_table_asks_for() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let plan = FaultPlan::attach(&path).unwrap();
-        let mut raw = Raw::open_by(&path, inject::vfs_name());
+        let mut raw = Raw::open_by(&path, faults::vfs_name());
         raw.execute("PRAGMA journal_mode = WAL");
         raw.execute("PRAGMA synchronous = NORMAL");
         raw.execute(&format!("CREATE TABLE plain {columns}"));
@@ -146,7 +146,7 @@ fn a_rollback_journal_costs_five_times_as_much() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let plan = FaultPlan::attach(&path).unwrap();
-    let mut raw = Raw::open_by(&path, inject::vfs_name());
+    let mut raw = Raw::open_by(&path, faults::vfs_name());
     raw.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, p BLOB)");
     let before = plan.report();
     for id in 0..4 {

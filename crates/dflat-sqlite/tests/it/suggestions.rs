@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::storage::{Backend, IndexEntry, Key, KeyScan, RowWrite, Source, View};
 use dflat_model::{Direction, RowId, Step, Value, ValueRef};
-use dflat_sqlite::inject::{Action, Failure, Fault, FaultPlan};
+use dflat_sqlite::faults::{Action, Failure, Fault, FaultPlan};
 use dflat_sqlite::{Durability, FileKind, IoReport, Operation, SqliteBackend};
 
 use crate::counted::{insert, open_counted, plain, spent};

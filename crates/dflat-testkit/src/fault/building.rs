@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use dflat::{IndexState, Result, Workspace};
-use dflat_sqlite::inject::FaultPlan;
+use dflat_sqlite::faults::FaultPlan;
 
 use super::device::Device;
 use super::passes::Outcome;

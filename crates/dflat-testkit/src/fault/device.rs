@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dflat::{Durability, Reclaim, Workspace};
 use dflat_sqlite::IoReport;
-use dflat_sqlite::inject::{Fault, FaultPlan, Recording};
+use dflat_sqlite::faults::{Fault, FaultPlan, Recording};
 use tempfile::TempDir;
 
 use crate::fixture::patience;

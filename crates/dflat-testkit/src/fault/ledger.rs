@@ -7,7 +7,7 @@ use dflat::{
     CloseOptions, Dictionary, Durability, ErrorKind, Object, Result, TransactionContext, Workspace,
 };
 
-use dflat_sqlite::inject::FaultPlan;
+use dflat_sqlite::faults::FaultPlan;
 
 use super::device::Device;
 use super::passes::Outcome;

@@ -85,7 +85,7 @@ mod power;
 
 pub use building::{check_building, prepare_building, run_building};
 pub use device::Device;
-pub use dflat_sqlite::inject::{Action, Failure, Fault, PowerCut};
+pub use dflat_sqlite::faults::{Action, Failure, Fault, PowerCut};
 pub use dflat_sqlite::{Durability, FileKind, Operation};
 pub use ledger::{Ledger, check, is_maintained, run_maintenance, run_workload};
 pub use passes::{Outcome, Site, count, each, each_checkpointing, each_lasting, each_sampled};

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
 use dflat::Durability;
-use dflat_sqlite::inject::{Action, Fault};
+use dflat_sqlite::faults::{Action, Fault};
 use dflat_sqlite::{FileKind, IoReport, Operation};
 
 use super::device::Device;

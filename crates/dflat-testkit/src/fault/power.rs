@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dflat_sqlite::inject::{Event, PowerCut, Recording};
+use dflat_sqlite::faults::{Event, PowerCut, Recording};
 
 use super::passes::{Outcome, is_whole};
 use crate::seeds;

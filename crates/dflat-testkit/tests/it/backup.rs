@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use dflat::{ErrorKind, Workspace};
-use dflat_sqlite::inject::FaultPlan;
+use dflat_sqlite::faults::FaultPlan;
 use dflat_testkit::fault::{Action, Failure, Fault, FileKind, Operation};
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 

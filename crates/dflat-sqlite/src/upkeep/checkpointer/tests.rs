@@ -6,7 +6,7 @@ use dflat_model::ValueRef;
 
 use super::*;
 use crate::backend::SqliteBackend;
-use crate::inject::{Action, Failure, Fault, FaultPlan};
+use crate::faults::{Action, Failure, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::call::FileKind;
+use crate::io::call::FileKind;
 
 /// The unit in which a device writes wholly or not at all.
 const SECTOR: usize = 512;
@@ -109,7 +109,7 @@ struct Device {
 }
 
 impl Recording {
-    pub(super) fn new(events: Vec<Event>) -> Self {
+    pub(super) const fn new(events: Vec<Event>) -> Self {
         Self { events }
     }
 

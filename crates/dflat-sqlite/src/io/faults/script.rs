@@ -1,0 +1,215 @@
+//! Which calls fail, and how.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use libsqlite3_sys as sqlite;
+
+use super::recording::Event;
+use crate::io::call::{FileKind, Operation};
+use crate::io::request::Call;
+
+/// A fault: what happens to which call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The kind of file; `None` for any.
+    pub kind: Option<FileKind>,
+    /// The operation.
+    pub operation: Operation,
+    /// Which call it is, from 1, counted from when the fault is added.
+    pub at: u64,
+    /// Whether all later calls meet it too.
+    pub lasting: bool,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It does nothing and fails.
+    Fail(Failure),
+    /// It does half, and fails.
+    Shorten(Failure),
+    /// It does some sectors, and reports success: the device lies.
+    Tear,
+    /// It does nothing, and reports success: the device lies. A read finds zeros.
+    Pretend,
+    /// It takes this much longer.
+    Delay(Duration),
+}
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The device fails: EIO.
+    Io,
+    /// No space is left: ENOSPC.
+    NoSpace,
+    /// The file can't be opened.
+    CannotOpen,
+    /// Another connection has the lock.
+    Busy,
+}
+
+impl Failure {
+    /// The result code as SQLite's own VFS would give it, and the system's error number.
+    fn codes(self, operation: Operation, kind: FileKind) -> (c_int, c_int) {
+        const EIO: c_int = 5;
+        const ENOSPC: c_int = 28;
+        const EMFILE: c_int = 24;
+        match (self, operation) {
+            (Self::Busy, _) => (sqlite::SQLITE_BUSY, 0),
+            (Self::CannotOpen, _) => (sqlite::SQLITE_CANTOPEN, EMFILE),
+            (Self::NoSpace, Operation::Write) => (sqlite::SQLITE_FULL, ENOSPC),
+            (Self::NoSpace, _) => (io_code(operation, kind), ENOSPC),
+            (Self::Io, _) => (io_code(operation, kind), EIO),
+        }
+    }
+}
+
+fn io_code(operation: Operation, kind: FileKind) -> c_int {
+    match operation {
+        Operation::Open => sqlite::SQLITE_CANTOPEN,
+        Operation::Read => sqlite::SQLITE_IOERR_READ,
+        Operation::Write => sqlite::SQLITE_IOERR_WRITE,
+        Operation::Truncate => sqlite::SQLITE_IOERR_TRUNCATE,
+        Operation::Flush => sqlite::SQLITE_IOERR_FSYNC,
+        Operation::FlushDirectory => sqlite::SQLITE_IOERR_DIR_FSYNC,
+        Operation::Delete => sqlite::SQLITE_IOERR_DELETE,
+        Operation::Lock if kind == FileKind::LogIndex => sqlite::SQLITE_IOERR_SHMLOCK,
+        Operation::Lock => sqlite::SQLITE_IOERR_LOCK,
+        Operation::Map => sqlite::SQLITE_IOERR_SHMMAP,
+        Operation::Size => sqlite::SQLITE_IOERR_FSTAT,
+        Operation::Access => sqlite::SQLITE_IOERR_ACCESS,
+    }
+}
+
+/// A fault and the calls it has seen.
+pub(in crate::io) struct Armed {
+    fault: Fault,
+    seen: u64,
+    pub(in crate::io) fired: u64,
+}
+
+impl Armed {
+    pub(in crate::io) const fn new(fault: Fault) -> Self {
+        Self {
+            fault,
+            seen: 0,
+            fired: 0,
+        }
+    }
+
+    /// What is to happen to this call.
+    fn due(&mut self, call: &Call<'_>) -> Option<Action> {
+        let concerned = call.operation == self.fault.operation
+            && self.fault.kind.is_none_or(|kind| kind == call.kind);
+        if !concerned {
+            return None;
+        }
+        self.seen += 1;
+        let due = self.seen == self.fault.at || (self.fault.lasting && self.seen > self.fault.at);
+        self.fired += u64::from(due);
+        due.then_some(self.fault.action)
+    }
+}
+
+/// What a test asked for.
+#[derive(Default)]
+pub(in crate::io) struct Script {
+    pub(in crate::io) faults: Vec<Armed>,
+    pub(in crate::io) events: Option<Vec<Event>>,
+    /// Whether syncs are counted and recorded, and not done.
+    pub(in crate::io) skips_syncs: bool,
+}
+
+/// The faults and the recording of one database.
+#[derive(Default)]
+pub(in crate::io) struct Faults {
+    /// Whether there is anything in `script`.
+    is_armed: AtomicBool,
+    script: Mutex<Script>,
+}
+
+thread_local! {
+    /// The system error number of the fault that this thread met last, until it is asked for.
+    static SYSTEM_ERROR: Cell<Option<c_int>> = const { Cell::new(None) };
+}
+
+/// Takes the system error number of this thread's last injected fault.
+pub(in crate::io) fn take_system_error() -> Option<c_int> {
+    SYSTEM_ERROR.take()
+}
+
+impl Faults {
+    /// Changes what a test asked for.
+    pub(in crate::io) fn change<R>(&self, change: impl FnOnce(&mut Script) -> R) -> R {
+        let mut script = self.lock();
+        let result = change(&mut script);
+        let armed = !script.faults.is_empty() || script.events.is_some() || script.skips_syncs;
+        self.is_armed.store(armed, Ordering::Release);
+        result
+    }
+
+    /// Whether a test wants more than counts.
+    pub(in crate::io) fn is_armed(&self) -> bool {
+        self.is_armed.load(Ordering::Acquire)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        // A panic of a test's own code leaves the script as it was.
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a call as the script says. `count` makes what it is given as a call, and counts it.
+    pub(in crate::io) fn run(
+        &self,
+        call: &Call<'_>,
+        perform: &mut dyn FnMut(usize) -> c_int,
+        count: &mut dyn FnMut(&mut dyn FnMut() -> c_int) -> c_int,
+    ) -> c_int {
+        let mut script = self.lock();
+        let due = script.faults.iter_mut().filter_map(|fault| fault.due(call));
+        let action = due.fold(None, |first, action| first.or(Some(action)));
+        if let Some(Action::Delay(delay)) = action {
+            drop(script);
+            thread::sleep(delay);
+            script = self.lock();
+        }
+        let (length, failure) = match action {
+            None | Some(Action::Delay(_)) => (call.length, None),
+            Some(Action::Fail(failure)) => (0, Some(failure)),
+            Some(Action::Shorten(failure)) => (call.length / 2, Some(failure)),
+            Some(Action::Tear) => (torn(call.length), None),
+            Some(Action::Pretend) => (0, None),
+        };
+        let skips = action.is_none() && call.operation == Operation::Flush && script.skips_syncs;
+        // Others wait only while a call is made that is recorded: the order must be the true one.
+        let is_recorded = script.events.is_some() && call.is_recorded();
+        let mut script = is_recorded.then_some(script);
+        count(&mut || {
+            let code = perform(if skips { 0 } else { length });
+            if let (Some(script), true) = (&mut script, length > 0)
+                && code == sqlite::SQLITE_OK
+                && let Some(events) = &mut script.events
+            {
+                events.extend(call.event(length));
+            }
+            let Some(failure) = failure else { return code };
+            let (code, system) = failure.codes(call.operation, call.kind);
+            SYSTEM_ERROR.set(Some(system));
+            code
+        })
+    }
+}
+
+/// The part of a write that is done when it is torn: whole sectors, not all of them.
+fn torn(length: usize) -> usize {
+    const SECTOR: usize = 512;
+    (length / 2) / SECTOR * SECTOR
+}
