@@ -15,7 +15,9 @@
 
 #[cfg(feature = "sqlite")]
 mod file;
+mod read;
 mod stats;
+mod transaction;
 #[cfg(feature = "sqlite")]
 mod upkeep;
 mod workspace;
@@ -24,7 +26,9 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{Query, Table};
 #[cfg(feature = "sqlite")]
 pub use file::FileOptions;
+pub use read::{Access, Explanation, Fetch, KeyUse, Rows, Source};
 pub use stats::Stats;
+pub use transaction::{CopyProgress, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
 pub use upkeep::{CheckReport, RepairReport, SalvageReport, salvage};
 pub use workspace::Workspace;

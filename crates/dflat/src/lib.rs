@@ -52,7 +52,6 @@
 #[doc(hidden)]
 pub mod codegen;
 
-mod change_request;
 mod dictionary;
 mod fetch;
 mod fetched_result;
@@ -61,14 +60,9 @@ mod objects;
 mod observe;
 mod payload;
 mod query;
-mod source;
-mod table_copy;
 mod transaction;
-mod transaction_handle;
 mod workspace;
-mod write_by_query;
 
-pub use change_request::ChangeRequest;
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
@@ -115,7 +109,7 @@ pub use dflat_sqlite::{
 };
 #[cfg(feature = "sqlite")]
 pub use dflat_sqlite::{Problem, ProblemKind};
-pub use dflat_workspace::Stats;
+pub use dflat_workspace::{Access, CopyProgress, Explanation, KeyUse, Stats};
 #[cfg(feature = "sqlite")]
 pub use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
 #[cfg(feature = "serde")]
@@ -124,7 +118,7 @@ pub use dictionary::{
     Dictionary, DictionaryDeliveries, DictionaryEntry, DictionarySubscription, FlatBuffersValue,
     FromDictionary, IntoDictionary, SubscribedValue, TransactionDictionary,
 };
-pub use fetch::{Access, Cursor, Explanation, Fetch, FetchIter, KeyUse, Selection};
+pub use fetch::{Cursor, Fetch, FetchIter, Selection};
 pub use fetched_result::FetchedResult;
 pub use object::Object;
 pub use observe::{
@@ -136,12 +130,12 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,
 };
-pub use table_copy::{CopyProgress, TableCopy};
-pub use transaction::{TransactionContext, UpdatedObject};
-pub use transaction_handle::TransactionHandle;
+pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, UpdatedObject};
 #[cfg(feature = "sqlite")]
 pub use workspace::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
-pub use workspace::{Duplicate, IndexProgress, IndexState, IndexesReady, Snapshot, Workspace};
+pub use workspace::{
+    Duplicate, IndexProgress, IndexState, IndexesReady, Snapshot, TableCopy, Workspace,
+};
 
 /// Includes the code that `dflat_build` made of a schema in this package's build script.
 ///

@@ -1,7 +1,7 @@
 //! The dictionary inside a transaction.
 
-use dflat_engine::dictionary::{Dictionary, Holds, TransactionKeys};
-use dflat_engine::transaction::Transaction;
+use dflat_engine::dictionary::{Dictionary, TransactionKeys};
+use dflat_workspace::TransactionContext;
 
 use super::value::{self, FromDictionary, IntoDictionary};
 use crate::Result;
@@ -14,35 +14,25 @@ use crate::Result;
 /// and who reads it outside reads what it was.
 pub struct TransactionDictionary<'t> {
     dictionary: Dictionary,
-    transaction: &'t Transaction,
-    holds: &'t Holds,
+    context: &'t TransactionContext,
 }
 
 impl<'t> TransactionDictionary<'t> {
-    pub(crate) fn new(
-        dictionary: Dictionary,
-        transaction: &'t Transaction,
-        holds: &'t Holds,
-    ) -> Self {
+    pub(crate) fn new(dictionary: Dictionary, context: &'t TransactionContext) -> Self {
         Self {
             dictionary,
-            transaction,
-            holds,
+            context,
         }
     }
 
     fn keys(&self) -> TransactionKeys<'t> {
-        self.dictionary.inside(self.transaction, self.holds)
+        self.context.keys(&self.dictionary)
     }
 
     /// The keys under a name of their own.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
-        Self::new(
-            self.dictionary.namespace(name),
-            self.transaction,
-            self.holds,
-        )
+        Self::new(self.dictionary.namespace(name), self.context)
     }
 
     /// The value of a key, this transaction's changes included.

@@ -2,7 +2,7 @@
 
 mod aggregate;
 mod cursor;
-mod explain;
+mod get;
 mod iter;
 mod select;
 
@@ -10,17 +10,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use dflat_engine::engine::{Engine, EngineSnapshot};
-use dflat_engine::fetch::{self, Cancellation, Control, PREDICATE_DEPTH_MAX};
+use dflat_engine::engine::Engine;
+use dflat_engine::fetch::{Cancellation, PREDICATE_DEPTH_MAX};
 use dflat_engine::object::Malformed;
 use dflat_engine::storage::Row;
-use dflat_engine::transaction::Transaction;
-use dflat_model::{Query, RowId};
+use dflat_model::Query;
+use dflat_workspace::{Explanation, Source};
 
-use crate::source::Source;
 use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
 pub use cursor::Cursor;
-pub use explain::{Access, Explanation, KeyUse};
+pub(crate) use get::{get, get_many};
 pub use iter::FetchIter;
 pub use select::Selection;
 pub(crate) use select::Unreadable;
@@ -58,42 +57,26 @@ pub(crate) use select::Unreadable;
 /// ```
 #[must_use = "a query does nothing until it is run"]
 pub struct Fetch<'w, T> {
-    source: Source<'w>,
-    query: Query,
-    control: Control,
+    inner: dflat_workspace::Fetch<'w>,
     /// A condition was too deep to be kept.
     too_deep: bool,
     object: PhantomData<fn() -> T>,
 }
 
 impl<'w, T: Object> Fetch<'w, T> {
-    fn new(source: Source<'w>) -> Self {
+    pub(crate) fn new(source: Source<'w>) -> Self {
         Self {
-            source,
-            query: Query::default(),
-            control: Control::default(),
+            inner: dflat_workspace::Fetch::new(source, T::TABLE),
             too_deep: false,
             object: PhantomData,
         }
-    }
-
-    pub(crate) fn in_workspace(engine: &'w Engine) -> Self {
-        Self::new(Source::Workspace(engine))
-    }
-
-    pub(crate) fn in_snapshot(snapshot: &'w EngineSnapshot) -> Self {
-        Self::new(Source::Snapshot(snapshot))
-    }
-
-    pub(crate) fn in_transaction(transaction: &'w Transaction) -> Self {
-        Self::new(Source::Transaction(transaction))
     }
 
     /// Keeps the objects that meet a condition, beside those asked for before.
     pub fn filter(mut self, predicate: Predicate<T>) -> Self {
         let (predicate, too_deep) = predicate.into_data();
         self.too_deep |= too_deep;
-        self.query.predicate = Some(match self.query.predicate.take() {
+        self.inner.query.predicate = Some(match self.inner.query.predicate.take() {
             None => predicate,
             Some(before) => before.and(predicate),
         });
@@ -104,13 +87,13 @@ impl<'w, T: Object> Fetch<'w, T> {
     pub fn order_by(mut self, order: Order<T>) -> Self {
         let (order, too_deep) = order.into_data();
         self.too_deep |= too_deep;
-        self.query.order.push(order);
+        self.inner.query.order.push(order);
         self
     }
 
     /// Keeps the first `limit` objects of the order.
     pub fn limit(mut self, limit: usize) -> Self {
-        self.query.limit = Some(limit);
+        self.inner.query.limit = Some(limit);
         self
     }
 
@@ -119,7 +102,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// They are counted anew each time, so that pages shift under concurrent writes and a page far
     /// down costs all those before it: to read page by page, use [`after`](Self::after).
     pub fn offset(mut self, offset: usize) -> Self {
-        self.query.offset = offset;
+        self.inner.query.offset = offset;
         self
     }
 
@@ -155,7 +138,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # }
     /// ```
     pub fn after(mut self, cursor: Cursor) -> Self {
-        self.query.after = Some(cursor.into_data());
+        self.inner.query.after = Some(cursor.into_data());
         self
     }
 
@@ -164,7 +147,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// It holds for reads: a subscription to the query goes without it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.control.deadline = Instant::now().checked_add(timeout);
+        self.inner.control.deadline = Instant::now().checked_add(timeout);
         self
     }
 
@@ -173,7 +156,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// It holds for reads: a subscription to the query goes without it.
     pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
-        self.control.cancellation = Some(cancellation.clone());
+        self.inner.control.cancellation = Some(cancellation.clone());
         self
     }
 
@@ -197,12 +180,8 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// scan early if the order is that of the rows scanned.
     pub fn all(self) -> Result<FetchedResult<T>> {
         self.check()?;
-        let (table, query) = (T::TABLE, &self.query);
-        let view = fetch::view_for(&table, query);
-        let fetched = self.source.read::<T, _>(view, |snapshot, origin| {
-            fetch::fetched(snapshot, &table, query, &self.control, origin)
-        })?;
-        Ok(FetchedResult::new(fetched, self.query.into()))
+        let fetched = self.inner.all()?;
+        Ok(FetchedResult::new(fetched, self.inner.query.into()))
     }
 
     /// Runs the query as its objects are asked for, some hundred at a time: for results that are
@@ -218,7 +197,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// costs a scan a batch.
     pub fn iter(self) -> Result<FetchIter<'w, T>> {
         self.check()?;
-        FetchIter::new(self.source, self.query, self.control)
+        Ok(FetchIter::new(self.inner.rows()?))
     }
 
     /// Runs the query and reads these fields off its objects, and nothing else of them; not even
@@ -256,23 +235,37 @@ impl<'w, T: Object> Fetch<'w, T> {
             expressions.push(expression);
         }
         self.check()?;
-        let (table, query) = (T::TABLE, &self.query);
-        let view = fetch::view_for(&table, query);
-        self.source.read::<T, _>(view, |snapshot, _| {
-            let read = &mut |row: Row<'_>| S::read(&expressions, &row).map_err(|_| Malformed);
-            fetch::select(snapshot, &table, query, &expressions, &self.control, read)
-        })
+        let read = &mut |row: Row<'_>| S::read(&expressions, &row).map_err(|_| Malformed);
+        self.inner.select(&expressions, read)
     }
 
-    /// The row ids of the query's objects, in order.
-    pub(crate) fn row_ids(self) -> Result<Vec<RowId>> {
+    /// How the query would be run now, without running it. It depends on which indexes are ready
+    /// and, where there is a choice, on how many rows they have.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Color, Post};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let urgent = Post::PRIORITY.gt(100) & Post::COLOR.eq(Color::Red);
+    /// let plan = workspace.fetch::<Post>().filter(urgent).explain()?;
+    /// assert_eq!(plan.to_string(), "range of the index on priority, check color == 0, sort");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn explain(self) -> Result<Explanation> {
         self.check()?;
-        let (table, query) = (T::TABLE, &self.query);
-        let view = fetch::view_for(&table, query);
-        self.source.read::<T, _>(view, |snapshot, _| {
-            let read = &mut |row: Row<'_>| Ok(row.row_id);
-            fetch::select(snapshot, &table, query, &[], &self.control, read)
-        })
+        self.inner.explain()
     }
 
     /// Runs the query and gives its first object.
@@ -280,13 +273,17 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # Errors
     /// As [`all`](Self::all).
     pub fn first(self) -> Result<Option<T>> {
-        let limit = self.query.limit.map_or(1, |limit| limit.min(1));
+        let limit = self.inner.query.limit.map_or(1, |limit| limit.min(1));
         Ok(self.limit(limit).all()?.first().cloned())
     }
 
     /// Refuses a query with a condition that was too deep to be kept.
     pub(crate) fn check(&self) -> Result<()> {
-        if !self.too_deep {
+        Self::refuse_if(self.too_deep)
+    }
+
+    fn refuse_if(too_deep: bool) -> Result<()> {
+        if !too_deep {
             return Ok(());
         }
         let message = format!(
@@ -303,15 +300,16 @@ impl<'w, T: Object> Fetch<'w, T> {
 
     /// The engine and the query, if it was started from a workspace.
     pub(crate) fn into_parts(self) -> (Option<&'w Engine>, Query) {
-        match self.source {
-            Source::Workspace(engine) => (Some(engine), self.query),
-            Source::Snapshot(_) | Source::Transaction(_) => (None, self.query),
-        }
+        let engine = match self.inner.source {
+            Source::Workspace(engine) => Some(engine),
+            Source::Snapshot(_) | Source::Transaction(_) => None,
+        };
+        (engine, self.inner.query)
     }
 }
 
 impl<T> fmt::Debug for Fetch<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fetch({})", self.query)
+        write!(f, "Fetch({})", self.inner.query)
     }
 }

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use dflat_engine::engine;
 use dflat_model::Value;
 
-use crate::transaction_handle::{TransactionHandle, channel};
-use crate::{Error, Result, Table, Workspace};
+use crate::transaction::channel;
+use crate::{Error, Result, Table, TransactionHandle, Workspace};
 
 /// How far an index is built, as [`Workspace::index_progress`] has it.
 #[derive(Clone, Debug)]
@@ -140,10 +140,10 @@ impl Workspace {
     /// for that, too. A shutdown that leaves some unbuilt makes it
     /// [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
-        let (completer, handle) = channel();
+        let (shared, handle) = channel();
         // There is nothing to return.
-        completer.give(());
-        let ready = Box::new(|outcome| completer.complete(outcome));
+        shared.give(());
+        let ready = Box::new(move |outcome| shared.complete(outcome));
         self.engine().when_indexes_are_ready(ready);
         IndexesReady { handle }
     }

@@ -5,6 +5,7 @@ mod builder;
 mod indexes;
 mod perform;
 mod snapshot;
+mod table_copy;
 #[cfg(feature = "sqlite")]
 mod upkeep;
 
@@ -13,14 +14,16 @@ use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions};
+use dflat_workspace::Source;
 
+use crate::fetch;
 use crate::observe::{Deliveries, Observable, Observation, Subscription};
-use crate::source::Source;
 use crate::{Dictionary, Fetch, Object, Result, Stats};
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use snapshot::Snapshot;
+pub use table_copy::TableCopy;
 
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are told what changed.
@@ -64,6 +67,10 @@ impl Workspace {
         &self.untyped
     }
 
+    fn source(&self) -> Source<'_> {
+        Source::Workspace(self.engine())
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         self.untyped.engine()
     }
@@ -78,7 +85,7 @@ impl Workspace {
     /// Starts a query on the latest committed state. Inside a transaction's handler, on its thread,
     /// the query sees what the transaction sees.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
-        Fetch::in_workspace(self.engine())
+        Fetch::new(self.source())
     }
 
     /// Fetches the object with a primary key.
@@ -89,7 +96,7 @@ impl Workspace {
     /// # Cost
     /// One look-up and one allocation.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        Source::Workspace(self.engine()).get(key)
+        fetch::get(self.source(), key)
     }
 
     /// Fetches the objects with these primary keys, all of one state, in the order of the keys:
@@ -104,7 +111,7 @@ impl Workspace {
         &self,
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
-        Source::Workspace(self.engine()).get_many(keys)
+        fetch::get_many(self.source(), keys)
     }
 
     /// A view on the state as of now.

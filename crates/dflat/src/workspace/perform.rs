@@ -1,14 +1,11 @@
 //! Performing changes: in the background, again, or here.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use dflat_engine::dictionary::{Dictionary, Holds};
-use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
-use crate::transaction_handle::{Completer, TransactionHandle, channel};
-use crate::{Result, TransactionContext, Workspace};
+use crate::transaction::{Shared, channel};
+use crate::{Result, TransactionContext, TransactionHandle, Workspace};
 
 impl Workspace {
     /// Runs `handler` in a transaction over these types, in the background, and returns at once.
@@ -68,13 +65,13 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
-        let (completer, handle) = channel();
-        let given = completer.clone();
-        let dictionary = Arc::clone(self.untyped().dictionary());
-        let handler =
-            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &given, handler);
-        let completion = move |outcome| completer.complete(outcome);
-        self.engine().perform(types, handler, completion);
+        let (shared, handle) = channel();
+        let handler = move |context, shared: &Shared<R>| {
+            shared.give(handler(&TransactionContext::new(context))?);
+            Ok(())
+        };
+        let completion = |shared: Arc<Shared<R>>, outcome| shared.complete(outcome);
+        self.untyped().perform(types, shared, handler, completion);
         handle
     }
 
@@ -115,16 +112,14 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         mut handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
-        let (completer, handle) = channel();
-        let given = completer.clone();
-        let dictionary = Arc::clone(self.untyped().dictionary());
-        let handler = move |transaction: &Rc<Transaction>| {
-            // Those of a run before that did not count.
-            given.holds().release(false);
-            run(transaction, Arc::clone(&dictionary), &given, &mut handler)
+        let (shared, handle) = channel();
+        let handler = move |context, shared: &Shared<R>| {
+            shared.give(handler(&TransactionContext::new(context))?);
+            Ok(())
         };
-        let completion = move |outcome| completer.complete(outcome);
-        self.engine().perform_retrying(types, handler, completion);
+        let completion = |shared: Arc<Shared<R>>, outcome| shared.complete(outcome);
+        let untyped = self.untyped();
+        untyped.perform_retrying(types, shared, handler, completion);
         handle
     }
 
@@ -171,33 +166,7 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R>,
     ) -> Result<R> {
-        let dictionary = self.untyped().dictionary();
-        let holds = Arc::new(Holds::default());
-        let ended = Arc::clone(&holds);
-        self.engine().perform_here(
-            types,
-            |transaction| {
-                let context =
-                    TransactionContext::new(transaction, Arc::clone(dictionary), holds.clone());
-                let value = handler(&context)?;
-                holds.seal(transaction)?;
-                Ok(value)
-            },
-            move |outcome| ended.release(outcome.is_ok()),
-        )
+        let handler = |context| handler(&TransactionContext::new(context));
+        self.untyped().perform_blocking(types, handler)
     }
-}
-
-/// Runs a handler, and gives what it returns.
-fn run<R: Send + 'static>(
-    transaction: &Rc<Transaction>,
-    dictionary: Arc<Dictionary>,
-    given: &Completer<R>,
-    handler: impl FnOnce(&TransactionContext) -> Result<R>,
-) -> Result<()> {
-    let context = TransactionContext::new(transaction, dictionary, given.shared_holds());
-    let value = handler(&context)?;
-    given.holds().seal(transaction)?;
-    given.give(value);
-    Ok(())
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use dflat_engine::engine::EngineSnapshot;
+use dflat_workspace::Source;
 
-use crate::source::Source;
+use crate::fetch;
 use crate::{Fetch, Object, Result};
 
 /// A view on one committed state: all that is fetched through it agrees, whatever is committed
@@ -20,9 +21,13 @@ impl Snapshot {
         Self { inner }
     }
 
+    fn source(&self) -> Source<'_> {
+        Source::Snapshot(&self.inner)
+    }
+
     /// Starts a query on this state.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
-        Fetch::in_snapshot(&self.inner)
+        Fetch::new(self.source())
     }
 
     /// Fetches the object with a primary key.
@@ -30,7 +35,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Fetch::all`].
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        Source::Snapshot(&self.inner).get(key)
+        fetch::get(self.source(), key)
     }
 
     /// Fetches the objects with these primary keys, as
@@ -42,7 +47,7 @@ impl Snapshot {
         &self,
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
-        Source::Snapshot(&self.inner).get_many(keys)
+        fetch::get_many(self.source(), keys)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct TransactionHandle<R> {
 }
 
 /// What a transaction and its handle share: one piece of memory for all.
-struct Shared<R> {
+pub(crate) struct Shared<R> {
     state: Mutex<State<R>>,
     done: Condvar,
     /// What the handler has returned, until all is done.
@@ -47,27 +47,14 @@ enum Waiter {
     Task(Waker),
 }
 
-/// The transaction's end of a handle: that of its handler, or that of its completion.
-pub(crate) struct Completer<R> {
-    shared: Arc<Shared<R>>,
-}
-
-impl<R> Clone for Completer<R> {
-    fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
-    }
-}
-
 impl<R> AsRef<Holds> for Shared<R> {
     fn as_ref(&self) -> &Holds {
         &self.holds
     }
 }
 
-/// A handle and its other end.
-pub(crate) fn channel<R>() -> (Completer<R>, TransactionHandle<R>) {
+/// A handle, and what its transaction shares with it.
+pub(crate) fn channel<R>() -> (Arc<Shared<R>>, TransactionHandle<R>) {
     let state = Mutex::new(State::Running(Waiter::Nobody));
     let shared = Arc::new(Shared {
         state,
@@ -75,10 +62,10 @@ pub(crate) fn channel<R>() -> (Completer<R>, TransactionHandle<R>) {
         value: Mutex::new(None),
         holds: Holds::default(),
     });
-    let completer = Completer {
+    let handle = TransactionHandle {
         shared: Arc::clone(&shared),
     };
-    (completer, TransactionHandle { shared })
+    (shared, handle)
 }
 
 impl<R> Shared<R> {
@@ -86,9 +73,7 @@ impl<R> Shared<R> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl<R> Completer<R> {
     /// Notes what the handler has returned.
     pub(crate) fn give(&self, value: R) {
         // That of a run before is dropped without the lock.
@@ -97,21 +82,14 @@ impl<R> Completer<R> {
 
     fn value(&self) -> MutexGuard<'_, Option<R>> {
         // No user code runs under the lock.
-        let value = self.shared.value.lock();
-        value.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The keys of the dictionary that the transaction holds until it is completed.
-    pub(crate) fn holds(&self) -> &Holds {
-        &self.shared.holds
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives what the handler has returned to whoever waits for it, or why there is nothing.
-    pub(crate) fn complete(self, outcome: Result<()>) {
-        self.holds().release(outcome.is_ok());
+    pub(crate) fn complete(&self, outcome: Result<()>) {
         let value = self.value().take();
         let outcome = outcome.and_then(|()| value.ok_or_else(no_value));
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Awaited(completion) => {
                 drop(state);
@@ -123,19 +101,12 @@ impl<R> Completer<R> {
                 match waiter {
                     // Telling nobody would cost a system call all the same.
                     Waiter::Nobody => {}
-                    Waiter::Thread => self.shared.done.notify_all(),
+                    Waiter::Thread => self.done.notify_all(),
                     Waiter::Task(waker) => waker.wake(),
                 }
             }
             State::Done(_) | State::Taken => {}
         }
-    }
-}
-
-impl<R: Send + 'static> Completer<R> {
-    /// The same for a context, which knows nothing of what the handler returns.
-    pub(crate) fn shared_holds(&self) -> Arc<dyn AsRef<Holds> + Send + Sync> {
-        Arc::clone(&self.shared) as _
     }
 }
 

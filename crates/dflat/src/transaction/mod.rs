@@ -1,16 +1,19 @@
 //! The typed view on a transaction, inside its handler.
 
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::rc::Rc;
-use std::sync::Arc;
+mod change_request;
+mod handle;
+mod write_by_query;
 
-use dflat_engine::dictionary::{Dictionary, Holds};
-use dflat_engine::transaction::{Found, Outcome, Transaction};
+use std::fmt;
+
+use dflat_engine::transaction::{Found, Outcome};
 use dflat_model::RowId;
 
-use crate::source::Source;
-use crate::{ChangeRequest, Durability, Fetch, Object, Result, TransactionDictionary};
+use crate::fetch;
+use crate::{Durability, Fetch, Object, Result, TransactionDictionary};
+pub use change_request::ChangeRequest;
+pub use handle::TransactionHandle;
+pub(crate) use handle::{Shared, channel};
 
 /// A transaction, inside its handler: what changes and reads go through.
 ///
@@ -35,27 +38,12 @@ use crate::{ChangeRequest, Durability, Fetch, Object, Result, TransactionDiction
 /// }
 /// ```
 pub struct TransactionContext {
-    /// This makes the type stay on its thread.
-    transaction: Rc<Transaction>,
-    dictionary: Arc<Dictionary>,
-    holds: Arc<dyn AsRef<Holds> + Send + Sync>,
+    inner: dflat_workspace::TransactionContext,
 }
 
 impl TransactionContext {
-    pub(crate) fn new(
-        transaction: &Rc<Transaction>,
-        dictionary: Arc<Dictionary>,
-        holds: Arc<dyn AsRef<Holds> + Send + Sync>,
-    ) -> Self {
-        Self {
-            transaction: Rc::clone(transaction),
-            dictionary,
-            holds,
-        }
-    }
-
-    fn holds(&self) -> &Holds {
-        (*self.holds).as_ref()
+    pub(crate) fn new(inner: dflat_workspace::TransactionContext) -> Self {
+        Self { inner }
     }
 
     /// The workspace's dictionary inside this transaction, which must name
@@ -86,7 +74,7 @@ impl TransactionContext {
     /// ```
     #[must_use]
     pub fn dictionary(&self) -> TransactionDictionary<'_> {
-        TransactionDictionary::new((*self.dictionary).clone(), &self.transaction, self.holds())
+        TransactionDictionary::new((**self.inner.dictionary()).clone(), &self.inner)
     }
 
     /// Says what the commit of this transaction is to survive, instead of what the workspace was
@@ -120,7 +108,7 @@ impl TransactionContext {
     /// change writes the changes made so far once more; those of a large transaction are read
     /// before, and held in memory from then on.
     pub fn set_durability(&self, durability: Durability) {
-        self.transaction.set_durability(durability);
+        self.inner.transaction().set_durability(durability);
     }
 
     /// Carries out a change. What it did is visible to this transaction at once, and to everyone
@@ -149,10 +137,11 @@ impl TransactionContext {
     /// import may be of any size.
     #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
+        let transaction = self.inner.transaction();
         if let Some(seen) = request.seen() {
-            self.transaction.check_unchanged(&T::TABLE, seen)?;
+            transaction.check_unchanged(&T::TABLE, seen)?;
         }
-        let outcome = request.lower(|change| self.transaction.submit(&T::TABLE, change))?;
+        let outcome = request.lower(|change| transaction.submit(&T::TABLE, change))?;
         Ok(match outcome {
             Outcome::Inserted(object) => UpdatedObject::Inserted(T::from_handle(object)),
             Outcome::Updated(object) => UpdatedObject::Updated(T::from_handle(object)),
@@ -164,7 +153,7 @@ impl TransactionContext {
     /// Undoes all changes of this transaction, those before and those after; true the first time.
     /// The handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
     pub fn abort(&self) -> bool {
-        self.transaction.abort()
+        self.inner.transaction().abort()
     }
 
     /// Runs `changes`; if it returns an error, what was changed in it is undone, as if it had never
@@ -218,30 +207,12 @@ impl TransactionContext {
     /// # }
     /// ```
     pub fn nested<R>(&self, changes: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
-        let (transaction, holds) = (&self.transaction, self.holds());
-        let held_before = holds.len();
-        // The panic goes on below.
-        let nested = || transaction.nested(|| changes(self));
-        let outcome = catch_unwind(AssertUnwindSafe(nested));
-        let is_undone = !matches!(outcome, Ok(Ok(_)));
-        let carried = if is_undone && holds.len() > held_before {
-            holds.carry_again(held_before, transaction)
-        } else {
-            Ok(())
-        };
-        match outcome {
-            Ok(outcome) => carried.and(outcome),
-            Err(panic) => resume_unwind(panic),
-        }
-    }
-
-    pub(crate) fn source(&self) -> Source<'_> {
-        Source::Transaction(&self.transaction)
+        self.inner.nested(|| changes(self))
     }
 
     /// Starts a query that sees this transaction's own changes.
     pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
-        Fetch::in_transaction(&self.transaction)
+        Fetch::new(self.inner.source())
     }
 
     /// Fetches the object with a primary key, this transaction's own changes included.
@@ -253,7 +224,7 @@ impl TransactionContext {
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; else as reading the
     ///   file can fail.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
-        self.source().get(key)
+        fetch::get(self.inner.source(), key)
     }
 
     /// Fetches the objects with these primary keys, as
@@ -266,12 +237,12 @@ impl TransactionContext {
         &self,
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
-        self.source().get_many(keys)
+        fetch::get_many(self.inner.source(), keys)
     }
 
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Found>> {
-        self.transaction.latest(&T::TABLE, object.handle())
+        self.inner.transaction().latest(&T::TABLE, object.handle())
     }
 }
 

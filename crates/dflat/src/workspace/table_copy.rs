@@ -4,12 +4,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 
-use dflat_engine::object::{Origin, Writer};
-use dflat_model::RowId;
+use dflat_engine::object::Writer;
+use dflat_workspace::CopyProgress;
 
-use crate::codegen::{Encoder, Handle};
-use crate::{ChangeRequest, Cursor, Error, ErrorKind, Object, Result};
-use crate::{TransactionContext, Workspace};
+use crate::codegen::Encoder;
+use crate::{Error, Object, Result, Workspace};
 
 impl Workspace {
     /// Copies the objects of `A` into the table of `B`, such as from one version of a table to the
@@ -59,24 +58,11 @@ impl Workspace {
         TableCopy {
             workspace: self,
             convert,
-            batch_size: BATCH_SIZE,
+            copy: dflat_workspace::TableCopy::new(A::TABLE, B::TABLE),
             progress: None,
             types: PhantomData,
         }
     }
-}
-
-/// Objects of a transaction: few enough that others soon have their turn.
-const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(500).expect("it is not 0");
-
-/// What a copy of a table has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CopyProgress {
-    /// Objects that were copied.
-    pub copied: u64,
-    /// Objects that were passed over, because their key was there.
-    pub present: u64,
 }
 
 /// A copy of a table that is about to be made, by [`Workspace::copy_table`].
@@ -84,7 +70,7 @@ pub struct CopyProgress {
 pub struct TableCopy<'w, A, B, F> {
     workspace: &'w Workspace,
     convert: F,
-    batch_size: NonZeroUsize,
+    copy: dflat_workspace::TableCopy,
     progress: Option<Box<dyn FnMut(CopyProgress) + 'w>>,
     types: PhantomData<fn(A) -> B>,
 }
@@ -92,7 +78,7 @@ pub struct TableCopy<'w, A, B, F> {
 impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A, B, F> {
     /// Sets how many objects are copied in one transaction: 500 by default.
     pub fn batch_size(mut self, objects: NonZeroUsize) -> Self {
-        self.batch_size = objects;
+        self.copy.set_batch_size(objects);
         self
     }
 
@@ -109,76 +95,34 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
     /// # Errors
     /// Ends the copy; what earlier transactions have copied stays, and another run goes on there.
     /// - That of `convert`.
-    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if another object has a unique value.
-    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback; else as
+    /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has a unique value.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
     ///   [`TransactionHandle::wait`](crate::TransactionHandle::wait).
-    pub fn run(mut self) -> Result<CopyProgress> {
-        let mut progress = CopyProgress::default();
-        let mut place = None;
-        loop {
-            let types = [A::TABLE, B::TABLE];
-            let workspace = self.workspace;
-            let (end, batch) =
-                workspace.perform_changes_blocking(types, |tx| self.batch(tx, place.take()))?;
-            progress.copied += batch.copied;
-            progress.present += batch.present;
-            if let Some(report) = &mut self.progress
-                && batch != CopyProgress::default()
-            {
-                report(progress);
-            }
-            match end {
-                Some(end) => place = Some(end),
-                None => return Ok(progress),
-            }
-        }
+    pub fn run(self) -> Result<CopyProgress> {
+        let mut convert = self.convert;
+        let mut progress = self.progress;
+        self.copy.run(
+            self.workspace.untyped(),
+            &mut |object, put| {
+                let data = convert(&A::from_handle(object.clone()))?;
+                let mut writer = Writer::new();
+                Encoder::encode_root(&mut writer, &data);
+                let named = |error: Error| error.context(format_args!("{}", B::TABLE.type_name));
+                put(writer.finish().map_err(named)?)
+            },
+            &mut |done| {
+                if let Some(progress) = &mut progress {
+                    progress(done);
+                }
+            },
+        )
     }
-
-    /// Copies the objects behind a place; the place behind them, unless there were none.
-    fn batch(
-        &mut self,
-        tx: &TransactionContext,
-        place: Option<Cursor>,
-    ) -> Result<(Option<Cursor>, CopyProgress)> {
-        let page = tx.fetch::<A>().limit(self.batch_size.get());
-        let page = match place {
-            Some(place) => page.after(place),
-            None => page,
-        };
-        let page = page.all()?;
-        let mut done = CopyProgress::default();
-        for object in page.iter() {
-            let data = (self.convert)(object)?;
-            if is_present::<B>(tx, &data)? {
-                done.present += 1;
-            } else {
-                tx.submit(ChangeRequest::<B>::creation(data))?;
-                done.copied += 1;
-            }
-        }
-        Ok((page.end(), done))
-    }
-}
-
-/// Whether there is an object with the key that these values have.
-fn is_present<T: Object>(tx: &TransactionContext, data: &T::Data) -> Result<bool> {
-    let table = T::TABLE;
-    let mut writer = Writer::new();
-    Encoder::encode_root(&mut writer, data);
-    let named = |error: Error| error.context(format_args!("{}", table.type_name));
-    let payload = writer.finish().map_err(named)?;
-    let handle = Handle::new(&table, RowId(0), Origin::default(), payload).map_err(|_| {
-        let message = format!("copy a {}: its values are incomplete", table.type_name);
-        Error::new(ErrorKind::InvalidArgument, message)
-    })?;
-    // An object of no engine is looked up by its key.
-    Ok(tx.latest(&T::from_handle(handle))?.is_some())
 }
 
 impl<A, B, F> fmt::Debug for TableCopy<'_, A, B, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableCopy")
-            .field("batch_size", &self.batch_size)
+            .field("batch_size", &self.copy.batch_size())
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use dflat_engine::storage::View;
 use dflat_model::Table;
 
 use super::Fetch;
-use crate::{Object, Result};
+use crate::Result;
 
 /// How a query reaches its objects, made by [`Fetch::explain`]. It prints as a line of text.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,39 +55,19 @@ pub struct KeyUse {
     pub ranges: usize,
 }
 
-impl<T: Object> Fetch<'_, T> {
+impl Fetch<'_> {
     /// How the query would be run now, without running it. It depends on which indexes are ready
     /// and, where there is a choice, on how many rows they have.
     ///
     /// # Errors
     /// As [`all`](Self::all).
-    ///
-    /// # Examples
-    /// ```
-    /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
-    /// # }
-    /// use dflat::Workspace;
-    /// use post::{Color, Post};
-    /// # fn main() -> dflat::Result<()> {
-    /// let workspace = Workspace::in_memory();
-    /// let urgent = Post::PRIORITY.gt(100) & Post::COLOR.eq(Color::Red);
-    /// let plan = workspace.fetch::<Post>().filter(urgent).explain()?;
-    /// assert_eq!(plan.to_string(), "range of the index on priority, check color == 0, sort");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn explain(self) -> Result<Explanation> {
-        self.check()?;
-        let (table, query) = (T::TABLE, &self.query);
-        let (plan, given_up) = self.source.read::<T, _>(View::Pinned, |snapshot, _| {
-            fetch::explain(snapshot, &table, query, &self.control)
+    pub fn explain(&self) -> Result<Explanation> {
+        let (table, query) = (&self.table, &self.query);
+        let plan = self.source.read(table, View::Pinned, |snapshot, _| {
+            fetch::explain(snapshot, table, query, &self.control)
         })?;
         let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
-        Ok(Explanation::new(&table, (plan, given_up), keeps))
+        Ok(Explanation::new(table, plan, keeps))
     }
 }
 

@@ -6,9 +6,10 @@ use std::ops::{Deref, DerefMut};
 use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Change, Found};
 
+use super::TransactionContext;
 use crate::codegen::{Encoder, Handle, Message};
 use crate::object::view_of;
-use crate::{Object, Result, TransactionContext};
+use crate::{Object, Result};
 
 /// A change to an object of type `T`: its creation, an update, an upsert or its deletion.
 ///
@@ -85,10 +86,7 @@ impl<T: Object> ChangeRequest<T> {
     /// As [`TransactionContext::get`].
     pub fn change(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
-        Ok(latest.map(|latest| {
-            let data = T::Data::decode(view_of::<T::Data>(latest.object()));
-            Self::new(data, Kind::Update(latest))
-        }))
+        Ok(latest.map(Self::update))
     }
 
     /// The deletion of an object; `None` if it was deleted already.
@@ -142,6 +140,12 @@ impl<T: Object> ChangeRequest<T> {
     pub fn if_unchanged(mut self, seen: &T) -> Self {
         self.seen = Some(seen.handle().clone());
         self
+    }
+
+    /// An update that starts from the latest values.
+    pub(super) fn update(latest: Found) -> Self {
+        let data = T::Data::decode(view_of::<T::Data>(latest.object()));
+        Self::new(data, Kind::Update(latest))
     }
 
     #[inline]

@@ -1,13 +1,9 @@
 //! Writes by query: all objects that meet a condition, changed or deleted inside a transaction.
 
-use dflat_engine::fetch;
-use dflat_engine::object::Object as Handle;
-use dflat_engine::storage::View;
+use dflat_model::Query;
 
-use crate::{ChangeRequest, Object, Predicate, Result, TransactionContext};
-
-/// Objects that are held at once.
-const BATCH: usize = 256;
+use super::{ChangeRequest, TransactionContext};
+use crate::{Object, Predicate, Result};
 
 impl TransactionContext {
     /// Changes all objects that meet a condition when this is called, in the order of insertion:
@@ -51,13 +47,11 @@ impl TransactionContext {
         condition: Predicate<T>,
         mut change: impl FnMut(&mut T::Data),
     ) -> Result<usize> {
-        self.each(condition, |object| {
-            // Nobody deletes it meanwhile: the condition was met in this transaction.
-            if let Some(mut request) = ChangeRequest::change(self, object)? {
-                change(&mut request);
-                self.submit(request)?;
-            }
-            Ok(())
+        let query = self.query_for(condition)?;
+        self.inner.write_each(&T::TABLE, query, |found| {
+            let mut request = ChangeRequest::<T>::update(found);
+            change(&mut request);
+            self.submit(request).map(drop)
         })
     }
 
@@ -70,33 +64,13 @@ impl TransactionContext {
     /// # Memory
     /// As [`update_where`](Self::update_where).
     pub fn delete_where<T: Object>(&self, condition: Predicate<T>) -> Result<usize> {
-        self.each(condition, |object| {
-            if let Some(request) = ChangeRequest::deletion(self, object)? {
-                self.submit(request)?;
-            }
-            Ok(())
-        })
+        let query = self.query_for(condition)?;
+        self.inner.delete_where(&T::TABLE, query)
     }
 
-    /// Calls `write` with each object that meets a condition now, whatever `write` does to them.
-    fn each<T: Object>(
-        &self,
-        condition: Predicate<T>,
-        mut write: impl FnMut(&T) -> Result<()>,
-    ) -> Result<usize> {
-        let row_ids = self.fetch().filter(condition).row_ids()?;
-        let table = T::TABLE;
-        self.nested(|tx| {
-            for row_ids in row_ids.chunks(BATCH) {
-                let objects: Vec<Handle> =
-                    tx.source().read::<T, _>(View::Pinned, |snapshot, origin| {
-                        fetch::find_many(snapshot, &table, row_ids, origin)
-                    })?;
-                for object in objects {
-                    write(&T::from_handle(object))?;
-                }
-            }
-            Ok(row_ids.len())
-        })
+    fn query_for<T: Object>(&self, condition: Predicate<T>) -> Result<Query> {
+        let fetch = self.fetch::<T>().filter(condition);
+        fetch.check()?;
+        Ok(fetch.into_parts().1)
     }
 }

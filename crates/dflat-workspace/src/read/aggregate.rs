@@ -1,0 +1,119 @@
+//! Numbers about the objects of a query.
+
+use dflat_engine::fetch::{self, Total, value_of};
+use dflat_engine::storage::Row;
+use dflat_model::{Direction, Domain, Expression, Nulls, Order, Predicate, Value, ValueRef};
+
+use super::Fetch;
+use crate::{Error, ErrorKind, Result};
+
+impl Fetch<'_> {
+    /// How many objects the query has, its limit counted. An order costs nothing.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn count(&self) -> Result<usize> {
+        self.read(|snapshot| fetch::count(snapshot, &self.table, &self.query, &self.control))
+    }
+
+    /// Whether the query has an object.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn exists(mut self) -> Result<bool> {
+        self.query.limit = Some(self.query.limit.map_or(1, |limit| limit.min(1)));
+        Ok(self.count()? > 0)
+    }
+
+    /// The smallest or the largest value of an expression: the first in a direction. `None` if no
+    /// object has a value.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    ///
+    /// # Cost
+    /// A look-up if the expression has an index and the query has no condition; else as
+    /// [`count`](Self::count).
+    pub fn extreme(self, expression: Expression, direction: Direction) -> Result<Option<Value>> {
+        if self.query.is_whole() && self.query.after.is_none() {
+            return self.first_value(expression, direction);
+        }
+        let mut extreme: Option<Value> = None;
+        self.fold(&expression, |value| {
+            let further = extreme.as_ref().is_none_or(|extreme| {
+                let ordering = value.order(extreme.as_ref());
+                match direction {
+                    Direction::Ascending => ordering.is_lt(),
+                    Direction::Descending => ordering.is_gt(),
+                }
+            });
+            if further && !value.is_null() {
+                extreme = Some(value.to_value());
+            }
+        })?;
+        Ok(extreme)
+    }
+
+    /// The value of the first object in the order of an expression, which an index may have.
+    fn first_value(
+        mut self,
+        expression: Expression,
+        direction: Direction,
+    ) -> Result<Option<Value>> {
+        let has_value = Predicate::IsNull(expression.clone()).negate();
+        self.query.predicate = Some(match self.query.predicate.take() {
+            None => has_value,
+            Some(before) => before.and(has_value),
+        });
+        self.query.order = vec![Order {
+            key: expression.clone(),
+            direction,
+            nulls: Nulls::Smallest,
+        }];
+        self.query.limit = Some(1);
+        let read = &mut |row: Row<'_>| Ok(value_of(&row, &expression)?.to_value());
+        let first = self.select(std::slice::from_ref(&expression), read)?.pop();
+        Ok(first.filter(|value| !value.as_ref().is_null()))
+    }
+
+    /// The sum of an expression in a domain: exact, and of floats rounded once at the end, so that
+    /// it is the same in whatever order the objects are read. NULL if no object has a value, and of
+    /// both infinities.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the sum does not fit; else as
+    /// [`all`](Self::all).
+    pub fn sum(&self, expression: &Expression, domain: Domain) -> Result<Value> {
+        let sum = self.total(expression)?.sum(domain);
+        sum.ok_or_else(|| self.too_large())
+    }
+
+    /// The mean of an expression: NULL as for [`sum`](Self::sum).
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum), for floats only.
+    pub fn mean(&self, expression: &Expression, domain: Domain) -> Result<Value> {
+        let mean = self.total(expression)?.mean(domain);
+        mean.ok_or_else(|| self.too_large())
+    }
+
+    fn total(&self, expression: &Expression) -> Result<Total> {
+        let mut total = Total::default();
+        self.fold(expression, |value| total.add(value))?;
+        Ok(total)
+    }
+
+    fn fold(&self, expression: &Expression, mut fold: impl FnMut(ValueRef<'_>)) -> Result<()> {
+        let (table, query, control) = (&self.table, &self.query, &self.control);
+        let view = fetch::view_to_aggregate(table, query, expression);
+        self.source.read(table, view, |snapshot, _| {
+            fetch::aggregate(snapshot, table, query, expression, control, &mut fold)
+        })
+    }
+
+    fn too_large(&self) -> Error {
+        let name = &self.table.type_name;
+        let message = format!("cannot sum a field of {name}: it does not fit");
+        Error::new(ErrorKind::InvalidArgument, message)
+    }
+}

@@ -1,0 +1,100 @@
+//! Queries on a workspace, a snapshot or a transaction.
+
+mod aggregate;
+mod explain;
+mod rows;
+mod source;
+
+use dflat_engine::fetch::{self, Control, Fetched};
+use dflat_engine::object::Malformed;
+use dflat_engine::storage::{Row, Snapshot};
+use dflat_model::{Expression, Query, RowId, Table};
+
+use crate::Result;
+pub use explain::{Access, Explanation, KeyUse};
+pub use rows::Rows;
+pub use source::Source;
+
+/// A query on a table: which state it reads, and when it gives up.
+#[derive(Clone)]
+pub struct Fetch<'w> {
+    /// What it reads.
+    pub source: Source<'w>,
+    /// The table.
+    pub table: Table,
+    /// The condition, the order and the window of the result.
+    pub query: Query,
+    /// When it gives up.
+    pub control: Control,
+}
+
+impl<'w> Fetch<'w> {
+    /// A query for all objects of a table, to be narrowed.
+    #[must_use]
+    pub fn new(source: Source<'w>, table: Table) -> Self {
+        Self {
+            source,
+            table,
+            query: Query::default(),
+            control: Control::default(),
+        }
+    }
+
+    /// Fetches the objects.
+    ///
+    /// # Errors
+    /// - As [`Source::read`].
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a condition nests too deeply, or
+    ///   the cursor is of another order.
+    /// - [`Cancelled`](crate::ErrorKind::Cancelled) and
+    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as `control` says.
+    pub fn all(&self) -> Result<Fetched> {
+        let view = fetch::view_for(&self.table, &self.query);
+        self.source.read(&self.table, view, |snapshot, origin| {
+            fetch::fetched(snapshot, &self.table, &self.query, &self.control, origin)
+        })
+    }
+
+    /// Fetches the objects in batches, as they are asked for: for results that are larger than
+    /// memory. All are of the state of now, which is held until the iterator is dropped; on a
+    /// handler's thread each batch is of what its transaction sees by then.
+    ///
+    /// # Errors
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
+    /// the iterator.
+    pub fn rows(self) -> Result<Rows<'w>> {
+        Rows::new(self)
+    }
+
+    /// Calls `read` with each row, in order, and collects what it returns. `expressions` are all
+    /// that `read` looks at; where an index has their values, nothing else is read. `read` must not
+    /// call user code.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn select<R>(
+        &self,
+        expressions: &[Expression],
+        read: &mut dyn FnMut(Row<'_>) -> Result<R, Malformed>,
+    ) -> Result<Vec<R>> {
+        self.read(|snapshot| {
+            let (table, query) = (&self.table, &self.query);
+            fetch::select(snapshot, table, query, expressions, &self.control, read)
+        })
+    }
+
+    /// The row ids of the objects, in order.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn row_ids(&self) -> Result<Vec<RowId>> {
+        self.select(&[], &mut |row| Ok(row.row_id))
+    }
+
+    fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
+        let view = fetch::view_for(&self.table, &self.query);
+        self.source
+            .read(&self.table, view, |snapshot, _| read(snapshot))
+    }
+}

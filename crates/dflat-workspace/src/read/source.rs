@@ -1,0 +1,68 @@
+//! What a query reads: the latest commit, a snapshot, or a transaction.
+
+use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::fetch::{self, KeyParts};
+use dflat_engine::object::{Object, Origin};
+use dflat_engine::storage::{Snapshot, View};
+use dflat_engine::transaction::Transaction;
+use dflat_model::Table;
+
+use crate::Result;
+
+/// What a query reads.
+#[derive(Clone, Copy)]
+pub enum Source<'w> {
+    /// The latest commit; on a handler's thread, what its transaction sees.
+    Workspace(&'w Engine),
+    /// The state of a snapshot.
+    Snapshot(&'w EngineSnapshot),
+    /// What a transaction sees: one state, and its own changes.
+    Transaction(&'w Transaction),
+}
+
+impl Source<'_> {
+    /// Calls `read` with the storage that holds the state. `read` must not call user code.
+    ///
+    /// # Errors
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
+    /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if the transaction was not given the
+    ///   table.
+    /// - Else those of `read`.
+    #[inline]
+    pub fn read<R>(
+        self,
+        table: &Table,
+        view: View,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
+        match self {
+            Self::Workspace(engine) => engine.read(table, view, read),
+            Self::Snapshot(snapshot) => snapshot.read(read),
+            Self::Transaction(transaction) => transaction.read(table, read),
+        }
+    }
+
+    /// The object with a primary key.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Corrupt`](crate::ErrorKind::Corrupt) if its row is damaged.
+    pub fn get(self, table: &Table, key: &KeyParts<'_>) -> Result<Option<Object>> {
+        self.read(table, View::Latest, |snapshot, origin| {
+            fetch::get(snapshot, table, key, origin)
+        })
+    }
+
+    /// The objects with these primary keys, all of one state, in the order of the keys; `None` for
+    /// a key without an object.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_many(self, table: &Table, keys: &[KeyParts<'_>]) -> Result<Vec<Option<Object>>> {
+        self.read(table, View::Pinned, |snapshot, origin| {
+            let found = keys
+                .iter()
+                .map(|key| fetch::get(snapshot, table, key, origin));
+            found.collect()
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Copying the objects of one table into another: the start of a new version of a table.
+
+use std::num::NonZeroUsize;
+
+use dflat_engine::fetch::{self, Control};
+use dflat_engine::object::{Object, Origin};
+use dflat_engine::transaction::{Change, Transaction};
+use dflat_model::{Cursor, Query, RowId, Table};
+
+use crate::{Error, ErrorKind, Result, Workspace};
+
+/// Objects of a transaction: few enough that other transactions soon have their turn.
+const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(500).expect("it is not 0");
+
+/// What a copy of a table has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CopyProgress {
+    /// Objects that were copied.
+    pub copied: u64,
+    /// Objects that were passed over, because their key was in the new table.
+    pub present: u64,
+}
+
+/// A copy of the objects of one table into another.
+///
+/// An object whose key is in the new table is passed over. So a copy that was interrupted is
+/// resumed by making it again. The old table stays as it is.
+#[derive(Clone, Debug)]
+pub struct TableCopy {
+    from: Table,
+    to: Table,
+    batch_size: NonZeroUsize,
+}
+
+/// Takes the payload that an object has in the new table.
+type Put<'p> = &'p mut dyn FnMut(&[u8]) -> Result<()>;
+
+impl TableCopy {
+    /// A copy from one table to another.
+    #[must_use]
+    pub fn new(from: Table, to: Table) -> Self {
+        Self {
+            from,
+            to,
+            batch_size: BATCH_SIZE,
+        }
+    }
+
+    /// How many objects are copied in one transaction: 500 by default.
+    #[must_use]
+    pub fn batch_size(&self) -> NonZeroUsize {
+        self.batch_size
+    }
+
+    /// Sets how many objects are copied in one transaction.
+    pub fn set_batch_size(&mut self, objects: NonZeroUsize) {
+        self.batch_size = objects;
+    }
+
+    /// Makes the copy, on this thread, and waits for it. `convert` is called with each object and
+    /// hands its payload in the new table to the function given to it. `progress` is called after
+    /// each transaction.
+    ///
+    /// Each transaction takes its turn on both tables. Objects that others add to the old table
+    /// meanwhile are copied, too.
+    ///
+    /// # Errors
+    /// An error ends the copy; what earlier transactions have copied stays.
+    /// - Those of `convert`.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if another object has a unique value.
+    /// - Else as [`Workspace::perform_blocking`].
+    pub fn run(
+        &self,
+        workspace: &Workspace,
+        convert: &mut dyn FnMut(&Object, Put<'_>) -> Result<()>,
+        progress: &mut dyn FnMut(CopyProgress),
+    ) -> Result<CopyProgress> {
+        let mut done = CopyProgress::default();
+        let mut rest = Query {
+            limit: Some(self.batch_size.get()),
+            ..Query::default()
+        };
+        loop {
+            let tables = [self.from.clone(), self.to.clone()];
+            let (end, batch) = workspace.perform_blocking(tables, |context| {
+                self.batch(context.transaction(), &rest, convert)
+            })?;
+            done.copied += batch.copied;
+            done.present += batch.present;
+            if batch != CopyProgress::default() {
+                progress(done);
+            }
+            match end {
+                Some(end) => rest.after = Some(end),
+                None => return Ok(done),
+            }
+        }
+    }
+
+    /// Copies the objects of one batch. Returns the cursor position behind them, unless there were
+    /// none.
+    fn batch(
+        &self,
+        transaction: &Transaction,
+        page: &Query,
+        convert: &mut dyn FnMut(&Object, Put<'_>) -> Result<()>,
+    ) -> Result<(Option<Cursor>, CopyProgress)> {
+        let objects = transaction.read(&self.from, |snapshot, origin| {
+            fetch::fetch(snapshot, &self.from, page, &Control::default(), origin)
+        })?;
+        let mut done = CopyProgress::default();
+        for object in &objects {
+            convert(object, &mut |payload| {
+                if self.is_present(transaction, payload)? {
+                    done.present += 1;
+                } else {
+                    transaction.submit(&self.to, Change::Create { payload })?;
+                    done.copied += 1;
+                }
+                Ok(())
+            })?;
+        }
+        let last = objects.last();
+        let end = last.map(|last| fetch::cursor_of(&self.from, page, last));
+        Ok((end.transpose()?, done))
+    }
+
+    /// Whether the new table has an object with the key of this payload.
+    fn is_present(&self, transaction: &Transaction, payload: &[u8]) -> Result<bool> {
+        // An object of no engine is looked up by its key.
+        let object = Object::new(&self.to, RowId(0), Origin::default(), payload).map_err(|_| {
+            let name = &self.to.type_name;
+            let message = format!("copy a {name}: its values are incomplete");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })?;
+        Ok(transaction.latest(&self.to, &object)?.is_some())
+    }
+}

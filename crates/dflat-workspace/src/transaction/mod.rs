@@ -1,0 +1,92 @@
+//! Transactions: the engine's, with the workspace's dictionary inside.
+
+mod copy;
+mod perform;
+mod write_by_query;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dflat_engine::dictionary::{Dictionary, Holds, TransactionKeys};
+use dflat_engine::transaction::Transaction;
+
+use crate::{Result, Source};
+pub use copy::{CopyProgress, TableCopy};
+
+/// A transaction, inside its handler: the engine's transaction, and the keys of the dictionary that
+/// it holds.
+///
+/// It stays on the handler's thread.
+pub struct TransactionContext {
+    transaction: Rc<Transaction>,
+    dictionary: Arc<Dictionary>,
+    holds: Arc<dyn AsRef<Holds> + Send + Sync>,
+}
+
+impl TransactionContext {
+    /// The engine's transaction.
+    #[must_use]
+    #[inline]
+    pub fn transaction(&self) -> &Rc<Transaction> {
+        &self.transaction
+    }
+
+    /// The workspace's dictionary.
+    #[must_use]
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.dictionary
+    }
+
+    /// The keys of a dictionary, or of one of its namespaces, inside the transaction: changes of
+    /// their values are committed with those of the objects. The transaction must name the
+    /// dictionary's [`TABLE`](dflat_engine::dictionary::TABLE).
+    #[must_use]
+    pub fn keys(&self, dictionary: &Dictionary) -> TransactionKeys<'_> {
+        dictionary.inside(&self.transaction, self.holds())
+    }
+
+    /// What queries in the transaction read.
+    #[must_use]
+    #[inline]
+    pub fn source(&self) -> Source<'_> {
+        Source::Transaction(&self.transaction)
+    }
+
+    /// Runs `changes`; if it returns an error or panics, its changes are undone, those of the
+    /// dictionary too, and the transaction goes on with the changes made before. Savepoints can be
+    /// nested.
+    ///
+    /// # Errors
+    /// - Those of `changes`.
+    /// - [`Aborted`](crate::ErrorKind::Aborted), without a call of `changes`, if the transaction is
+    ///   aborted or lost.
+    /// - An error of undoing, such as a full disk, loses the transaction.
+    pub fn nested<R>(&self, changes: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (transaction, holds) = (&self.transaction, self.holds());
+        let held_before = holds.len();
+        // The panic goes on below.
+        let outcome = catch_unwind(AssertUnwindSafe(|| transaction.nested(changes)));
+        let is_undone = !matches!(outcome, Ok(Ok(_)));
+        let carried = if is_undone && holds.len() > held_before {
+            holds.carry_again(held_before, transaction)
+        } else {
+            Ok(())
+        };
+        match outcome {
+            Ok(outcome) => carried.and(outcome),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    fn holds(&self) -> &Holds {
+        (*self.holds).as_ref()
+    }
+}
+
+impl fmt::Debug for TransactionContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransactionContext").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+//! Performing transactions: in the background, with retries, or on the caller's thread.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dflat_engine::dictionary::{Dictionary, Holds};
+use dflat_engine::transaction::Transaction;
+use dflat_model::Table;
+
+use super::TransactionContext;
+use crate::{Result, Workspace};
+
+/// A handler and its completion share one piece of memory, `shared`, which also has room for the
+/// keys of the dictionary that the transaction holds until it ends: [`Holds`] themselves will do.
+impl Workspace {
+    /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
+    /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
+    /// on this thread, before this returns, if the transaction can't be queued.
+    pub fn perform<S: AsRef<Holds> + Send + Sync + 'static>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        shared: Arc<S>,
+        handler: impl FnOnce(TransactionContext, &S) -> Result<()> + Send + 'static,
+        completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
+    ) {
+        let dictionary = Arc::clone(self.dictionary());
+        let ended = Arc::clone(&shared);
+        let handler =
+            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &shared, handler);
+        let completion = move |outcome| complete(ended, outcome, completion);
+        self.engine().perform(tables, handler, completion);
+    }
+
+    /// Queues a transaction whose handler is run again if another process has committed since its
+    /// first read, 5 times at most. The last run keeps other processes from committing.
+    pub fn perform_retrying<S: AsRef<Holds> + Send + Sync + 'static>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        shared: Arc<S>,
+        mut handler: impl FnMut(TransactionContext, &S) -> Result<()> + Send + 'static,
+        completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
+    ) {
+        let dictionary = Arc::clone(self.dictionary());
+        let ended = Arc::clone(&shared);
+        let handler = move |transaction: &Rc<Transaction>| {
+            // The keys of an earlier run, which did not count.
+            (*shared).as_ref().release(false);
+            run(transaction, Arc::clone(&dictionary), &shared, &mut handler)
+        };
+        let completion = move |outcome| complete(ended, outcome, completion);
+        self.engine().perform_retrying(tables, handler, completion);
+    }
+
+    /// Runs a transaction over these tables on this thread, and waits until it is committed and
+    /// delivered.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else those of the handler and of
+    /// committing.
+    pub fn perform_blocking<R>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        handler: impl FnOnce(TransactionContext) -> Result<R>,
+    ) -> Result<R> {
+        let holds = Arc::new(Holds::default());
+        let ended = Arc::clone(&holds);
+        self.engine().perform_here(
+            tables,
+            |transaction| {
+                let dictionary = Arc::clone(self.dictionary());
+                run(transaction, dictionary, &holds, |context, _| {
+                    handler(context)
+                })
+            },
+            move |outcome| ended.release(outcome.is_ok()),
+        )
+    }
+}
+
+/// Runs a handler, and notes the values of the keys that it held.
+fn run<S: AsRef<Holds> + Send + Sync + 'static, R>(
+    transaction: &Rc<Transaction>,
+    dictionary: Arc<Dictionary>,
+    shared: &Arc<S>,
+    handler: impl FnOnce(TransactionContext, &S) -> Result<R>,
+) -> Result<R> {
+    let context = TransactionContext {
+        transaction: Rc::clone(transaction),
+        dictionary,
+        holds: Arc::clone(shared) as _,
+    };
+    let value = handler(context, shared)?;
+    (**shared).as_ref().seal(transaction)?;
+    Ok(value)
+}
+
+/// Releases the keys of a transaction that has ended, and calls its completion.
+fn complete<S: AsRef<Holds>>(
+    shared: Arc<S>,
+    outcome: Result<()>,
+    completion: impl FnOnce(Arc<S>, Result<()>),
+) {
+    (*shared).as_ref().release(outcome.is_ok());
+    completion(shared, outcome);
+}

@@ -1,0 +1,65 @@
+//! Writes by query: all objects that meet a condition, changed or deleted inside a transaction.
+
+use dflat_engine::fetch;
+use dflat_engine::storage::View;
+use dflat_engine::transaction::{Change, Found};
+use dflat_model::{Query, Table};
+
+use super::TransactionContext;
+use crate::{Fetch, Result};
+
+/// Objects that are held at once.
+const BATCH: usize = 256;
+
+impl TransactionContext {
+    /// Deletes all objects of a query. Returns their number.
+    ///
+    /// # Errors
+    /// As [`Fetch::all`], and as deleting an object can fail; then none is deleted.
+    ///
+    /// # Memory
+    /// As [`write_each`](Self::write_each).
+    pub fn delete_where(&self, table: &Table, query: Query) -> Result<usize> {
+        self.write_each(table, query, |base| {
+            let change = Change::Delete { base };
+            self.transaction().submit(table, change).map(drop)
+        })
+    }
+
+    /// Calls `write` with the current state of each object that the query has now, in the order of
+    /// the query and whatever `write` submits meanwhile; an object that `write` has deleted by then
+    /// is passed over. If `write` fails, everything that it submitted is undone. Returns the number
+    /// of the query's objects.
+    ///
+    /// # Errors
+    /// Those of `write`; else as [`Fetch::all`].
+    ///
+    /// # Memory
+    /// 256 objects, and eight bytes for each object of the query; besides what the transaction
+    /// keeps of each change for its subscribers.
+    pub fn write_each(
+        &self,
+        table: &Table,
+        query: Query,
+        mut write: impl FnMut(Found) -> Result<()>,
+    ) -> Result<usize> {
+        let mut fetch = Fetch::new(self.source(), table.clone());
+        fetch.query = query;
+        let row_ids = fetch.row_ids()?;
+        self.nested(|| {
+            for row_ids in row_ids.chunks(BATCH) {
+                let objects = self
+                    .source()
+                    .read(table, View::Pinned, |snapshot, origin| {
+                        fetch::find_many(snapshot, table, row_ids, origin)
+                    })?;
+                for object in objects {
+                    if let Some(found) = self.transaction().latest(table, &object)? {
+                        write(found)?;
+                    }
+                }
+            }
+            Ok(row_ids.len())
+        })
+    }
+}
