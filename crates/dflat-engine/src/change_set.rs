@@ -1,26 +1,61 @@
-//! What a committed transaction changed.
+//! The changes of a committed transaction.
+
+use std::fmt;
+use std::ops::ControlFlow;
 
 use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
-use crate::object::Object;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::corrupt;
+use crate::object::{Object, Origin};
+use crate::storage::{Backend, ScanPlan, Snapshot, Source, View};
+use crate::sync::{Arc, Mutex, PoisonError};
 
-/// The changes of one commit. It exists only for a committed transaction, it is complete but for
-/// what is [untold](TableChanges::is_untold), and a row appears once, with its state before and
-/// after.
+/// The changes of one commit. It exists only for a committed transaction, and it is complete: each
+/// changed row appears once, with its state before and after, or lies in a range of inserted rows.
 #[derive(Clone, Debug)]
 pub struct ChangeSet {
     /// The commit.
     pub seq: CommitSeq,
     /// The tables changed, each once; most commits change one.
     pub tables: SmallVec<[TableChanges; 1]>,
+    /// The state of this commit. It is there if a table has a range of inserted rows and
+    /// subscribers, until the change set is published.
+    pub state: Option<Arc<CommitState>>,
 }
 
 impl ChangeSet {
-    /// How many rows it changes.
+    /// How many changed rows it holds in memory. Rows in a range are not held.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.tables.iter().map(|table| table.rows.len()).sum()
+    }
+
+    /// The changes to one of its tables with every row in the list: rows in the range of inserted
+    /// rows are read from the state of this commit.
+    ///
+    /// # Errors
+    /// If that state cannot be read, or was released.
+    pub fn listed(&self, changes: &TableChanges) -> Result<TableChanges> {
+        let mut listed = changes.clone();
+        let Some(range) = listed.inserted.take() else {
+            return Ok(listed);
+        };
+        let Some(state) = &self.state else {
+            let type_name = &changes.table.type_name;
+            let message = format!("cannot read what a commit inserted of {type_name}: no state");
+            return Err(Error::new(ErrorKind::Backend, message));
+        };
+        let objects = state.read(&changes.table, range)?;
+        let inserted = objects.into_iter().map(|object| {
+            let (row_id, before) = (object.row_id(), None);
+            let after = Some(object);
+            (row_id, RowChange { before, after })
+        });
+        let at = listed.rows.partition_point(|(id, _)| *id < range.first);
+        listed.rows.insert_many(at, inserted);
+        Ok(listed)
     }
 }
 
@@ -29,16 +64,16 @@ impl ChangeSet {
 pub struct TableChanges {
     /// The table.
     pub table: Table,
-    /// The rows changed, each once, by ascending row id; many commits change one.
+    /// The rows changed, each once, by ascending row id; many commits change one. Rows in
+    /// `inserted` are not among them.
     pub rows: SmallVec<[(RowId, RowChange); 1]>,
+    /// Further rows that the transaction inserted.
+    pub inserted: Option<RowRange>,
     /// Whether a row was changed more than once, so that it may have the values it had before. One
     /// that was changed once has others.
     pub repeated: bool,
     /// Whether objects after the commit share memory, so that whoever keeps one keeps others.
     pub is_attached: bool,
-    /// Whether no rows are told: there were many, and nobody observed the table when they were
-    /// written.
-    pub is_untold: bool,
 }
 
 impl TableChanges {
@@ -64,4 +99,86 @@ pub struct RowChange {
     pub before: Option<Object>,
     /// The object after, or `None` if the row was deleted.
     pub after: Option<Object>,
+}
+
+/// Rows of a table that one transaction inserted: all that have a row id from the first to the
+/// last, both included. Fewer rows than ids may exist, because the transaction may have deleted
+/// some again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowRange {
+    /// The row inserted first.
+    pub first: RowId,
+    /// The row inserted last.
+    pub last: RowId,
+}
+
+impl RowRange {
+    /// Whether a row id lies in the range.
+    #[must_use]
+    pub fn contains(self, row_id: RowId) -> bool {
+        self.first <= row_id && row_id <= self.last
+    }
+
+    /// The rows in the range, by ascending row id, each in memory of its own.
+    ///
+    /// # Errors
+    /// As reading the file can fail; [`ErrorKind::Corrupt`] if a row is damaged.
+    pub fn read(
+        self,
+        snapshot: &mut dyn Snapshot,
+        table: &Table,
+        origin: Origin,
+    ) -> Result<Vec<Object>> {
+        let plan = ScanPlan {
+            table,
+            source: Source::RowsAfter(RowId(self.first.0 - 1)),
+            payload: true,
+        };
+        let (mut objects, mut damaged) = (Vec::new(), None);
+        snapshot.scan(&plan, &mut |row| {
+            if row.row_id > self.last {
+                return ControlFlow::Break(());
+            }
+            match Object::new(table, row.row_id, origin, row.payload) {
+                Ok(object) => objects.push(object),
+                Err(_) => damaged = Some(row.row_id),
+            }
+            match damaged {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        })?;
+        damaged.map_or(Ok(objects), |row_id| Err(corrupt(table, row_id)))
+    }
+}
+
+/// The state of one commit, pinned: later commits do not change what it reads.
+pub struct CommitState {
+    snapshot: Mutex<Box<dyn Snapshot>>,
+    origin: Origin,
+}
+
+impl CommitState {
+    /// Pins the state that is committed now. The caller sees to it that this is the state of the
+    /// commit that `origin` names.
+    ///
+    /// # Errors
+    /// As starting to read can fail.
+    pub(crate) fn pin(backend: &Arc<dyn Backend>, origin: Origin) -> Result<Self> {
+        let mut snapshot = Arc::clone(backend).snapshot(View::Pinned)?;
+        snapshot.pin()?;
+        let snapshot = Mutex::new(snapshot);
+        Ok(Self { snapshot, origin })
+    }
+
+    fn read(&self, table: &Table, range: RowRange) -> Result<Vec<Object>> {
+        let mut snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        range.read(snapshot.as_mut(), table, self.origin)
+    }
+}
+
+impl fmt::Debug for CommitState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitState({:?})", self.origin.seq)
+    }
 }

@@ -438,8 +438,8 @@ mod tests {
             let changes = TableChanges {
                 table: table.clone(),
                 rows: gone.collect(),
+                inserted: None,
                 repeated: false,
-                is_untold: false,
                 is_attached: false,
             };
             let rows = changes.rows.len();

@@ -19,7 +19,7 @@ use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::{Error, Result};
 use crate::fetch::Fetched;
 use crate::object::{Object, equal};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{TARGET, Telemetry};
 
 /// All subscriptions of an engine.
 pub struct Registry {
@@ -264,28 +264,28 @@ impl Registry {
         }
         let (mut calls, mut replaced) = (VecDeque::new(), Vec::new());
         let mut failed = Vec::new();
-        let changed: SmallVec<[_; 1]> = changes.tables.iter().map(apart(&state)).collect();
-        // What is untold is read again: who subscribed before it was committed was not known when
-        // it was written.
-        for table in &changed {
-            if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
-                if table.is_untold {
-                    failed.extend(subscriptions.renew_objects(reread, &mut calls));
-                } else {
-                    let objects = &mut subscriptions.objects;
-                    objects.follow(table, changes.seq, &mut calls);
-                }
+        let tables = changes.tables.iter();
+        let changed: SmallVec<[_; 1]> = tables.map(complete(&state, changes)).collect();
+        for (name, table) in &changed {
+            let Some(subscriptions) = state.get_mut(*name) else {
+                continue;
+            };
+            match table {
+                Some(table) => subscriptions.objects.follow(table, changes.seq, &mut calls),
+                None => failed.extend(subscriptions.renew_objects(reread, &mut calls)),
             }
         }
-        for table in &changed {
-            if let Some(subscriptions) = state.get_mut(table.table.name.as_ref()) {
-                let followers = &mut subscriptions.followers;
-                if table.is_untold {
-                    followers.renew(reread, &mut calls);
-                } else {
+        for (name, table) in &changed {
+            let Some(subscriptions) = state.get_mut(*name) else {
+                continue;
+            };
+            let followers = &mut subscriptions.followers;
+            match table {
+                Some(table) => {
                     followers.follow(table, changes.seq, reread, &mut calls);
                     replaced.append(&mut followers.take_replaced());
                 }
+                None => followers.renew(reread, &mut calls),
             }
         }
         drop(state);
@@ -340,15 +340,30 @@ fn has_subscribers(state: &State, table: &Table) -> bool {
     subscriptions.is_some_and(|subscriptions| !subscriptions.is_empty())
 }
 
-/// The changes to a table with objects that can be kept. Those that share memory are copied, which
-/// is for tables to which somebody subscribed after they were written.
-fn apart<'c>(state: &State) -> impl Fn(&'c TableChanges) -> Cow<'c, TableChanges> {
+/// The name of a changed table, and its changes, with every row in the list and objects that can be
+/// kept alone; `None` if its rows cannot be read, so that its subscriptions are read again.
+/// Nothing is read or copied for a table without subscribers.
+fn complete<'c>(
+    state: &State,
+    set: &'c ChangeSet,
+) -> impl Fn(&'c TableChanges) -> (&'c str, Option<Cow<'c, TableChanges>>) {
     |changes| {
-        if changes.is_attached && has_subscribers(state, &changes.table) {
-            Cow::Owned(changes.detached())
-        } else {
-            Cow::Borrowed(changes)
+        let name = changes.table.name.as_ref();
+        if !has_subscribers(state, &changes.table) {
+            return (name, Some(Cow::Borrowed(changes)));
         }
+        let listed = match changes.inserted {
+            Some(_) => set.listed(changes).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(changes)),
+        };
+        let listed = listed.inspect_err(|error| {
+            tracing::warn!(target: TARGET, %error, "inserted rows cannot be read");
+        });
+        let detached = |listed: Cow<'c, TableChanges>| match listed.is_attached {
+            true => Cow::Owned(listed.detached()),
+            false => listed,
+        };
+        (name, listed.ok().map(detached))
     }
 }
 

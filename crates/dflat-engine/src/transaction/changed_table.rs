@@ -6,7 +6,7 @@ use std::mem;
 use dflat_model::{RowId, Table};
 use smallvec::SmallVec;
 
-use crate::change_set::{RowChange, TableChanges};
+use crate::change_set::{RowChange, RowRange, TableChanges};
 use crate::object::Object;
 
 /// The changes to one table: a list in the order they were made. Most transactions change rows in
@@ -20,12 +20,12 @@ pub(super) struct ChangedTable {
     repeated: bool,
     /// Whether objects after the changes share memory.
     pub(super) is_attached: bool,
-    /// The first and the last of the rows that were inserted and taken off the list. What has a row
-    /// id between them was inserted by this transaction, because row ids ascend. Such a row is in
-    /// the list again, with what it was before, if it was changed after that.
-    pub(super) unlisted: Option<(RowId, RowId)>,
-    /// How many were taken off, or left out.
-    pub(super) unlisted_count: usize,
+    /// Rows that this transaction inserted and that are not in the list, unless they were changed
+    /// after that: then the list has them with their state before that change. No other transaction
+    /// has a row in the range, because row ids ascend.
+    pub(super) inserted: Option<RowRange>,
+    /// How many rows were inserted into the range.
+    pub(super) inserted_count: usize,
 }
 
 /// Where rows stand in a list. In memory of its own: a write set is moved about, and few need it.
@@ -40,8 +40,8 @@ impl ChangedTable {
             positions: None,
             repeated: false,
             is_attached: false,
-            unlisted: None,
-            unlisted_count: 0,
+            inserted: None,
+            inserted_count: 0,
         }
     }
 
@@ -51,9 +51,9 @@ impl ChangedTable {
         self.positions.is_none() && self.rows.last().is_none_or(|(last, _)| *last < row_id)
     }
 
-    /// Takes the rows off the list, if all of them were inserted and not changed since, and nobody
-    /// is to be told of them (`kept`).
-    pub(super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
+    /// Moves the listed rows into the range, if all of them were inserted and not changed since,
+    /// unless the list of this table is `kept`.
+    pub(super) fn extend_range(&mut self, kept: impl Fn(&Table) -> bool) {
         let is_insert =
             |(_, change): &(RowId, RowChange)| change.before.is_none() && change.after.is_some();
         let (Some((first, _)), Some((last, _))) = (self.rows.first(), self.rows.last()) else {
@@ -66,51 +66,47 @@ impl ChangedTable {
         {
             return;
         }
-        let first = self.unlisted.map_or(*first, |(first, _)| first);
-        self.unlisted = Some((first, *last));
-        self.unlisted_count += self.rows.len();
+        let first = self.inserted.map_or(*first, |range| range.first);
+        self.inserted = Some(RowRange { first, last: *last });
+        self.inserted_count += self.rows.len();
         self.rows.clear();
     }
 
-    /// Leaves a row out of the list that was inserted behind all others, if they are out of it.
+    /// Adds an inserted row to the range, if there is one and the list is empty.
     #[inline]
-    pub(super) fn leave_out(&mut self, row_id: RowId) -> bool {
-        match &mut self.unlisted {
-            Some((_, last)) if self.rows.is_empty() && *last < row_id => {
-                *last = row_id;
-                self.unlisted_count += 1;
+    pub(super) fn append(&mut self, row_id: RowId) -> bool {
+        match &mut self.inserted {
+            Some(range) if self.rows.is_empty() && range.last < row_id => {
+                range.last = row_id;
+                self.inserted_count += 1;
                 true
             }
             _ => false,
         }
     }
 
-    /// Puts the rows that are not in the list back, as `find` finds them.
+    /// Lists the rows of the range, as `read` reads them.
     ///
     /// # Errors
-    /// As `find`.
-    pub(super) fn relist<E>(
+    /// As `read`; nothing is changed then.
+    pub(super) fn list_range<E>(
         &mut self,
-        mut find: impl FnMut(&Table, RowId) -> Result<Option<Object>, E>,
+        read: impl FnOnce(&Table, RowRange) -> Result<Vec<Object>, E>,
     ) -> Result<(), E> {
-        let Some((first, last)) = self.unlisted else {
+        let Some(range) = self.inserted else {
             return Ok(());
         };
-        // Order: all are found before anything is given up, because a failure must not forget which
-        // row ids were used.
-        let mut found = Vec::new();
-        for row_id in (first.0..=last.0).map(RowId) {
-            found.extend(find(&self.table, row_id)?.map(|object| (row_id, object)));
-        }
+        // Order: a failure must not forget which row ids were used.
+        let inserted = read(&self.table, range)?;
         let listed = mem::take(&mut self.rows);
-        (self.positions, self.unlisted, self.unlisted_count) = (None, None, 0);
-        for (row_id, object) in found {
-            let (before, after) = (None, Some(object));
+        (self.positions, self.inserted, self.inserted_count) = (None, None, 0);
+        for object in inserted {
+            let (row_id, before) = (object.row_id(), None);
+            let after = Some(object);
             self.note(row_id, RowChange { before, after });
         }
         for (row_id, mut change) in listed {
-            if first <= row_id && row_id <= last {
-                // It was changed after it was taken off, and was inserted by this transaction.
+            if range.contains(row_id) {
                 change.before = None;
             }
             self.note(row_id, change);
@@ -174,22 +170,21 @@ impl ChangedTable {
             positions,
             repeated,
             is_attached,
-            unlisted,
+            inserted,
             ..
         } = self;
-        if unlisted.is_some() {
-            rows.clear();
-        }
-        rows.retain(|row| !is_undone(row));
+        // A row in the range is read as the commit left it, whatever changed it before.
+        let is_in_range = |row_id| inserted.is_some_and(|range| range.contains(row_id));
+        rows.retain(|row| !is_undone(row) && !is_in_range(row.0));
         if positions.is_some() {
             rows.sort_unstable_by_key(|(row_id, _)| *row_id);
         }
         TableChanges {
             table,
             rows,
+            inserted,
             repeated,
             is_attached,
-            is_untold: unlisted.is_some(),
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) fn replay(
     prepared: &mut Vec<Prepared>,
     changes: &WriteSet,
 ) -> Result<()> {
-    if changes.has_unlisted() {
-        let message = "cannot write a transaction again: not all that it changed is kept";
+    if changes.has_ranges() {
+        let message = "cannot write a transaction again: the rows it inserted are not in memory";
         return Err(Error::new(ErrorKind::Backend, message));
     }
     for (table, rows) in changes.rows() {

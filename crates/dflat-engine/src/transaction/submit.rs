@@ -230,7 +230,7 @@ impl Transaction {
                 drop(open);
                 self.groups().go_alone();
             }
-            Some(Outgrown::List) => open.unlist(|table| self.groups().is_observed(table)),
+            Some(Outgrown::List) => open.extend_ranges(|table| self.groups().is_observed(table)),
         }
         written
     }

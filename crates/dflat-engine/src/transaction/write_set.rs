@@ -4,7 +4,7 @@ use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
 use super::changed_table::{ChangedTable, is_undone};
-use crate::change_set::{ChangeSet, RowChange};
+use crate::change_set::{ChangeSet, RowChange, RowRange};
 use crate::object::Object;
 
 /// The changes of a transaction, a row once, in the order tables were first changed.
@@ -76,12 +76,12 @@ impl WriteSet {
         before: Option<Object>,
         (object, is_attached): (&Object, bool),
     ) {
-        // What is undone to a mark is undone row by row.
+        // Changes since a mark are undone row by row.
         if before.is_none()
             && !self.is_marked()
             && let Some(first) = self.tables.first_mut()
             && first.table.is_same(table)
-            && first.leave_out(row_id)
+            && first.append(row_id)
         {
             return;
         }
@@ -185,7 +185,7 @@ impl WriteSet {
             self.tables
                 .iter()
                 .skip(mark.rows.len())
-                .all(|changed| changed.unlisted.is_none()),
+                .all(|changed| changed.inserted.is_none()),
             "all that is changed since a mark is listed"
         );
         self.tables.truncate(mark.rows.len());
@@ -223,44 +223,44 @@ impl WriteSet {
                 .iter()
                 .filter(|(_, change)| change.before.is_none());
             let inserted = inserted.map(|(row_id, _)| *row_id);
-            let unlisted = changed.unlisted.map(|(_, last)| last);
-            Some((&changed.table, inserted.chain(unlisted).max()?))
+            let in_range = changed.inserted.map(|range| range.last);
+            Some((&changed.table, inserted.chain(in_range).max()?))
         })
     }
 
-    /// Takes rows off the list that were inserted and not changed since, if nobody is to be told of
-    /// them (`kept`). A large transaction that is alone in its commit needs no list of them: they
-    /// are undone with all else, and never written again.
-    pub(super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
-        // What is undone to a mark is undone row by row.
+    /// Moves inserted rows from the list into ranges, but for tables whose list is `kept`. A large
+    /// transaction that is alone in its commit needs no list of them: a failure undoes them with
+    /// all else, and the rest of the transaction is not written again without them.
+    pub(super) fn extend_ranges(&mut self, kept: impl Fn(&Table) -> bool) {
+        // Changes since a mark are undone row by row.
         if self.is_marked() {
             return;
         }
         let tables = self.tables.iter_mut();
-        tables.for_each(|changed| changed.unlist(&kept));
+        tables.for_each(|changed| changed.extend_range(&kept));
     }
 
-    /// Whether rows of a table are not in the list.
-    pub(super) fn is_unlisted(&self, table: &Table) -> bool {
+    /// Whether a table has a range of inserted rows.
+    pub(super) fn has_range(&self, table: &Table) -> bool {
         let mut tables = self.tables.iter();
-        tables.any(|changed| changed.unlisted.is_some() && changed.table.is_stored_as(table))
+        tables.any(|changed| changed.inserted.is_some() && changed.table.is_stored_as(table))
     }
 
-    /// Whether rows of any table are not in the list.
-    pub(super) fn has_unlisted(&self) -> bool {
-        self.tables.iter().any(|changed| changed.unlisted.is_some())
+    /// Whether any table has a range of inserted rows.
+    pub(super) fn has_ranges(&self) -> bool {
+        self.tables.iter().any(|changed| changed.inserted.is_some())
     }
 
-    /// Puts the rows that are not in the list back, as `find` finds them.
+    /// Lists the rows of all ranges, as `read` reads them.
     ///
     /// # Errors
-    /// As `find`.
-    pub(super) fn relist<E>(
+    /// As `read`.
+    pub(super) fn list_ranges<E>(
         &mut self,
-        mut find: impl FnMut(&Table, RowId) -> Result<Option<Object>, E>,
+        mut read: impl FnMut(&Table, RowRange) -> Result<Vec<Object>, E>,
     ) -> Result<(), E> {
         let mut tables = self.tables.iter_mut();
-        tables.try_for_each(|changed| changed.relist(&mut find))
+        tables.try_for_each(|changed| changed.list_range(&mut read))
     }
 
     /// How many rows are in the list.
@@ -277,13 +277,13 @@ impl WriteSet {
 
     /// How many rows were changed, or inserted and deleted.
     pub(super) fn len(&self) -> usize {
-        let unlisted = self.tables.iter().map(|changed| changed.unlisted_count);
-        self.listed() + unlisted.sum::<usize>()
+        let in_ranges = self.tables.iter().map(|changed| changed.inserted_count);
+        self.listed() + in_ranges.sum::<usize>()
     }
 
     /// Whether nothing changed in the end.
     pub(super) fn is_empty(&self) -> bool {
-        !self.has_unlisted()
+        !self.has_ranges()
             && self
                 .tables
                 .iter()
@@ -297,8 +297,9 @@ impl WriteSet {
         ChangeSet {
             seq,
             tables: tables
-                .filter(|changes| changes.is_untold || !changes.rows.is_empty())
+                .filter(|changes| changes.inserted.is_some() || !changes.rows.is_empty())
                 .collect(),
+            state: None,
         }
     }
 }

@@ -118,6 +118,7 @@ impl Rig {
         let changes = ChangeSet {
             seq: CommitSeq(number as u64),
             tables: Vec::new().into(),
+            state: None,
         };
         self.deliveries.push([Acknowledgement {
             outcome: Ok(Some(changes)),
@@ -189,14 +190,15 @@ fn changed(rows: usize) -> Acknowledgement {
             types: Vec::new().into(),
         }),
         rows: vec![(RowId(1), change); rows].into(),
+        inserted: None,
         repeated: false,
         is_attached: false,
-        is_untold: false,
     };
     Acknowledgement {
         outcome: Ok(Some(ChangeSet {
             seq: CommitSeq(1),
             tables: vec![table].into(),
+            state: None,
         })),
         completion: Box::new(|_| ()),
     }

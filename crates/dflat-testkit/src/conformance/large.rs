@@ -1,17 +1,17 @@
-//! Laws of large transactions, which do without a list of what they insert.
+//! Laws of large transactions, which keep ranges of the rows that they insert.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use dflat::{
-    Durability, Error, ErrorKind, Object, Result, SubscribedObject, TransactionContext,
-    TransactionHandle,
+    Durability, Error, ErrorKind, FetchedResult, Object, Result, Subscription, TransactionContext,
+    Update,
 };
 
 use super::results::Told;
 use super::samples::{item, other};
-use crate::fixture::{Fixture, Open, next};
+use crate::fixture::{Fixture, Open, drained, next, until};
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
@@ -306,24 +306,72 @@ pub fn a_request_made_before_many_insertions_replaces_what_is_stored(open: Open)
     assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 1);
 }
 
-/// Inserts many, changes an object, and inserts another; `written` is told before it is committed.
-fn insert_many(w: &Fixture, changed: Item, written: Sender<()>) -> TransactionHandle<()> {
-    w.perform_changes([Item::TABLE, Other::TABLE], move |tx| {
-        insert_some(tx, "n", MANY)?;
-        let mut request = ItemChangeRequest::change(tx, &changed)?.unwrap();
-        request.rank = 7;
-        tx.submit(request)?;
-        tx.submit(OtherChangeRequest::creation(other(1)))?;
-        written.send(()).unwrap();
-        Ok(())
-    })
+/// The deliveries of each subscriber, in order, as text.
+type Log = Receiver<(&'static str, String)>;
+
+/// What a delivery of a result says: the commit, the difference and the objects.
+fn shown(update: &Update<FetchedResult<Item>>) -> String {
+    let objects: Vec<_> = update.iter().map(|item| (item.id(), item.rank())).collect();
+    format!("{} {:?} {objects:?}", update.commit(), update.difference())
 }
 
-// Promise: live-queries#L26
-pub fn who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told(open: Open) {
-    let w = open();
-    let old: Item = w.create([item("old", 0)]).remove(0);
-    // While a completion is called, nobody is told, and nobody's subscription begins.
+/// Subscribes to an object, a result, a window, two counts and the values of a field.
+fn subscribe_all(w: &Fixture, object: &Item) -> (Vec<Subscription>, Log) {
+    let (send, log) = mpsc::channel();
+    let note = |name| {
+        let send = send.clone();
+        move |text| send.send((name, text)).unwrap()
+    };
+    let (object_log, result, window) = (note("object"), note("result"), note("window"));
+    let (items, others, values) = (note("items"), note("others"), note("values"));
+    let ones = w.fetch::<Item>().filter(Item::RANK.eq(1));
+    let page = w.fetch::<Item>().order_by(Item::ID.descending()).offset(3).limit(5);
+    let all = w.fetch::<Item>();
+    let subscriptions = vec![
+        w.subscribe(object, move |told| object_log(format!("{told:?}"))),
+        w.subscribe(ones, move |told: Told| result(shown(&told.unwrap()))),
+        w.subscribe(page, move |told: Told| window(shown(&told.unwrap()))),
+        w.subscribe(all.live_count(), move |told| items(format!("{told:?}"))),
+        w.subscribe(w.fetch::<Other>().live_count(), move |told| others(format!("{told:?}"))),
+        w.subscribe(w.fetch::<Item>().live_select(Item::RANK), move |told| {
+            let update = told.unwrap();
+            values(format!("{} {:?} {:?}", update.commit(), update.difference(), *update));
+        }),
+    ];
+    (subscriptions.into_iter().map(Result::unwrap).collect(), log)
+}
+
+/// Inserts many, changes an older object, and changes and deletes some of those inserted.
+fn import(tx: &TransactionContext, older: &Item) -> Result<()> {
+    insert_some(tx, "n", MANY)?;
+    for (id, rank) in [("n00003", 3), ("n00004", 4)] {
+        let mut request = ItemChangeRequest::change(tx, &tx.get::<Item>(id)?.unwrap())?.unwrap();
+        request.rank = rank;
+        tx.submit(request)?;
+    }
+    let mut request = ItemChangeRequest::change(tx, older)?.unwrap();
+    request.rank = 7;
+    tx.submit(request)?;
+    tx.submit(ItemChangeRequest::deletion(tx, &tx.get::<Item>("n00005")?.unwrap())?.unwrap())?;
+    tx.submit(OtherChangeRequest::creation(other(1)))?;
+    Ok(())
+}
+
+/// Changes and deletes objects that the import has inserted.
+fn change_again(tx: &TransactionContext) -> Result<()> {
+    let mut request = ItemChangeRequest::change(tx, &tx.get::<Item>("n00001")?.unwrap())?.unwrap();
+    request.rank = 9;
+    tx.submit(request)?;
+    let last = format!("n{:05}", MANY - 1);
+    let last = tx.get::<Item>(last.as_str())?.unwrap();
+    tx.submit(ItemChangeRequest::deletion(tx, &last)?.unwrap())?;
+    Ok(())
+}
+
+/// The deliveries of an import and of a commit after it. With `late`, no delivery is made, and so
+/// no subscriber is registered, before both are committed.
+fn deliveries_of_an_import(w: &Fixture, late: bool) -> BTreeMap<&'static str, Vec<String>> {
+    let old: Vec<Item> = w.create((0..6).map(|n| item(&format!("a{n}"), n)));
     let (go, goes) = mpsc::channel::<()>();
     let (begin, begins) = mpsc::channel();
     let held = w.perform_changes([Item::TABLE], move |_| {
@@ -332,36 +380,42 @@ pub fn who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told(o
     });
     held.on_completion(move |_| next(&goes));
     begin.send(()).unwrap();
-    let (send, results) = mpsc::channel();
-    let _ones = w.subscribe(w.fetch::<Item>().filter(Item::RANK.eq(1)), move |told: Told| {
-        let told = told.unwrap();
-        send.send((told.len(), told.difference().inserted().len())).unwrap();
-    });
-    let (send, objects) = mpsc::channel();
-    let _object = w.subscribe(&old, move |told| send.send(told).unwrap()).unwrap();
-    let (send, counts) = mpsc::channel();
-    let count = w.fetch::<Other>().live_count();
-    let told = move |count: Result<usize>| send.send(count.unwrap()).unwrap();
-    let _others = w.subscribe(count, told).unwrap();
-    let (write, written) = mpsc::channel();
-    let large = insert_many(&w, old, write);
-    next(&written);
-    let create = |tx: &TransactionContext| tx.submit(OtherChangeRequest::creation(other(2)));
-    let after = w.perform_changes([Other::TABLE], create);
-    while w.fetch::<Other>().count().unwrap() < 2 {
-        thread::yield_now();
+    if !late {
+        go.send(()).unwrap();
     }
-    go.send(()).unwrap();
-    large.wait().unwrap();
-    // Once, and before the transaction's completion.
-    assert_eq!(results.try_iter().collect::<Vec<_>>(), [(0, 0), (MANY, MANY)]);
+    let (subscriptions, log) = subscribe_all(w, &old[0]);
+    if !late {
+        w.settle::<Item>();
+        w.settle::<Other>();
+    }
+    let older = old[0].clone();
+    let import = w.perform_changes([Item::TABLE, Other::TABLE], move |tx| import(tx, &older));
+    let after = w.perform_changes([Item::TABLE], change_again);
+    until(|| w.fetch::<Item>().filter(Item::RANK.eq(9)).count().unwrap() == 1);
+    if late {
+        assert!(drained(&log).is_empty());
+        go.send(()).unwrap();
+    }
+    import.wait().unwrap();
     after.wait().unwrap();
-    // Of another type, each commit is told as ever.
-    assert_eq!(counts.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
-    let told: Vec<_> = objects.try_iter().collect();
-    assert!(matches!(&told[..], [SubscribedObject::Updated(item)] if item.rank() == 7), "{told:?}");
-    w.create::<Item>([item("next", 1)]);
-    assert_eq!(next(&results), (MANY + 1, 1));
+    let mut deliveries = BTreeMap::<_, Vec<_>>::new();
+    for (name, text) in drained(&log) {
+        deliveries.entry(name).or_default().push(text);
+    }
+    drop(subscriptions);
+    deliveries
+}
+
+// Promise: live-queries#L26
+pub fn subscribers_that_register_during_a_large_import_get_the_deliveries_of_any_commit(
+    open: Open,
+) {
+    let late = deliveries_of_an_import(&open(), true);
+    let counts = [6, 6 + MANY - 1, 6 + MANY - 2].map(|count| format!("Ok({count})"));
+    assert_eq!(late["items"], counts);
+    assert_eq!(late["others"], ["Ok(0)", "Ok(1)"]);
+    assert_eq!(late["result"].len(), 3);
+    assert_eq!(late, deliveries_of_an_import(&open(), false));
 }
 
 pub fn large_transactions_of_several_threads_lose_nothing(open: Open) {

@@ -65,7 +65,7 @@ laws! { ($)
         no_object_gets_the_identity_of_one_that_was_not_committed
         nested_groups_of_many_insertions_are_kept_and_undone
         a_request_made_before_many_insertions_replaces_what_is_stored
-        who_subscribed_but_was_not_known_when_a_large_transaction_wrote_is_told
+        subscribers_that_register_during_a_large_import_get_the_deliveries_of_any_commit
         large_transactions_of_several_threads_lose_nothing
     }
     sharing {

@@ -8,8 +8,9 @@ use super::deliveries::Deliveries;
 use super::open::{Member, Open, check_basis};
 use super::queue::{Acknowledgement, Completion};
 use super::watchdog::Watchdog;
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, CommitState, TableChanges};
 use crate::error::{Error, Result};
+use crate::object::Origin;
 use crate::storage::{Backend, Durability, StateId, WriteTransaction};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -129,13 +130,33 @@ impl Shared {
                 let seq = CommitSeq(self.assigned.load(Ordering::Acquire) + 1);
                 self.assigned.store(seq.0, Ordering::Release);
                 self.committed.store(seq.0, Ordering::Release);
-                changes.into_change_set(seq)
+                self.with_state(changes.into_change_set(seq))
             })
         });
         Acknowledgement {
             outcome,
             completion,
         }
+    }
+
+    /// Pins the state of the commit that was just made, if a subscriber has to read rows of it. It
+    /// is called with the lock of the open group, so that no later commit of this engine is in it.
+    fn with_state(&self, mut changes: ChangeSet) -> ChangeSet {
+        let is_read = |table: &TableChanges| {
+            table.inserted.is_some() && self.deliveries.may_be_observed(&table.table)
+        };
+        if changes.tables.iter().any(is_read) {
+            let origin = Origin {
+                engine: self.engine,
+                seq: changes.seq,
+                transaction: 0,
+            };
+            // Without it, subscribers have their queries read again.
+            let state = CommitState::pin(&self.backend, origin)
+                .inspect_err(|error| tracing::warn!(target: TARGET, %error, "no commit state"));
+            changes.state = state.ok().map(Arc::new);
+        }
+        changes
     }
 
     /// Commits the members without the transaction that writes, whose changes are written again
@@ -152,15 +173,15 @@ impl Shared {
         }
     }
 
-    /// Ends what would survive less than a transaction asks for: members are committed, and what
-    /// the pen's holder has written is written again when it goes on. What is marked and not listed
-    /// has to wait for that until the transaction ends: marks count what is listed.
+    /// Ends a group whose commit would survive less than a transaction asks for: members are
+    /// committed, and the changes of the pen's holder are written again when it goes on. If they
+    /// have ranges and a mark is set, they are written again when the transaction ends.
     pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
         if open.is_weaker(asked) {
             self.commit_finished(open);
         }
-        if open.is_weaker(asked) && open.can_relist() {
-            match open.relist() {
+        if open.is_weaker(asked) && open.can_list_ranges() {
+            match open.list_ranges() {
                 Ok(()) => self.restart(open),
                 Err(error) => self.lose(open, &error),
             }

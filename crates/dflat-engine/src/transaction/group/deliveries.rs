@@ -37,6 +37,8 @@ pub(super) struct Deliveries {
     queue: Mutex<Queue>,
     /// How many changed rows wait to be matched.
     unmatched: AtomicUsize,
+    /// How many registrations were pushed and not yet made.
+    registering: AtomicUsize,
     /// The threads that wait for a delivery.
     waiters: AtomicUsize,
     /// Signalled, while somebody waits, after each item and when the queue is empty.
@@ -55,6 +57,7 @@ impl Deliveries {
             unmatched_max,
             queue: Mutex::default(),
             unmatched: AtomicUsize::new(0),
+            registering: AtomicUsize::new(0),
             waiters: AtomicUsize::new(0),
             done: Condvar::new(),
             needed: Condvar::new(),
@@ -93,6 +96,7 @@ impl Deliveries {
     /// somebody else had been noticed so often.
     pub(super) fn register(&self, registration: Registration, renewals: u64) {
         let now = Instant::now();
+        self.registering.fetch_add(1, Ordering::AcqRel);
         let mut queue = self.lock();
         queue
             .waiting
@@ -119,6 +123,13 @@ impl Deliveries {
     /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
     pub(super) fn is_observed(&self, table: &Table) -> bool {
         self.deliver.is_observed(table)
+    }
+
+    /// Whether a subscriber may be notified of a commit to a table that is made now: one that is
+    /// registered, or whose registration waits in the queue.
+    pub(super) fn may_be_observed(&self, table: &Table) -> bool {
+        // Order: a registration is counted until it is made.
+        self.registering.load(Ordering::Acquire) > 0 || self.is_observed(table)
     }
 
     /// The latest commit that changed a table, delivered or not; or the one before which somebody
@@ -208,8 +219,12 @@ impl Deliveries {
 
     /// Begins an item; if there are no calls to make, ends it.
     fn begin(&self, since: Instant, item: Item) -> Option<Current> {
-        let (changes, completion) = match item {
-            Item::Registration(register) => return alone(since, register),
+        let (mut changes, completion) = match item {
+            Item::Registration(register) => {
+                let calls = alone(since, register);
+                self.registering.fetch_sub(1, Ordering::AcqRel);
+                return calls;
+            }
             Item::Foreign => return alone(since, || self.deliver.renew()),
             Item::Ended(Acknowledgement {
                 outcome,
@@ -222,6 +237,8 @@ impl Deliveries {
         };
         // Whatever happens there, the completion is called.
         let calls = catch_unwind(AssertUnwindSafe(|| self.deliver.publish(&changes)));
+        // All rows are read by now.
+        changes.state = None;
         // Order: while the completion is called, they do not wait any more.
         self.unmatched
             .fetch_sub(changes.row_count(), Ordering::Relaxed);

@@ -53,8 +53,8 @@ const ROWS_MAX: usize = 1024;
 /// costs less than a commit that all wait for.
 pub(super) const ROWS_TOGETHER: usize = 64;
 
-/// From how many rows on that are listed a transaction that is alone does without the list: so many
-/// cost no memory to speak of.
+/// From how many listed rows on a transaction that is alone in its commit keeps ranges of the rows
+/// that it has inserted: 256 of 100 bytes take some 40 KiB.
 const LISTED_MAX: usize = 256;
 
 /// How long a group stays open while others join.
@@ -249,7 +249,7 @@ impl Groups {
             None => {
                 let seq = self.shared.expected(&open);
                 open.recent.note(&pen.changes, seq);
-                let alone = pen.changes.has_unlisted();
+                let alone = pen.changes.has_ranges();
                 open.join(Member {
                     tables: pen.tables,
                     changes: pen.changes,

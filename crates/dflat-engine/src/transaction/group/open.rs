@@ -11,8 +11,8 @@ use super::super::row::{Prepared, Reach};
 use super::super::write_set::{Mark, WriteSet};
 use super::recent::RecentChanges;
 use super::{Completion, LISTED_MAX, ROWS_TOGETHER};
+use crate::change_set::RowRange;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
 use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
 use crate::sync::{Arc, Mutex, PoisonError};
@@ -348,30 +348,31 @@ impl Open {
         (listed > 0 && listed % LISTED_MAX == 0).then_some(Outgrown::List)
     }
 
-    /// Sees to it that a large transaction of many insertions that is alone does not keep them all.
-    pub(in super::super) fn unlist(&mut self, kept: impl Fn(&Table) -> bool) {
-        // With others, what it wrote may have to be undone or to be written again.
+    /// Keeps only ranges of the rows that the pen's holder has inserted, if it is alone in its
+    /// commit, but for tables whose list is `kept`.
+    pub(in super::super) fn extend_ranges(&mut self, kept: impl Fn(&Table) -> bool) {
+        // With others, its changes may have to be undone or to be written again.
         let alone = self.members.is_empty() && self.dirty.is_empty();
         let pen = self.pen.as_mut().filter(|pen| alone && pen.lost.is_none());
         if let Some(pen) = pen {
-            pen.changes.unlist(kept);
+            pen.changes.extend_ranges(kept);
         }
     }
 
-    /// Whether all that the pen's holder has changed is listed, or can be.
-    pub(super) fn can_relist(&self) -> bool {
+    /// Whether the changes of the pen's holder are all listed, or can be: marks count listed rows.
+    pub(super) fn can_list_ranges(&self) -> bool {
         let changes = self.pen.as_ref().map(|pen| &pen.changes);
-        changes.is_none_or(|changes| !changes.is_marked() || !changes.has_unlisted())
+        changes.is_none_or(|changes| !changes.is_marked() || !changes.has_ranges())
     }
 
-    /// Lists all that the pen's holder has changed, so that it can be written again.
-    pub(super) fn relist(&mut self) -> Result<()> {
+    /// Lists all changes of the pen's holder, so that they can be written again.
+    pub(super) fn list_ranges(&mut self) -> Result<()> {
         let (Some(pen), Some(writer)) = (&mut self.pen, &mut self.writer) else {
             return Ok(());
         };
         let origin = self.origin;
-        let find = |table: &Table, row_id| fetch::find(writer.as_mut(), table, row_id, origin);
-        pen.changes.relist(find)
+        let read = |table: &Table, range: RowRange| range.read(writer.as_mut(), table, origin);
+        pen.changes.list_ranges(read)
     }
 
     /// Undoes what the pen's holder has written in the backend's transaction, if that can be done
@@ -384,7 +385,7 @@ impl Open {
         // backend's transaction.
         let is_reversible = self.prepared.len() == pen.prepared
             && !self.dirty.is_empty()
-            && !pen.changes.has_unlisted();
+            && !pen.changes.has_ranges();
         is_reversible
             && writer.is_whole()
             && replay(writer.as_mut(), &mut self.prepared, &pen.changes.inverse()).is_ok()

@@ -43,7 +43,7 @@ impl RecentChanges {
                 self.tables.len() - 1
             });
             if let Some((_, recent)) = self.tables.get_mut(position) {
-                if changes.is_unlisted(table) {
+                if changes.has_range(table) {
                     recent.all = seq;
                 } else {
                     recent.note(rows.iter().map(|(row_id, _)| *row_id), seq);
