@@ -7,6 +7,7 @@ pub mod dependencies;
 pub mod documented_paths;
 pub mod floors;
 pub mod folders;
+pub mod glossary;
 pub mod machine_paths;
 pub mod markdown;
 pub mod promises;
@@ -59,6 +60,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     ));
     findings.extend(documented_paths::check(&files));
     findings.extend(promises::check(&files));
+    findings.extend(glossary::check(architecture, &files));
     findings.extend(folders::check(&files));
     for file in &files {
         findings.extend(source_files::check(file));

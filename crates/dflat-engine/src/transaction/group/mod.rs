@@ -1,4 +1,4 @@
-//! Group commit: transactions that are queued share a durable commit.
+//! Commit groups: transactions that are queued share a durable commit.
 //!
 //! Finished transactions stay in one transaction of the backend until it is committed; each is
 //! atomic on its own, and is acknowledged only when its group is durable. Later
