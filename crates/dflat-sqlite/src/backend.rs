@@ -107,6 +107,30 @@ impl SqliteBackend {
         self.upkeep.purge()
     }
 
+    /// Waits until a suspension ends, if there is one. The engine's owner calls this before each
+    /// handler of a transaction.
+    pub fn wait_while_suspended(&self) {
+        self.connections().pool().wait_while_suspended();
+    }
+
+    /// The bytes of the write-ahead log that no checkpoint has copied into the file yet.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        log_bytes(self.path())
+    }
+
+    /// Whether a reader of an older state keeps the log from being cut back.
+    #[must_use]
+    pub fn is_log_pinned(&self) -> bool {
+        self.upkeep.is_log_pinned()
+    }
+
+    /// How often a write transaction waited to begin because the log was too long.
+    #[must_use]
+    pub fn log_waits(&self) -> u64 {
+        self.upkeep.held_count()
+    }
+
     /// Writes the whole file anew, without unused space and without a trace of what was deleted;
     /// from then on it can be reclaimed and purged in steps.
     ///
@@ -151,34 +175,13 @@ impl Backend for SqliteBackend {
         Ok(Box::new(SqliteSnapshot::new(upkeep, view)?))
     }
 
-    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
-        let durability = self.durability();
-        self.begin_with(durability)
-    }
-
-    fn begin_with(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         let upkeep = Arc::clone(&self.upkeep);
         Ok(Box::new(SqliteTransaction::new(upkeep, durability)?))
     }
 
     fn durability(&self) -> Durability {
         self.connections().options().durability
-    }
-
-    fn wait_while_suspended(&self) {
-        self.connections().pool().wait_while_suspended();
-    }
-
-    fn log_bytes(&self) -> u64 {
-        log_bytes(self.path())
-    }
-
-    fn is_log_pinned(&self) -> bool {
-        self.upkeep.is_log_pinned()
-    }
-
-    fn log_waits(&self) -> u64 {
-        self.upkeep.held_count()
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {

@@ -63,6 +63,7 @@ impl Workspace {
     pub fn stats(&self) -> Stats {
         let engine = self.engine();
         let counts = engine.counts();
+        let log = self.log();
         Stats {
             transactions: counts.transactions,
             failed_transactions: counts.failed,
@@ -74,10 +75,34 @@ impl Workspace {
             deliveries: counts.deliveries,
             look_ups: counts.look_ups,
             look_ups_saved: counts.look_ups_saved,
-            log_bytes: engine.log_bytes(),
-            log_is_pinned: engine.is_log_pinned(),
-            log_waits: engine.log_waits(),
+            log_bytes: log.bytes,
+            log_is_pinned: log.is_pinned,
+            log_waits: log.waits,
             oldest_snapshot: engine.oldest_snapshot(),
         }
     }
+
+    /// The state of the write-ahead log; empty in memory.
+    #[cfg(feature = "sqlite")]
+    fn log(&self) -> Log {
+        self.sqlite().map_or_else(Log::default, |sqlite| Log {
+            bytes: sqlite.log_bytes(),
+            is_pinned: sqlite.is_log_pinned(),
+            waits: sqlite.log_waits(),
+        })
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    #[allow(clippy::unused_self, reason = "there is no log without SQLite")]
+    fn log(&self) -> Log {
+        Log::default()
+    }
+}
+
+/// The state of a write-ahead log.
+#[derive(Default)]
+struct Log {
+    bytes: u64,
+    is_pinned: bool,
+    waits: u64,
 }

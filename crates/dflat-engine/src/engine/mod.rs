@@ -39,6 +39,8 @@ pub struct Engine {
 }
 
 struct Inner {
+    /// Called before each handler.
+    entrance: Arc<dyn Fn() + Send + Sync>,
     reader: Reader,
     groups: Groups,
     scheduler: Scheduler,
@@ -90,6 +92,17 @@ impl Engine {
     /// An engine on a backend, which nobody else uses.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
+        Self::with_entrance(backend, options, Box::new(|| ()))
+    }
+
+    /// As [`new`](Self::new), with a function that each transaction calls before its handler runs,
+    /// on the handler's thread. It may block: handlers wait while the storage is suspended.
+    #[must_use]
+    pub fn with_entrance(
+        backend: Arc<dyn Backend>,
+        options: EngineOptions,
+        entrance: Box<dyn Fn() + Send + Sync>,
+    ) -> Self {
         let reader = Reader::new(Arc::clone(&backend));
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
@@ -113,6 +126,7 @@ impl Engine {
         let after_job = Box::new(move |more| settling.settle(more));
         let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);
         let inner = Inner {
+            entrance: entrance.into(),
             reader,
             groups,
             scheduler,
@@ -137,24 +151,6 @@ impl Engine {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.inner.telemetry.counts()
-    }
-
-    /// The bytes of the backend's log.
-    #[must_use]
-    pub fn log_bytes(&self) -> u64 {
-        self.inner.reader.backend.log_bytes()
-    }
-
-    /// Whether somebody who reads keeps the backend's log from being cut back.
-    #[must_use]
-    pub fn is_log_pinned(&self) -> bool {
-        self.inner.reader.backend.is_log_pinned()
-    }
-
-    /// How often a group waited to begin because the backend's log was too long.
-    #[must_use]
-    pub fn log_waits(&self) -> u64 {
-        self.inner.reader.backend.log_waits()
     }
 
     /// Waits until the work queued so far is done: transactions, registrations, all that is

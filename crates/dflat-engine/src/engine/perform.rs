@@ -224,7 +224,7 @@ impl Inner {
     }
 
     fn transaction(&self, tables: Tables) -> Rc<Transaction> {
-        self.groups.backend().wait_while_suspended();
+        (self.entrance)();
         Rc::new(Transaction::new(self.groups.clone(), tables))
     }
 }

@@ -61,7 +61,7 @@ impl<'q> Lookup<'q> {
     pub(super) fn is_served(self, snapshot: &mut dyn Snapshot, table: &Table) -> Result<bool> {
         match self.key {
             Key::Primary => Ok(true),
-            Key::Index(position) => snapshot.is_index_whole(table, position),
+            Key::Index(position) => Ok(snapshot.indexes(table)?.is_whole(position)),
         }
     }
 

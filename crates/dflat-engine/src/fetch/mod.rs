@@ -138,7 +138,7 @@ fn chosen(
     let mut plan = Plan::new(table, query, &indexes.states, &mut |access| {
         share::size(snapshot, table, access, PROBE_MAX, control)
     })?;
-    plan.set_apart(indexes.apart);
+    plan.set_apart(indexes.foreign);
     Ok(plan)
 }
 

@@ -1,4 +1,4 @@
-//! What indexes have of rows, and how far they are to be believed.
+//! Entries of indexes, and how far indexes are complete.
 
 use dflat_model::{RowId, Table, Value, ValueRef};
 use smallvec::SmallVec;
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 pub struct IndexEntry<'a> {
     /// Position of the index in the table's `indexes`.
     pub index: usize,
-    /// What it has of the row.
+    /// The values that the index stores for the row.
     pub values: EntryValues<'a>,
 }
 
@@ -23,19 +23,19 @@ impl<'a> IndexEntry<'a> {
     }
 }
 
-/// What an index has of a row: the values of its fields, NULL included.
+/// The values that an index stores for a row: those of its fields, NULL included.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntryValues<'a> {
-    /// Nothing, because its condition is not true: the row has no entry.
+    /// None, because the index's condition is not true of the row.
     Absent,
-    /// That of its only field.
+    /// The value of its only field.
     One(ValueRef<'a>),
-    /// Those of its fields.
+    /// The values of its fields.
     Several(Vec<ValueRef<'a>>),
 }
 
 impl<'a> EntryValues<'a> {
-    /// The values, if there is an entry.
+    /// The values, or `None` if the row has no entry.
     #[must_use]
     pub const fn get(&self) -> Option<&[ValueRef<'a>]> {
         match self {
@@ -45,7 +45,8 @@ impl<'a> EntryValues<'a> {
         }
     }
 
-    /// Whether a unique index admits them once only: there are some, and none is NULL.
+    /// Whether a unique index admits these values once only: there is an entry, and no value is
+    /// NULL.
     #[must_use]
     pub fn can_conflict(&self) -> bool {
         self.get()
@@ -69,42 +70,64 @@ impl<'a> From<&'a [Value]> for EntryValues<'a> {
     }
 }
 
-/// The states of a table's indexes, of which few have many: they are asked for with each query.
+/// Index entries to write for rows that exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IndexRepair<'a> {
+    /// The rows, in any order, each once.
+    pub rows: &'a [RowRepair<'a>],
+    /// How far indexes with a condition are built now: the position of each index, and the last row
+    /// id that it covers, or `None` if it is ready. Only an index with a condition needs this note,
+    /// because its last entry does not tell.
+    pub filled: &'a [(usize, Option<RowId>)],
+}
+
+/// The index entries to write for one row.
+#[derive(Clone, Debug)]
+pub struct RowRepair<'a> {
+    /// The row. It need not exist if it is foreign and has no entries.
+    pub row_id: RowId,
+    /// Whether another program wrote the row past the indexes, so that its old entries are wrong.
+    pub is_foreign: bool,
+    /// The entries to put, for some or all of the table's indexes.
+    pub entries: Vec<IndexEntry<'a>>,
+}
+
+/// The states of a table's indexes. Few tables have more than four.
 pub type IndexStates = SmallVec<[IndexState; 4]>;
 
-/// How far the indexes of a table are to be believed.
+/// How far the indexes of a table are complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
-    /// The state of each, in their order, as if there were no rows that are apart.
+    /// The state of each index, in the descriptor's order, without regard to foreign rows.
     pub states: IndexStates,
-    /// Rows that somebody else has written past the indexes, by ascending id: what an index says of
-    /// these is not to be believed, whether they exist or not.
-    pub apart: Vec<RowId>,
+    /// Rows that another program has written past the indexes, by ascending row id. The entries of
+    /// these rows are not valid, whether the rows exist or not.
+    pub foreign: Vec<RowId>,
 }
 
 impl Indexes {
-    /// Those of a table without rows.
+    /// The indexes of a table without rows.
     #[must_use]
     pub fn ready(table: &Table) -> Self {
         Self {
             states: IndexStates::from_elem(IndexState::Ready, table.indexes.len()),
-            apart: Vec::new(),
+            foreign: Vec::new(),
         }
     }
 
-    /// Whether the index at a position is ready, and no rows are apart.
+    /// Whether the index at a position is ready, and the table has no foreign rows.
     #[must_use]
     pub fn is_whole(&self, position: usize) -> bool {
-        self.states.get(position) == Some(&IndexState::Ready) && self.apart.is_empty()
+        self.states.get(position) == Some(&IndexState::Ready) && self.foreign.is_empty()
     }
 }
 
 /// How far an index is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexState {
-    /// It has an entry for each row that it is to have one for.
+    /// It has every entry that it should have.
     Ready,
-    /// It has an entry for each of these up to this row id, and none beyond.
+    /// It has every entry for the rows up to this row id, and none for later rows.
     Incomplete(RowId),
     /// It does not exist, while its table does.
     Missing,

@@ -1,23 +1,26 @@
-//! The storage seam: what a backend does, and nothing else.
+//! The storage seam: all that the engine asks of a place for objects.
 //!
-//! A backend stores rows and index rows, scans them by a plan, and commits. It never decodes a
-//! payload and never calls user code. Its laws, which `dflat-testkit` checks on every backend:
+//! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
+//! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
+//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which five have a default. Its laws, which
+//! `dflat-testkit` checks on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for
 //!    as long as it lives, whatever is committed meanwhile. It never blocks a writer.
-//! 2. A write transaction sees its own writes; nobody else does before it commits, and everybody
-//!    who starts to look afterwards does.
-//! 3. One write transaction exists at a time: `begin` waits for the one before.
+//! 2. A write transaction sees its own writes. Before it commits, no other reader sees them; every
+//!    snapshot that begins after the commit does.
+//! 3. One write transaction exists at a time: `begin` waits for the previous one.
 //! 4. A write that fails with a [`Conflict`] changed nothing, and the transaction goes on.
-//! 5. Row ids are positive and increase in order of insertion. One that was committed is never used
-//!    again, even if its row is deleted.
-//! 6. A scan gives its rows in the order that [`ScanPlan`] states.
+//! 5. Row ids are positive and increase in order of insertion. A row id that was committed is never
+//!    used again, even if its row is deleted.
+//! 6. A scan visits its rows in the order that [`ScanPlan`] states.
 //! 7. A transaction that is dropped without `commit` is rolled back.
-//! 8. A snapshot or scan of a table that was never written is empty; reading creates nothing.
+//! 8. A scan of a table that was never written is empty, and creates nothing.
 //! 9. An index whose state is [`IndexState::Ready`] has exactly one entry for each row, NULL
-//!    included, of which its condition is true, if it has one; one that is
-//!    [`IndexState::Incomplete`] has one for each of these up to an id, and none beyond.
-//! 10. A write transaction can tell whether somebody else, such as another process, has committed
+//!    included; an index with a condition, for each row of which the condition is true. An index
+//!    that is [`IndexState::Incomplete`] has these entries for the rows up to a row id, and none
+//!    for later rows.
+//! 10. A write transaction can tell whether another program, such as another process, has committed
 //!     since a state that a pinned snapshot saw.
 //! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
 
@@ -31,56 +34,40 @@ use std::sync::Arc;
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::error::{Error, Result};
-pub use index::{EntryValues, IndexEntry, IndexState, IndexStates, Indexes};
+pub use index::{
+    EntryValues, IndexEntry, IndexRepair, IndexState, IndexStates, Indexes, RowRepair,
+};
 pub use memory::MemoryBackend;
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
 
 /// A place where objects are stored.
+///
+/// A backend that only reads, such as one over a file that nobody may change, fails
+/// [`begin`](Self::begin) with [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
 pub trait Backend: Send + Sync + 'static {
     /// Starts to read.
+    ///
+    /// The snapshot may be used by one thread at a time, and by another thread than the one that
+    /// began it. It costs no input or output before its first scan.
     ///
     /// # Errors
     /// As opening a file or waiting for a reader can fail.
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>>;
 
-    /// Starts to write: waits for the writer before, and for other processes up to the busy
-    /// timeout.
+    /// Starts a write transaction, whose commit survives what `durability` asks for.
+    ///
+    /// Blocks until the backend's previous write transaction has ended, and until other processes
+    /// have released the storage, up to a timeout of the backend's.
     ///
     /// # Errors
-    /// As opening or creating a file or waiting for a lock can fail.
-    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>>;
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) after that timeout; else as opening or creating
+    /// a file can fail.
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>>;
 
-    /// As [`begin`](Self::begin), with a commit that survives what is asked for, where there is
-    /// something to survive.
-    ///
-    /// # Errors
-    /// As [`begin`](Self::begin).
-    fn begin_with(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
-        let _ = durability;
-        self.begin()
-    }
-
-    /// What a commit survives, if nothing else is asked for.
+    /// The durability of a transaction that asks for none. A backend that survives nothing, such as
+    /// memory, says [`Durability::Normal`] and ignores what is asked for.
     fn durability(&self) -> Durability {
         Durability::Normal
-    }
-
-    /// Waits while the storage is to be left alone: a transaction calls it before its handler runs.
-    fn wait_while_suspended(&self) {}
-
-    /// The bytes of a log beside the storage that is not part of it yet; 0 if there is none.
-    fn log_bytes(&self) -> u64 {
-        0
-    }
-
-    /// Whether somebody who reads an older state keeps that log from being cut back.
-    fn is_log_pinned(&self) -> bool {
-        false
-    }
-
-    /// How often a write transaction waited to begin because that log was too long.
-    fn log_waits(&self) -> u64 {
-        0
     }
 
     /// Waits until all snapshots and transactions have ended, then releases every resource.
@@ -90,7 +77,7 @@ pub trait Backend: Send + Sync + 'static {
     fn close(&self, options: CloseOptions) -> Result<()>;
 }
 
-/// What a commit survives. The later survives more.
+/// The failures that a commit survives, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// The end of the process. After a loss of power the last commits may be gone, never half of
@@ -102,7 +89,7 @@ pub enum Durability {
     Full,
 }
 
-/// What a snapshot sees.
+/// The states that a snapshot sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Each scan sees the latest committed state: the cheapest way to scan once.
@@ -111,17 +98,17 @@ pub enum View {
     Pinned,
 }
 
-/// Names a committed state of a backend. What the number says is the backend's own business.
+/// Names a committed state of a backend. The meaning of the number is private to the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateId(pub u64);
 
 impl StateId {
-    /// Of a state that the backend can't tell from others. Whoever saw it takes the next one for
-    /// overtaken.
+    /// A state that the backend cannot tell from others. A reader of this state is overtaken by any
+    /// state that follows.
     pub const UNKNOWN: Self = Self(u64::MAX);
 }
 
-/// What to do when a backend is closed.
+/// Work to do when a backend is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CloseOptions {
     /// Leave one file, without a write-ahead log beside it.
@@ -130,9 +117,22 @@ pub struct CloseOptions {
     pub vacuum: bool,
 }
 
+/// The state on which a write transaction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseState {
+    /// The committed state.
+    pub id: StateId,
+    /// Whether the backend is certain that only its own transactions have written to the storage
+    /// since its previous one. False if the backend cannot tell.
+    pub is_own: bool,
+}
+
 /// Reads.
 pub trait Snapshot: Send {
     /// Calls `visit` with each row of the plan, until it breaks.
+    ///
+    /// The rows come in the order that [`ScanPlan`] states. The bytes of a row are lent for the time
+    /// of its visit.
     ///
     /// # Errors
     /// As reading the file can fail; rows already visited are valid.
@@ -143,7 +143,8 @@ pub trait Snapshot: Send {
     ) -> Result<()>;
 
     /// Fixes the view of a pinned snapshot that was not scanned yet, as its first scan would, and
-    /// names the state it sees.
+    /// names the state it sees. A backend that only its own transactions write to may name every
+    /// state alike.
     ///
     /// # Errors
     /// As reading the file can fail.
@@ -151,54 +152,40 @@ pub trait Snapshot: Send {
         Ok(StateId::default())
     }
 
-    /// Whether somebody has committed after that state, and before the one that this sees, which is
-    /// pinned, by another way than this backend. Never, where there is none.
+    /// Whether another program, past this backend, has committed after the state `since` and before
+    /// the state that this pinned snapshot sees. False for a backend that only its own transactions
+    /// write to.
     fn is_overtaken(&self, since: StateId) -> bool {
         let _ = since;
         false
     }
 
-    /// How far the table's indexes are to be believed, as this snapshot sees them.
+    /// How far the table's indexes are complete, as this snapshot sees them. Called before each
+    /// query that an index may serve, so it should not read the storage each time.
     ///
     /// # Errors
     /// As reading the file can fail.
     fn indexes(&mut self, table: &Table) -> Result<Indexes>;
-
-    /// Whether the index at a position is ready, and nobody else has written past the indexes.
-    ///
-    /// # Errors
-    /// As reading the file can fail.
-    fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
-        Ok(self.indexes(table)?.is_whole(position))
-    }
-
-    /// The state of each of the table's indexes, in their order.
-    ///
-    /// # Errors
-    /// As reading the file can fail.
-    fn index_states(&mut self, table: &Table) -> Result<Vec<IndexState>> {
-        Ok(self.indexes(table)?.states.into_vec())
-    }
 }
 
-/// Reads and writes.
+/// Reads and writes. A transaction that is dropped without a commit is rolled back.
 pub trait WriteTransaction: Snapshot {
-    /// Whether it is certain that nobody has written to the storage, past this backend, since the
-    /// backend's last transaction.
-    fn follows_own(&self) -> bool;
-
-    /// Whether nothing of the transaction is lost: false after a failed write that was no conflict,
-    /// and after a failed read that ended it.
-    fn is_whole(&self) -> bool;
-
-    /// Names the committed state on which this transaction stands.
-    fn base(&self) -> StateId {
-        StateId::default()
+    /// The committed state on which this transaction stands.
+    fn base(&self) -> BaseState {
+        BaseState {
+            id: StateId::default(),
+            is_own: true,
+        }
     }
 
-    /// Creates the table and its index tables if they are missing or not to be believed, without
-    /// filling them, and removes other index tables of the table, which its writes would leave
-    /// behind the truth.
+    /// Whether the transaction still holds everything it wrote. False after a write that failed for
+    /// another reason than a conflict, and after a read whose failure ended the transaction.
+    fn is_whole(&self) -> bool;
+
+    /// Creates the table and its indexes, as far as they are missing, without filling the indexes.
+    ///
+    /// Removes indexes of the table that cannot be trusted, and those that the descriptor does not
+    /// have, because writes of this transaction would not maintain them.
     ///
     /// # Errors
     /// As writing the file can fail.
@@ -210,25 +197,26 @@ pub trait WriteTransaction: Snapshot {
     /// As reading the file can fail.
     fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>>;
 
-    /// Stores what the newest code that writes to a table knows, instead of what was stored before.
+    /// Stores the descriptor of the newest code that writes to a table, in place of the one that was
+    /// stored before. The backend does not decode these bytes.
     ///
     /// # Errors
     /// As writing the file can fail.
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()>;
 
-    /// Inserts a row and its index entries.
+    /// Inserts a row and its index entries under a row id that is larger than any before it.
     ///
     /// # Errors
-    /// A conflict if the key or a unique value exists; else as writing the file can fail.
+    /// A conflict if another row has the key or a unique value; else as writing the file can fail.
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
 
-    /// Replaces a row. Only the key, if given, and the index entries given are changed: one that is
-    /// absent is removed.
+    /// Replaces a row. If `row` has no key, the key stays. Of the index entries only the given ones
+    /// change; an entry that is [absent](EntryValues::Absent) is removed.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is
-    /// changed. A conflict if the new key or a unique value exists; else as writing the file can
-    /// fail.
+    /// changed. A conflict if another row has the new key or a unique value; else as writing the
+    /// file can fail.
     fn update(
         &mut self,
         table: &Table,
@@ -236,55 +224,22 @@ pub trait WriteTransaction: Snapshot {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError>;
 
-    /// Deletes a row and all its index entries; whether there was one.
+    /// Deletes a row and all its index entries. Returns whether the row existed.
     ///
     /// # Errors
     /// As writing the file can fail.
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool>;
 
-    /// Lets a unique index keep the values that it has more than once. From then on
-    /// [`insert`](Self::insert) and [`update`](Self::update) look whether a value exists, and the
-    /// methods that put back what there was do not.
+    /// Inserts a row with the row id that it had before, and its index entries. The engine writes a
+    /// transaction again in this way after the backend lost it. Row ids that
+    /// [`insert`](Self::insert) gives later are larger.
+    ///
+    /// A unique index that [`repair_indexes`](Self::repair_indexes) has let keep equal values takes
+    /// one more.
     ///
     /// # Errors
-    /// As writing the file can fail.
-    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()>;
-
-    /// Removes the index entries of a row that is apart, which is none afterwards. Whoever calls
-    /// this puts those in that are right.
-    ///
-    /// # Errors
-    /// As writing the file can fail.
-    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
-        let _ = (table, row_id);
-        Ok(())
-    }
-
-    /// Says that an index with a condition is filled up to a row id, or ready, if it is none: how
-    /// far cannot be told from its entries.
-    ///
-    /// # Errors
-    /// As writing the file can fail.
-    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()>;
-
-    /// Adds or replaces the index entry of a row that exists: how an index is filled.
-    ///
-    /// # Errors
-    /// A conflict if a unique value exists, unless duplicates are admitted; else as writing the
-    /// file can fail.
-    fn put_index_entry(
-        &mut self,
-        table: &Table,
-        row_id: RowId,
-        entry: &IndexEntry<'_>,
-    ) -> Result<(), WriteError>;
-
-    /// Inserts a row with the row id it had, and its index entries: how a transaction that had to
-    /// be undone is written again. Row ids that `insert` gives later are larger.
-    ///
-    /// # Errors
-    /// A conflict if the row, its key or a unique value exists, unless duplicates are admitted;
-    /// else as writing the file can fail.
+    /// A conflict if the row exists, or another row has the key or a unique value; else as writing
+    /// the file can fail.
     fn restore(
         &mut self,
         table: &Table,
@@ -292,17 +247,27 @@ pub trait WriteTransaction: Snapshot {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError>;
 
+    /// Writes index entries of rows that exist already: fills a new index, or mends an index after
+    /// a foreign write.
+    ///
+    /// First deletes all index entries of each row that is [foreign](RowRepair::is_foreign), and
+    /// clears its mark. Then puts the given entries, each in place of the row's entry in that index.
+    /// If two rows have the same value of a unique index, the index keeps both from then on;
+    /// [`insert`](Self::insert) and [`update`](Self::update) still refuse another equal value. Last
+    /// notes how far the indexes of [`filled`](IndexRepair::filled) are built.
+    ///
+    /// # Errors
+    /// As writing the file can fail.
+    fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()>;
+
     /// Makes the changes visible to all and, as far as the chosen durability goes, permanent.
     ///
     /// # Errors
     /// As writing the file can fail; nothing of the transaction is kept then.
     fn commit(self: Box<Self>) -> Result<()>;
-
-    /// Undoes the changes.
-    fn rollback(self: Box<Self>);
 }
 
-/// What a write stores.
+/// A row to write.
 #[derive(Clone, Copy, Debug)]
 pub struct RowWrite<'a> {
     /// The primary key's values; `None` in an update that leaves it as it is.

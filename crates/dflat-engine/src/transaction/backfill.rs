@@ -10,7 +10,7 @@ use super::newest::NewestSchemas;
 use crate::error::{Error, Result};
 use crate::fetch;
 use crate::storage::{
-    EntryValues, IndexEntry, IndexState, ScanPlan, Source, WriteError, WriteTransaction,
+    EntryValues, IndexEntry, IndexRepair, IndexState, RowRepair, ScanPlan, Source, WriteTransaction,
 };
 
 /// The most rows of a batch.
@@ -59,24 +59,26 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         Some(from) => read(writer, &table, &reaches, from)?,
         None => (Vec::new(), true),
     };
-    for (row_id, values) in &rows {
-        for (index, values) in values {
-            let entry = IndexEntry {
-                index: *index,
-                values: EntryValues::from(values.as_slice()),
-            };
-            put(writer, &table, *row_id, &entry)?;
-        }
-    }
     let last = rows.last().map(|(row_id, _)| *row_id);
-    for (position, reach) in &reaches {
-        let index = table.indexes.get(*position);
-        if index.is_some_and(|index| index.condition.is_some()) {
+    let has_condition = |position: usize| {
+        let index = table.indexes.get(position);
+        index.is_some_and(|index| index.condition.is_some())
+    };
+    let filled: Vec<(usize, Option<RowId>)> = reaches
+        .iter()
+        .filter(|(position, _)| has_condition(*position))
+        .map(|(position, reach)| {
             let up_to = last.map_or(*reach, |last| last.max(*reach));
-            writer.note_filled(&table, *position, (!is_end).then_some(up_to))?;
-        }
-    }
-    let states = writer.index_states(&table)?;
+            (*position, (!is_end).then_some(up_to))
+        })
+        .collect();
+    let repaired: Vec<RowRepair<'_>> = rows.iter().map(repair_of).collect();
+    let repair = IndexRepair {
+        rows: &repaired,
+        filled: &filled,
+    };
+    writer.repair_indexes(&table, &repair)?;
+    let states = writer.indexes(&table)?.states;
     Ok(Batch {
         indexes: reaches.into_iter().map(|(position, _)| position).collect(),
         rows: rows.len() as u64,
@@ -84,6 +86,19 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
         table,
     })
+}
+
+/// The entries to write for a row.
+fn repair_of((row_id, values): &Values) -> RowRepair<'_> {
+    let entries = values.iter().map(|(index, values)| IndexEntry {
+        index: *index,
+        values: EntryValues::from(values.as_slice()),
+    });
+    RowRepair {
+        row_id: *row_id,
+        is_foreign: false,
+        entries: entries.collect(),
+    }
 }
 
 /// The values of the next rows, which are read before they are written, since a scan must not meet
@@ -125,30 +140,4 @@ fn read(
         }
     })?;
     failure.map_or(Ok((rows, is_end)), Err)
-}
-
-/// Puts a value into an index, which keeps a value that came before the index more than once.
-pub(super) fn put(
-    writer: &mut dyn WriteTransaction,
-    table: &Table,
-    row_id: RowId,
-    entry: &IndexEntry<'_>,
-) -> Result<()> {
-    let fail = |error| match error {
-        WriteError::Failed(error) => error,
-        WriteError::Conflict(_) => {
-            let message = format!(
-                "cannot build an index of {}: a value is there twice and can't be kept",
-                table.type_name
-            );
-            Error::new(crate::error::ErrorKind::Backend, message)
-        }
-    };
-    match writer.put_index_entry(table, row_id, entry) {
-        Err(WriteError::Conflict(_)) => {
-            writer.admit_duplicates(table, entry.index)?;
-            writer.put_index_entry(table, row_id, entry).map_err(fail)
-        }
-        outcome => outcome.map_err(fail),
-    }
 }

@@ -254,8 +254,8 @@ impl Indexer {
         let type_name = table.type_name.as_ref();
         let span = tracing::debug_span!(target: TARGET, "backfill", type_name);
         let _in = span.enter();
-        let mut writer = Arc::clone(&self.backend).begin()?;
-        if !writer.follows_own() {
+        let mut writer = Arc::clone(&self.backend).begin(self.backend.durability())?;
+        if !writer.base().is_own {
             self.others_wrote.store(true, Ordering::Release);
         }
         let batch = fill(writer.as_mut(), table)?;

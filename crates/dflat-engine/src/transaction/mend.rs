@@ -1,57 +1,56 @@
-//! Makes a table's storage what its descriptor says, whoever has written to it.
+//! Makes a table's storage agree with its descriptor, after foreign writes too.
 
 use std::ops::ControlFlow;
 
 use dflat_model::{RowId, Table};
 
-use super::backfill::put;
-use super::entries::{index_entries, present_entries};
+use super::entries::present_entries;
 use super::row::Reach;
 use crate::error::Result;
-use crate::storage::{IndexState, ScanPlan, Source, WriteTransaction};
+use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, WriteTransaction};
 
-/// Creates what is missing of a table's storage, removes what is not to be believed, and puts what
-/// somebody else wrote past the indexes into them. The states of the indexes.
+/// Creates the missing parts of a table's storage, removes indexes that cannot be trusted, and puts
+/// the rows that foreign writes changed into the indexes. Returns the states of the indexes.
 ///
-/// A row that can't be read stays apart: reading it fails, and writing others does not.
-pub(super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Vec<IndexState>> {
+/// A row that cannot be decoded stays marked as foreign: reading it fails, and writing other rows
+/// does not.
+pub(super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<IndexStates> {
     writer.create(table)?;
     let indexes = writer.indexes(table)?;
-    if indexes.apart.is_empty() {
-        return Ok(indexes.states.into_vec());
+    if indexes.foreign.is_empty() {
+        return Ok(indexes.states);
     }
-    let mut rows: Vec<(RowId, Vec<u8>)> = Vec::new();
+    let mut payloads: Vec<(RowId, Vec<u8>)> = Vec::new();
     let plan = ScanPlan {
         table,
-        source: Source::RowIds(&indexes.apart),
+        source: Source::RowIds(&indexes.foreign),
         payload: true,
     };
     writer.scan(&plan, &mut |row| {
-        rows.push((row.row_id, row.payload.to_vec()));
+        payloads.push((row.row_id, row.payload.to_vec()));
         ControlFlow::Continue(())
     })?;
     let reach = Reach::of(&indexes.states);
-    let unreadable: Vec<RowId> = {
-        let unreadable = rows
-            .iter()
-            .filter(|(_, payload)| index_entries(table, payload).is_err());
-        unreadable.map(|(row_id, _)| *row_id).collect()
-    };
-    for row_id in &indexes.apart {
-        if !unreadable.contains(row_id) {
-            writer.forget_foreign(table, *row_id)?;
-        }
-    }
-    // Order: after all stale entries are gone, so that a value that moved between rows is free.
-    for (row_id, payload) in &rows {
-        if unreadable.contains(row_id) {
-            continue;
-        }
-        let mut entries = present_entries(table, payload)?;
+    let mut rows: Vec<RowRepair<'_>> = Vec::with_capacity(indexes.foreign.len());
+    for row_id in &indexes.foreign {
+        // A foreign row that does not exist was deleted: it has no entries.
+        let found = payloads.binary_search_by_key(row_id, |(row_id, _)| *row_id);
+        let mut entries = match found.map(|at| present_entries(table, &payloads[at].1)) {
+            Ok(Ok(entries)) => entries,
+            Ok(Err(_)) => continue,
+            Err(_) => Vec::new(),
+        };
         reach.leave(&mut entries, Some(*row_id));
-        for entry in &entries {
-            put(writer, table, *row_id, entry)?;
-        }
+        rows.push(RowRepair {
+            row_id: *row_id,
+            is_foreign: true,
+            entries,
+        });
     }
-    writer.index_states(table)
+    let repair = IndexRepair {
+        rows: &rows,
+        filled: &[],
+    };
+    writer.repair_indexes(table, &repair)?;
+    Ok(writer.indexes(table)?.states)
 }

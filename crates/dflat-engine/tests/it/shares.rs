@@ -88,7 +88,7 @@ impl Setting {
     fn behind(schema: &str, rows: i32, spread: i64, gone: i64) -> Self {
         let table = table(schema);
         let backend = MemoryBackend::new();
-        let mut tx = Arc::clone(&backend).begin().unwrap();
+        let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
         tx.create(&table).unwrap();
         for id in 0..rows {
             let (n, same) = (id * 7919 % rows, id % 2);

@@ -200,7 +200,11 @@ mod tests {
                 ..SqliteOptions::default()
             };
             let backend = SqliteBackend::open(directory.path().join("a.db"), options).unwrap();
-            Arc::clone(&backend).begin().unwrap().commit().unwrap();
+            Arc::clone(&backend)
+                .begin(backend.durability())
+                .unwrap()
+                .commit()
+                .unwrap();
             let mut session = backend.connections().take_writer().unwrap();
             let mut get = |name: &str| {
                 let sql = format!("PRAGMA {name}");

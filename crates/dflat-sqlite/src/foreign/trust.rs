@@ -39,21 +39,21 @@ impl Session {
                 return Ok(());
             }
             let believed = session.believed(table, entry).map_err(fail)?;
-            found.apart = match believed.contains(&true) {
+            found.foreign = match believed.contains(&true) {
                 true => session.foreign_rows(table, entry).map_err(fail)?,
                 false => Vec::new(),
             };
-            let too_many = found.apart.len() > NOTES_MAX;
+            let too_many = found.foreign.len() > NOTES_MAX;
             for (position, believed) in believed.into_iter().enumerate() {
                 found.states.push(match believed && !too_many {
                     true => {
-                        session.index_state(table, entry, (position, !found.apart.is_empty()))?
+                        session.index_state(table, entry, (position, !found.foreign.is_empty()))?
                     }
                     false => IndexState::Missing,
                 });
             }
             if too_many {
-                found.apart.clear();
+                found.foreign.clear();
             }
             Ok(())
         })?;
@@ -61,15 +61,6 @@ impl Session {
             self.tables[entry.0].indexes = Some(found.clone());
         }
         Ok(found)
-    }
-
-    /// Whether an index is ready, and others have written nothing past the indexes.
-    pub(crate) fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
-        let entry = self.enter(table);
-        match &self.tables[entry.0].indexes {
-            Some(known) if self.keeps() => Ok(known.is_whole(position)),
-            _ => Ok(self.indexes(table)?.is_whole(position)),
-        }
     }
 
     fn is_there(&mut self, table: &Table, entry: Entry) -> Result<bool, Fault> {

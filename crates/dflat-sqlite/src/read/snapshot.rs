@@ -152,11 +152,6 @@ impl Snapshot for SqliteSnapshot {
         let found = self.read(|session| session.indexes(table))?;
         Ok(found.unwrap_or_else(|| Indexes::ready(table)))
     }
-
-    fn is_index_whole(&mut self, table: &Table, position: usize) -> Result<bool> {
-        let found = self.read(|session| session.is_index_whole(table, position))?;
-        Ok(found.unwrap_or(true))
-    }
 }
 
 impl Drop for SqliteSnapshot {

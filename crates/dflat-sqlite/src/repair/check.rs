@@ -238,7 +238,7 @@ impl<'s> Walk<'s> {
             session,
             table,
             reaches,
-            apart: indexes.apart.into_iter().collect(),
+            apart: indexes.foreign.into_iter().collect(),
             last: RowId(i64::MIN),
             statements: HashMap::new(),
             is_broken: false,

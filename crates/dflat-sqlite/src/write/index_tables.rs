@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use dflat_engine::storage::{IndexEntry, IndexRepair, WriteError};
+use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
 use crate::connection::session::{Entry, Session};
@@ -80,8 +82,52 @@ impl Session {
         self.tables[entry.0].lenient.contains(&index)
     }
 
+    /// Deletes the entries of foreign rows, then puts the given entries, then notes how far indexes
+    /// with a condition are filled.
+    pub(crate) fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
+        let fail = |fault: Fault| fault.error(format_args!("cannot index {}", table.name));
+        for row in repair.rows.iter().filter(|row| row.is_foreign) {
+            self.forget_foreign(table, row.row_id).map_err(fail)?;
+        }
+        // Order: after all stale entries are gone, so that a value that moved between rows is free.
+        for row in repair.rows {
+            for index_entry in &row.entries {
+                self.put_entry_admitting(table, row.row_id, index_entry)?;
+            }
+        }
+        for (index, up_to) in repair.filled {
+            self.note_filled(table, *index, *up_to).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Puts an entry into an index. A unique index that has the value already keeps both from then
+    /// on.
+    fn put_entry_admitting(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        index_entry: &IndexEntry<'_>,
+    ) -> Result<()> {
+        let entries = std::slice::from_ref(index_entry);
+        let entry = self.enter(table);
+        let mut put = self.put_entries(table, entry, row_id, entries);
+        if matches!(put, Err(WriteError::Conflict(_))) {
+            self.admit_duplicates(table, index_entry.index)
+                .map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))?;
+            put = self.put_entries(table, entry, row_id, entries);
+        }
+        put.map_err(|error| match error {
+            WriteError::Failed(error) => error,
+            WriteError::Conflict(_) => {
+                let message = format!("cannot index {}: a value exists twice", table.name);
+                Error::new(ErrorKind::Backend, message)
+            }
+        })
+    }
+
     /// Makes an index one that SQLite does not keep unique.
-    pub(crate) fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
         let Entry(position) = self.enter(table);
         let entry = &mut self.tables[position];
         let Some(names) = entry.names.indexes.get(index) else {
@@ -190,7 +236,7 @@ impl Session {
     }
 
     /// Notes how far an index with a condition is filled.
-    pub(crate) fn note_filled(
+    fn note_filled(
         &mut self,
         table: &Table,
         index: usize,

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Durability, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId, WriteError,
-    WriteTransaction,
+    BaseState, Durability, IndexRepair, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
+    WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -139,10 +139,6 @@ impl Snapshot for SqliteTransaction {
 }
 
 impl WriteTransaction for SqliteTransaction {
-    fn follows_own(&self) -> bool {
-        self.follows_own
-    }
-
     fn is_whole(&self) -> bool {
         let open = self
             .session
@@ -151,12 +147,13 @@ impl WriteTransaction for SqliteTransaction {
         open && self.failed.is_none()
     }
 
-    fn base(&self) -> StateId {
+    fn base(&self) -> BaseState {
         let standing = self.session.as_ref().and_then(Session::standing);
-        standing.map_or_else(
-            || self.upkeep.connections().commits().state(None),
-            Standing::state,
-        )
+        let unknown = || self.upkeep.connections().commits().state(None);
+        BaseState {
+            id: standing.map_or_else(unknown, Standing::state),
+            is_own: self.follows_own,
+        }
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {
@@ -235,37 +232,8 @@ impl WriteTransaction for SqliteTransaction {
         Ok(deleted)
     }
 
-    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
-        self.write(|session| {
-            let admitted = session.admit_duplicates(table, index);
-            admitted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
-        })
-    }
-
-    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
-        self.write(|session| {
-            let forgotten = session.forget_foreign(table, row_id);
-            forgotten.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
-        })
-    }
-
-    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
-        self.write(|session| {
-            let noted = session.note_filled(table, index, up_to);
-            noted.map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))
-        })
-    }
-
-    fn put_index_entry(
-        &mut self,
-        table: &Table,
-        row_id: RowId,
-        index_entry: &IndexEntry<'_>,
-    ) -> Result<(), WriteError> {
-        self.write(|session| {
-            let entry = session.enter(table);
-            session.put_entries(table, entry, row_id, std::slice::from_ref(index_entry))
-        })
+    fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
+        self.write(|session| session.repair_indexes(table, repair))
     }
 
     fn restore(
@@ -305,10 +273,6 @@ impl WriteTransaction for SqliteTransaction {
         }
         self.upkeep.return_writer(session);
         Ok(())
-    }
-
-    fn rollback(mut self: Box<Self>) {
-        self.release();
     }
 }
 

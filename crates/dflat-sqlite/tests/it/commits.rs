@@ -27,7 +27,7 @@ fn plain() -> Table {
 /// Commits a row; whether the transaction followed one of this backend.
 fn commit(backend: &Arc<SqliteBackend>, key: i64) -> bool {
     let mut tx = begin(backend);
-    let follows = tx.follows_own();
+    let follows = tx.base().is_own;
     tx.create(&plain()).unwrap();
     let row = RowWrite {
         key: Some(&[ValueRef::Int(key)]),
@@ -54,7 +54,7 @@ fn upkeep_and_checkpoints_are_no_commits_of_others() {
         work();
         let tx = begin(&backend);
         assert!(!tx.is_overtaken(state), "{what}");
-        tx.rollback();
+        drop(tx);
         assert!(commit(&backend, key), "{what}");
     };
     check("nothing", &|| {});
@@ -117,7 +117,7 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
             }
             other.execute(checkpoint);
             let tx = begin(&backend);
-            assert!(!tx.follows_own(), "{position} {after}");
+            assert!(!tx.base().is_own, "{position} {after}");
         }
     }
 }
@@ -160,14 +160,14 @@ fn what_could_not_be_opened_is_no_commit_of_others() {
             // Each transaction reads first.
             let read = || Arc::clone(&backend).snapshot(View::Pinned)?.pin();
             for _ in 0..3 {
-                let begun = read().and_then(|_| Arc::clone(&backend).begin());
-                failed += i32::from(begun.map(|tx| tx.rollback()).is_err());
+                let begun = read().and_then(|_| Arc::clone(&backend).begin(backend.durability()));
+                failed += i32::from(begun.map(drop).is_err());
             }
             plan.clear();
             let state = read().unwrap();
             let tx = begin(&backend);
             assert!(!tx.is_overtaken(state), "{kind:?} {operation:?} {at}");
-            tx.rollback();
+            drop(tx);
             commit(&backend, 1);
             assert!(commit(&backend, 2), "{kind:?} {operation:?} {at}");
         }
@@ -193,14 +193,14 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
             ..SqliteOptions::default()
         };
         let backend = SqliteBackend::open(&path, options).unwrap();
-        begin(&backend).rollback();
+        drop(begin(&backend));
         for key in 0..own {
             commit(&backend, 1 + key);
         }
         // A reader would keep its connection, and the log with it.
         let tx = begin(&backend);
-        let state = tx.base();
-        tx.rollback();
+        let state = tx.base().id;
+        drop(tx);
         // Upkeep fails because another program writes: the connection is closed.
         let mut raw = Raw::open(&path);
         raw.execute("BEGIN IMMEDIATE");
@@ -218,7 +218,7 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
             assert!(!beside(&path).exists(), "the log is gone again");
         }
         let tx = begin(&backend);
-        assert!(!tx.follows_own(), "{own} and {others}, {is_empty}");
+        assert!(!tx.base().is_own, "{own} and {others}, {is_empty}");
         assert!(tx.is_overtaken(state), "{own} and {others}, {is_empty}");
     }
 }

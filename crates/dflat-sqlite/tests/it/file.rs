@@ -63,7 +63,7 @@ fn reading_a_file_that_is_missing_creates_none() {
     for view in [View::Latest, View::Pinned] {
         let mut reader = snapshot(&backend, view);
         assert!(ids(&mut *reader, &post(), Source::Rows).is_empty());
-        assert_eq!(reader.index_states(&post()).unwrap().len(), 2);
+        assert_eq!(reader.indexes(&post()).unwrap().states.len(), 2);
     }
     backend
         .close(CloseOptions {
@@ -139,7 +139,7 @@ fn a_file_in_rollback_mode_gets_a_log_with_the_first_write() {
     let mut pinned = snapshot(&backend, View::Pinned);
     assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1]);
     assert_eq!(listing(directory.path()), before);
-    let busy = Arc::clone(&backend).begin().map(drop);
+    let busy = Arc::clone(&backend).begin(backend.durability()).map(drop);
     assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
     drop(pinned);
     begin(&backend).commit().unwrap();
@@ -189,7 +189,7 @@ fn two_backends_may_share_a_file() {
     tx.create(&post()).unwrap();
     insert_post(&mut *tx, ("d", 1, None)).unwrap();
     let mut other = open_impatient(&path);
-    let busy = Arc::clone(&other).begin().map(drop);
+    let busy = Arc::clone(&other).begin(other.durability()).map(drop);
     assert_eq!(busy.unwrap_err().kind(), ErrorKind::Busy);
     tx.commit().unwrap();
     assert_eq!(latest_ids(&first, &post()), [1, 2, 3, 4]);
@@ -226,7 +226,7 @@ fn who_writes_is_waited_for() {
     let tx = begin(&first);
     thread::scope(|scope| {
         let before = locks();
-        let waiting = scope.spawn(|| Arc::clone(&second).begin().map(drop));
+        let waiting = scope.spawn(|| Arc::clone(&second).begin(second.durability()).map(drop));
         // It asks again and again.
         while locks() < before + 9 {
             assert!(!waiting.is_finished(), "{}", locks() - before);

@@ -53,7 +53,9 @@ fn odd_tables_give_errors() {
             let _ = try_scan(&mut *reader, &table, source);
         }
         assert!(try_scan(&mut *reader, &table, whole(Key::Index(1))).is_err());
-        let _ = reader.index_states(&table);
+        let _ = reader
+            .indexes(&table)
+            .map(|indexes| indexes.states.to_vec());
         let mut tx = begin(&backend);
         let _ = tx.create(&table);
         let _ = tx.delete(&table, RowId(1));
@@ -113,7 +115,11 @@ fn an_index_whose_values_are_computed_is_not_believed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
-    let states = || snapshot(&backend, View::Latest).index_states(&post());
+    let states = || {
+        snapshot(&backend, View::Latest)
+            .indexes(&post())
+            .map(|indexes| indexes.states.to_vec())
+    };
     assert_eq!(states().unwrap(), [IndexState::Ready, IndexState::Ready]);
     Raw::open(&path).execute("ALTER TABLE post__f8 ADD COLUMN more AS (zeroblob(1000))");
     assert_eq!(states().unwrap(), [IndexState::Ready, IndexState::Missing]);

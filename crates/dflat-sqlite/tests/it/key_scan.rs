@@ -235,7 +235,7 @@ fn joined_tables_are_no_limit_to_indexes() {
     }
     tx.commit().unwrap();
     let mut reader = snapshot(&backend, View::Pinned);
-    let states = reader.index_states(&table).unwrap();
+    let states = reader.indexes(&table).unwrap().states.to_vec();
     assert_eq!(states, [IndexState::Ready; INDEXES]);
     for index in [0, 63, 64, 69] {
         let three = Source::Key(KeyScan {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use dflat_engine::ErrorKind;
 use dflat_engine::storage::{
-    Backend, CloseOptions, Conflict, IndexEntry, IndexState, Key, RowWrite, ScanPlan, Snapshot,
-    Source, View, WriteError,
+    Backend, CloseOptions, Conflict, IndexEntry, IndexRepair, IndexState, Key, RowRepair, RowWrite,
+    ScanPlan, Snapshot, Source, View, WriteError,
 };
 use dflat_model::{RowId, Table, ValueRef};
 
@@ -74,7 +74,10 @@ fn law_2_a_transaction_sees_its_writes_and_others_after_the_commit() {
     insert_post(&mut *tx, ("d", 15, None)).unwrap();
     assert_eq!(ids(&mut *tx, &post(), Source::Rows), [1, 2, 3, 4]);
     assert_eq!(ids(&mut *tx, &post(), whole(Key::Index(0))), [2, 4, 3, 1]);
-    assert_eq!(tx.index_states(&post()).unwrap(), [IndexState::Ready; 2]);
+    assert_eq!(
+        tx.indexes(&post()).unwrap().states.to_vec(),
+        [IndexState::Ready; 2]
+    );
     assert_eq!(latest_ids(&backend, &post()), [1, 2, 3]);
     tx.commit().unwrap();
     assert_eq!(latest_ids(&backend, &post()), [1, 2, 3, 4]);
@@ -90,7 +93,7 @@ fn law_3_a_writer_waits_for_the_one_before() {
     let second = thread::spawn(move || {
         let tx = begin(&other);
         sender.send(()).unwrap();
-        tx.rollback();
+        drop(tx);
     });
     assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
     first.commit().unwrap();
@@ -130,11 +133,6 @@ fn law_4_a_conflict_changes_nothing_and_the_transaction_goes_on() {
         &tx.update(&table, RowId(2), &row),
         Key::Index(1)
     ));
-    let entry = IndexEntry::one(1, ValueRef::Text("z"));
-    assert!(is_conflict(
-        &tx.put_index_entry(&table, RowId(1), &entry),
-        Key::Index(1)
-    ));
 
     let unchanged = [(1, b"a".to_vec()), (2, b"b".to_vec()), (3, b"c".to_vec())];
     assert_eq!(collect(&mut *tx, &table, whole(Key::Primary)), unchanged);
@@ -159,7 +157,10 @@ fn an_update_of_no_row_changes_nothing_and_the_transaction_goes_on() {
         Err(WriteError::Failed(error)) => assert_eq!(error.kind(), ErrorKind::NotFound),
         other => panic!("{other:?}"),
     }
-    assert_eq!(tx.index_states(&post()).unwrap(), [IndexState::Ready; 2]);
+    assert_eq!(
+        tx.indexes(&post()).unwrap().states.to_vec(),
+        [IndexState::Ready; 2]
+    );
     insert_post(&mut *tx, ("d", 1, Some("new"))).unwrap();
     tx.commit().unwrap();
     assert_eq!(latest_ids(&backend, &post()), [1, 2, 3, 4]);
@@ -207,7 +208,7 @@ fn law_7_a_dropped_transaction_is_rolled_back() {
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     insert_post(&mut *tx, ("a", 1, None)).unwrap();
-    tx.rollback();
+    drop(tx);
     assert!(latest_ids(&backend, &post()).is_empty());
 }
 
@@ -227,7 +228,10 @@ fn law_8_a_table_never_written_is_empty() {
         assert!(ids(reader, &other, Source::Rows).is_empty());
         assert!(ids(reader, &other, Source::RowIds(&[RowId(1), RowId(2)])).is_empty());
         assert!(ids(reader, &other, whole(Key::Primary)).is_empty());
-        assert_eq!(reader.index_states(&other).unwrap(), [IndexState::Ready]);
+        assert_eq!(
+            reader.indexes(&other).unwrap().states.to_vec(),
+            [IndexState::Ready]
+        );
         assert!(ids(reader, &other, whole(Key::Index(0))).is_empty());
     }
 }
@@ -239,7 +243,8 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     let backend = three_posts(&path);
     let states = || {
         snapshot(&backend, View::Latest)
-            .index_states(&post())
+            .indexes(&post())
+            .map(|indexes| indexes.states.to_vec())
             .unwrap()
     };
     assert_eq!(states(), [IndexState::Ready; 2]);
@@ -252,55 +257,83 @@ fn law_9_an_index_is_ready_when_it_has_all_rows() {
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     assert_eq!(
-        tx.index_states(&post()).unwrap(),
+        tx.indexes(&post()).unwrap().states.to_vec(),
         [IndexState::Incomplete(RowId(0)), IndexState::Ready]
     );
     for (row_id, priority) in [(1, 30), (2, 10), (3, 20)] {
         let [entry, _] = entries(priority, None);
-        let before = tx.index_states(&post()).unwrap()[0];
+        let before = tx.indexes(&post()).unwrap().states[0];
         assert_eq!(before, IndexState::Incomplete(RowId(row_id - 1)));
-        tx.put_index_entry(&post(), RowId(row_id), &entry).unwrap();
+        tx.repair_indexes(
+            &post(),
+            &IndexRepair {
+                rows: &[of_row(row_id, false, vec![entry])],
+                filled: &[],
+            },
+        )
+        .unwrap();
     }
-    assert_eq!(tx.index_states(&post()).unwrap(), [IndexState::Ready; 2]);
+    assert_eq!(
+        tx.indexes(&post()).unwrap().states.to_vec(),
+        [IndexState::Ready; 2]
+    );
     tx.commit().unwrap();
     assert_eq!(states(), [IndexState::Ready; 2]);
 }
 
+/// A repair of one row.
+fn of_row(row_id: i64, is_foreign: bool, entries: Vec<IndexEntry<'_>>) -> RowRepair<'_> {
+    RowRepair {
+        row_id: RowId(row_id),
+        is_foreign,
+        entries,
+    }
+}
+
 // Promise: storage-format#S17
 #[test]
-fn rows_that_others_wrote_are_apart() {
+fn foreign_writes_mark_their_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
-    let apart = || -> Vec<i64> {
+    let foreign = || -> Vec<i64> {
         let indexes = snapshot(&backend, View::Latest).indexes(&post()).unwrap();
         assert_eq!(indexes.states[..], [IndexState::Ready; 2]);
-        indexes.apart.iter().map(|row_id| row_id.0).collect()
+        indexes.foreign.iter().map(|row_id| row_id.0).collect()
     };
-    assert!(apart().is_empty());
+    assert!(foreign().is_empty());
     let mut raw = Raw::open(&path);
     raw.execute("DELETE FROM post__f6 WHERE rowid = 3");
-    assert_eq!(apart(), [3]);
+    assert_eq!(foreign(), [3]);
     // Whatever is to be done when there is a conflict, there is none between notes.
     raw.execute("UPDATE OR ROLLBACK post SET p = p WHERE rowid >= 2");
-    assert_eq!(apart(), [2, 3]);
+    assert_eq!(foreign(), [2, 3]);
     raw.execute("INSERT OR ABORT INTO post (__pk0, p) VALUES ('d', x'64')");
-    assert_eq!(apart(), [2, 3, 4]);
+    assert_eq!(foreign(), [2, 3, 4]);
     // The row of that key goes, which only a trigger before it can tell.
     raw.execute("REPLACE INTO post (__pk0, p) VALUES ('a', x'61')");
-    assert_eq!(apart(), [1, 2, 3, 4, 5]);
+    assert_eq!(foreign(), [1, 2, 3, 4, 5]);
     let mut tx = begin(&backend);
     for row_id in 1..=5 {
-        tx.forget_foreign(&post(), RowId(row_id)).unwrap();
+        tx.repair_indexes(
+            &post(),
+            &IndexRepair {
+                rows: &[of_row(row_id, true, Vec::new())],
+                filled: &[],
+            },
+        )
+        .unwrap();
     }
     tx.commit().unwrap();
     let left = snapshot(&backend, View::Latest).indexes(&post()).unwrap();
-    assert!(left.apart.is_empty());
+    assert!(left.foreign.is_empty());
     raw.execute("DELETE FROM post");
-    assert_eq!(apart(), [2, 3, 4, 5]);
+    assert_eq!(foreign(), [2, 3, 4, 5]);
     raw.execute("DROP TABLE post");
     raw.execute("CREATE TABLE post (rowid INTEGER PRIMARY KEY AUTOINCREMENT, __pk0 TEXT, p BLOB)");
-    let unknown = snapshot(&backend, View::Latest).index_states(&post());
+    let unknown = snapshot(&backend, View::Latest)
+        .indexes(&post())
+        .map(|indexes| indexes.states.to_vec());
     assert_eq!(unknown.unwrap(), [IndexState::Missing; 2]);
 }
 
@@ -381,14 +414,14 @@ fn indexes_that_others_have_overrun_are_not_believed() {
     );
     let indexes = || snapshot(&backend, View::Latest).indexes(&post()).unwrap();
     assert_eq!(indexes().states[..], [IndexState::Missing; 2]);
-    assert!(indexes().apart.is_empty());
+    assert!(indexes().foreign.is_empty());
     // What is noted beyond that would say nothing more.
     assert_eq!(raw.rows(&["count(*)"], "FROM dflat__foreign"), ["1001"]);
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     tx.commit().unwrap();
     assert_eq!(indexes().states[..], [IndexState::Incomplete(RowId(0)); 2]);
-    assert!(indexes().apart.is_empty());
+    assert!(indexes().foreign.is_empty());
 }
 
 #[test]
@@ -408,7 +441,7 @@ fn law_10_after_close_everything_is_shut_down() {
     backend.close(CloseOptions::default()).unwrap();
     let read = Arc::clone(&backend).snapshot(View::Latest).map(drop);
     assert_eq!(read.unwrap_err().kind(), ErrorKind::ShutDown);
-    let write = Arc::clone(&backend).begin().map(drop);
+    let write = Arc::clone(&backend).begin(backend.durability()).map(drop);
     assert_eq!(write.unwrap_err().kind(), ErrorKind::ShutDown);
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, IndexState, Key, RowWrite, Source, View, WriteError,
-    WriteTransaction,
+    Backend, CloseOptions, IndexEntry, IndexRepair, IndexState, Key, RowRepair, RowWrite, Source,
+    View, WriteError, WriteTransaction,
 };
 use dflat_model::{RowId, Step, ValueRef};
 
@@ -71,7 +71,7 @@ fn files_of_the_original_are_read() {
             let from = format!("FROM {} ORDER BY rowid", table.name);
             assert_eq!(rows, Raw::open(&plain).rows(&["rowid", "p"], &from));
             // Nobody can say whether what stands in its indexes is so.
-            let states = pinned.index_states(table).unwrap();
+            let states = pinned.indexes(table).unwrap().states.to_vec();
             assert_eq!(states, vec![IndexState::Missing; table.indexes.len()]);
         }
     }
@@ -216,7 +216,10 @@ fn names_that_sql_reserves_can_be_stored() {
         tx.commit().unwrap();
         assert_eq!(latest_ids(&backend, &table), [1]);
         let mut reader = snapshot(&backend, View::Latest);
-        assert_eq!(reader.index_states(&table).unwrap(), [IndexState::Ready]);
+        assert_eq!(
+            reader.indexes(&table).unwrap().states.to_vec(),
+            [IndexState::Ready]
+        );
         assert_eq!(ids(&mut *reader, &table, whole(Key::Index(0))), [1]);
     }
 }
@@ -240,9 +243,19 @@ fn a_value_is_unique_in_a_transaction_over_many_tables() {
     };
     let mut tx = begin(&backend);
     tx.create(&table).unwrap();
-    // Of two objects that had the value before it was to be unique.
-    tx.admit_duplicates(&table, 0).unwrap();
+    // Two objects had the value before the index was unique.
     insert(&mut *tx, 1, 7).unwrap();
+    let second = insert(&mut *tx, 2, 8).unwrap();
+    let rows = [RowRepair {
+        row_id: second,
+        is_foreign: false,
+        entries: vec![IndexEntry::one(0, ValueRef::Int(7))],
+    }];
+    let repair = IndexRepair {
+        rows: &rows,
+        filled: &[],
+    };
+    tx.repair_indexes(&table, &repair).unwrap();
     tx.commit().unwrap();
 
     let mut tx = begin(&backend);
@@ -251,7 +264,7 @@ fn a_value_is_unique_in_a_transaction_over_many_tables() {
         let name = format!("t{number}");
         tx.create(&table_of(&name, &[INT], &[])).unwrap();
     }
-    let refused = insert(&mut *tx, 2, 7);
+    let refused = insert(&mut *tx, 3, 7);
     let Err(WriteError::Conflict(conflict)) = refused else {
         panic!("{refused:?}");
     };

@@ -105,7 +105,7 @@ pub(crate) fn make_old(path: &Path) {
 }
 
 pub(crate) fn begin(backend: &Arc<SqliteBackend>) -> Box<dyn WriteTransaction> {
-    Arc::clone(backend).begin().unwrap()
+    Arc::clone(backend).begin(backend.durability()).unwrap()
 }
 
 pub(crate) fn snapshot(backend: &Arc<SqliteBackend>, view: View) -> Box<dyn Snapshot> {

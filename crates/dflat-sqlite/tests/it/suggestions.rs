@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use dflat_engine::storage::{Backend, IndexEntry, Key, KeyScan, RowWrite, Source, View};
+use dflat_engine::storage::{IndexEntry, Key, KeyScan, RowWrite, Source, View};
 use dflat_model::{Direction, RowId, Step, Value, ValueRef};
 use dflat_sqlite::faults::{Action, Failure, Fault, FaultPlan};
 use dflat_sqlite::{Durability, FileKind, IoReport, Operation, SqliteBackend};

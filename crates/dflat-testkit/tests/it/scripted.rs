@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use dflat::{Error, ErrorKind, Result, RowId, Table};
 use dflat_engine::storage::{
-    Backend, CloseOptions, IndexEntry, Indexes, Row, RowWrite, ScanPlan, Snapshot, StateId, View,
-    WriteError, WriteTransaction,
+    Backend, BaseState, CloseOptions, Durability, IndexRepair, Indexes, Row, RowWrite, ScanPlan,
+    Snapshot, StateId, View, WriteError, WriteTransaction,
 };
 
 /// A call that can fail.
@@ -153,9 +153,9 @@ impl Backend for Scripted {
         }))
     }
 
-    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         self.script.meets(Call::Begin)?;
-        let inner = Arc::clone(&self.inner).begin()?;
+        let inner = Arc::clone(&self.inner).begin(durability)?;
         Ok(Box::new(ScriptedTransaction {
             inner: Some(inner),
             lost: None,
@@ -221,7 +221,7 @@ impl ScriptedTransaction {
             && let Err(error) = self.script.meets(call)
         {
             // What SQLite does on a full disk: nothing is left of the transaction.
-            self.inner.take().unwrap().rollback();
+            drop(self.inner.take());
             self.lost = Some(error);
         }
         self.inner()
@@ -247,17 +247,17 @@ impl Snapshot for ScriptedTransaction {
 }
 
 impl WriteTransaction for ScriptedTransaction {
-    fn follows_own(&self) -> bool {
-        let inner = self.inner.as_ref();
-        !self.script.hides_states() && inner.is_some_and(|inner| inner.follows_own())
-    }
-
     fn is_whole(&self) -> bool {
         self.inner.as_ref().is_some_and(|inner| inner.is_whole())
     }
 
-    fn base(&self) -> StateId {
-        self.base
+    fn base(&self) -> BaseState {
+        let inner = self.inner.as_ref();
+        let is_own = inner.is_some_and(|inner| inner.base().is_own);
+        BaseState {
+            id: self.base,
+            is_own: is_own && !self.script.hides_states(),
+        }
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {
@@ -268,12 +268,8 @@ impl WriteTransaction for ScriptedTransaction {
         self.inner()?.stored_schema(table)
     }
 
-    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
-        self.inner()?.admit_duplicates(table, index)
-    }
-
-    fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<()> {
-        self.inner()?.forget_foreign(table, row_id)
+    fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
+        self.inner()?.repair_indexes(table, repair)
     }
 
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
@@ -297,19 +293,6 @@ impl WriteTransaction for ScriptedTransaction {
         self.meet(Call::Write)?.delete(table, row_id)
     }
 
-    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
-        self.inner()?.note_filled(table, index, up_to)
-    }
-
-    fn put_index_entry(
-        &mut self,
-        table: &Table,
-        row_id: RowId,
-        entry: &IndexEntry<'_>,
-    ) -> Result<(), WriteError> {
-        self.inner()?.put_index_entry(table, row_id, entry)
-    }
-
     fn restore(
         &mut self,
         table: &Table,
@@ -322,9 +305,5 @@ impl WriteTransaction for ScriptedTransaction {
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.meet(Call::Commit)?;
         self.inner.take().unwrap().commit()
-    }
-
-    fn rollback(self: Box<Self>) {
-        drop(self);
     }
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use dflat::{ChangeRequest, Result, Table, Workspace};
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::{
-    Backend, CloseOptions, Indexes, Row, ScanPlan, Snapshot, StateId, View, WriteTransaction,
+    Backend, CloseOptions, Durability, Indexes, Row, ScanPlan, Snapshot, StateId, View,
+    WriteTransaction,
 };
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::{bounded, next};
@@ -32,8 +33,8 @@ impl Backend for Interrupted {
         }))
     }
 
-    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
-        Arc::clone(&self.inner).begin()
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+        Arc::clone(&self.inner).begin(durability)
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {

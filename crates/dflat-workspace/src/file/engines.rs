@@ -54,7 +54,12 @@ pub(crate) fn on_file(
     }
     let options = options.values();
     let backend = SqliteBackend::open(path, options.sqlite.clone())?;
-    let engine = Engine::new(Arc::clone(&backend) as Arc<dyn Backend>, options.engine);
+    let suspended = Arc::clone(&backend);
+    let engine = Engine::with_entrance(
+        Arc::clone(&backend) as Arc<dyn Backend>,
+        options.engine,
+        Box::new(move || suspended.wait_while_suspended()),
+    );
     let dictionary = Dictionary::new(engine.clone(), options.dictionary_keys_max);
     engines.push(Entry {
         dictionary: dictionary.downgrade(),

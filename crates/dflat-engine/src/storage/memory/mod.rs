@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 use dflat_model::{IndexDescriptor, RowId, Table};
 
 use super::{
-    Backend, CloseOptions, Conflict, IndexEntry, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot,
-    StateId, View, WriteError, WriteTransaction,
+    Backend, CloseOptions, Conflict, Durability, IndexRepair, Indexes, Key, Row, RowWrite,
+    ScanPlan, Snapshot, StateId, View, WriteError, WriteTransaction,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,7 @@ impl Backend for MemoryBackend {
         }))
     }
 
-    fn begin(self: Arc<Self>) -> Result<Box<dyn WriteTransaction>> {
+    fn begin(self: Arc<Self>, _durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         let mut shared = self.wait_while(|shared| shared.writing && !shared.closed);
         if shared.closed {
             return Err(shut_down());
@@ -182,10 +182,6 @@ impl Snapshot for MemoryTransaction {
 }
 
 impl WriteTransaction for MemoryTransaction {
-    fn follows_own(&self) -> bool {
-        true
-    }
-
     fn is_whole(&self) -> bool {
         true
     }
@@ -261,39 +257,21 @@ impl WriteTransaction for MemoryTransaction {
         Ok(existed)
     }
 
-    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<()> {
+    fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
         let mut stored = self.table(table)?;
-        if let Some(index) = table.indexes.get(index) {
-            let key = index.storage_key();
-            let mut store = stored.indexes.get(&key).cloned().unwrap_or_default();
-            store.admits_duplicates = true;
-            stored.indexes.insert_mut(key, store);
+        for row in repair.rows {
+            if row.is_foreign {
+                stored.remove_entries(table, row.row_id);
+            }
         }
-        self.state.tables.insert_mut(table.name.to_string(), stored);
-        Ok(())
-    }
-
-    fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) -> Result<()> {
-        let mut stored = self.table(table)?;
-        if let Some(index) = table.indexes.get(index) {
-            let key = index.storage_key();
-            let mut store = stored.indexes.get(&key).cloned().unwrap_or_default();
-            store.up_to = up_to;
-            stored.indexes.insert_mut(key, store);
+        for row in repair.rows {
+            for entry in &row.entries {
+                stored.put_entry_admitting(table, row.row_id, entry)?;
+            }
         }
-        self.state.tables.insert_mut(table.name.to_string(), stored);
-        Ok(())
-    }
-
-    fn put_index_entry(
-        &mut self,
-        table: &Table,
-        row_id: RowId,
-        entry: &IndexEntry<'_>,
-    ) -> Result<(), WriteError> {
-        let mut stored = self.table(table)?;
-        let entries = std::slice::from_ref(entry);
-        stored.put_entries(table, row_id, entries, Duplicates::Kept)?;
+        for (index, up_to) in repair.filled {
+            stored.note_filled(table, *index, *up_to);
+        }
         self.state.tables.insert_mut(table.name.to_string(), stored);
         Ok(())
     }
@@ -319,8 +297,6 @@ impl WriteTransaction for MemoryTransaction {
         self.backend.lock().state = self.state.clone();
         Ok(())
     }
-
-    fn rollback(self: Box<Self>) {}
 }
 
 impl MemoryTransaction {

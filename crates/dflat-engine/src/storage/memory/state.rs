@@ -45,9 +45,9 @@ pub(super) struct IndexStore {
     /// What it holds, as the latest descriptor says.
     definition: u64,
     /// Values may be there more than once, although the index is unique.
-    pub(super) admits_duplicates: bool,
+    admits_duplicates: bool,
     /// How far an index with a condition is filled; `None` if it is ready, or has no condition.
-    pub(super) up_to: Option<RowId>,
+    up_to: Option<RowId>,
 }
 
 /// Whether a value that exists is refused where duplicates are admitted.
@@ -138,7 +138,7 @@ impl State {
         });
         Indexes {
             states: states.collect(),
-            apart: Vec::new(),
+            foreign: Vec::new(),
         }
     }
 }
@@ -226,6 +226,51 @@ impl TableState {
             self.indexes.insert_mut(key, store);
         }
         Ok(())
+    }
+
+    /// Puts an entry into an index. A unique index that has the value already keeps both from then
+    /// on.
+    pub(super) fn put_entry_admitting(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        entry: &IndexEntry<'_>,
+    ) -> crate::Result<()> {
+        let entries = std::slice::from_ref(entry);
+        let mut put = self.put_entries(table, row_id, entries, Duplicates::Kept);
+        if matches!(put, Err(WriteError::Conflict(_))) {
+            self.change_index(table, entry.index, |store| store.admits_duplicates = true);
+            put = self.put_entries(table, row_id, entries, Duplicates::Kept);
+        }
+        put.map_err(|error| match error {
+            WriteError::Failed(error) => error,
+            WriteError::Conflict(_) => {
+                let message = format!("cannot index {}: a value exists twice", table.type_name);
+                Error::new(ErrorKind::Backend, message)
+            }
+        })
+    }
+
+    /// Notes how far an index with a condition is filled; `None` if it is ready.
+    pub(super) fn note_filled(&mut self, table: &Table, index: usize, up_to: Option<RowId>) {
+        self.change_index(table, index, |store| store.up_to = up_to);
+    }
+
+    /// Removes a row's entries from all indexes of the table.
+    pub(super) fn remove_entries(&mut self, table: &Table, row_id: RowId) {
+        for index in 0..table.indexes.len() {
+            self.change_index(table, index, |store| store.remove(row_id));
+        }
+    }
+
+    fn change_index(&mut self, table: &Table, index: usize, change: impl FnOnce(&mut IndexStore)) {
+        let Some(index) = table.indexes.get(index) else {
+            return;
+        };
+        let key = index.storage_key();
+        let mut store = self.indexes.get(&key).cloned().unwrap_or_default();
+        change(&mut store);
+        self.indexes.insert_mut(key, store);
     }
 
     pub(super) fn remove_row(&mut self, row_id: RowId) -> bool {

@@ -56,7 +56,7 @@ impl Shared {
     pub(super) fn look_for_others(&self, open: &mut Open, writer: &dyn WriteTransaction) {
         // Order: both are asked, because asking forgets.
         let unnoticed = self.indexer.take_others_wrote();
-        if unnoticed || !writer.follows_own() {
+        if unnoticed || !writer.base().is_own {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
             open.schemas.forget();
@@ -231,9 +231,8 @@ impl Shared {
     pub(super) fn recover(&self, open: &mut Open) {
         let (writer, members, fate) = open.end();
         open.schemas.forget();
-        if let Some(writer) = writer {
-            writer.rollback();
-        }
+        // Order: the backend's transaction ends before the next one begins.
+        drop(writer);
         for member in members {
             let outcome = match fate.failure(&member.tables) {
                 Some(error) => Err(error),
@@ -266,7 +265,7 @@ impl Shared {
         if member.changes.is_empty() {
             return Ok(());
         }
-        let mut writer = Arc::clone(&self.backend).begin_with(member.durability)?;
+        let mut writer = Arc::clone(&self.backend).begin(member.durability)?;
         self.look_for_others(open, writer.as_ref());
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;

@@ -200,7 +200,7 @@ impl Groups {
         // work. Nobody else starts a transaction meanwhile.
         let durability = open.asked();
         drop(open);
-        let begun = Arc::clone(&self.shared.backend).begin_with(durability);
+        let begun = Arc::clone(&self.shared.backend).begin(durability);
         let mut open = self.lock();
         if let Ok(writer) = &begun {
             self.shared.look_for_others(&mut open, writer.as_ref());

@@ -151,7 +151,7 @@ impl Pen {
     /// Takes up a transaction of the backend, unless somebody else has committed since this
     /// member's first read.
     pub(super) fn stand_on(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
-        let basis = *self.basis.get_or_insert_with(|| writer.base());
+        let basis = *self.basis.get_or_insert_with(|| writer.base().id);
         check_basis(writer, Some(basis), &self.tables)
     }
 }
@@ -260,7 +260,7 @@ impl Open {
     pub(in super::super) fn footing(&self, tables: &[Table]) -> Footing {
         match &self.writer {
             Some(writer) if self.is_dirty(tables) => {
-                Footing::Group(self.generation, self.fate.clone(), writer.base())
+                Footing::Group(self.generation, self.fate.clone(), writer.base().id)
             }
             _ => Footing::Committed,
         }

@@ -62,7 +62,9 @@ const PLAIN: &str = "
 
 /// Deletes the object in row 1 and creates another whose key is smaller, all at once.
 fn exchange(s: &Setting, row_id: i64, id: i32) {
-    let mut tx = Arc::clone(&s.backend).begin().unwrap();
+    let mut tx = Arc::clone(&s.backend)
+        .begin(s.backend.durability())
+        .unwrap();
     tx.create(&s.table).unwrap();
     tx.delete(&s.table, RowId(row_id)).unwrap();
     let row = RowWrite {
@@ -137,7 +139,9 @@ fn a_count_with_a_limit_is_of_one_moment() {
 #[test]
 fn the_smallest_row_id_of_all_is_no_harm() {
     let s = Setting::of(PLAIN, 600, 1);
-    let mut tx = Arc::clone(&s.backend).begin().unwrap();
+    let mut tx = Arc::clone(&s.backend)
+        .begin(s.backend.durability())
+        .unwrap();
     tx.create(&s.table).unwrap();
     tx.delete(&s.table, RowId(513)).unwrap();
     let row = RowWrite {

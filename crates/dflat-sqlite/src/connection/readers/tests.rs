@@ -28,7 +28,7 @@ fn open(path: &Path) -> Arc<SqliteBackend> {
 }
 
 fn commit(backend: &Arc<SqliteBackend>, key: i64) {
-    let mut tx = Arc::clone(backend).begin().unwrap();
+    let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
     tx.create(&table()).unwrap();
     let row = RowWrite {
         key: Some(&[ValueRef::Int(key)]),

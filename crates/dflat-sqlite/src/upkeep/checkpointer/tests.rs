@@ -27,7 +27,7 @@ fn open(path: &Path) -> Arc<SqliteBackend> {
 
 /// Commits a row of some pages.
 fn commit(backend: &Arc<SqliteBackend>, key: i64) {
-    let mut tx = Arc::clone(backend).begin().unwrap();
+    let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
     tx.create(&table()).unwrap();
     let row = RowWrite {
         key: Some(&[ValueRef::Int(key)]),

@@ -25,7 +25,7 @@ fn open(path: &Path, reclaim: Reclaim) -> Arc<SqliteBackend> {
 }
 
 fn begin(backend: &Arc<SqliteBackend>) -> Box<dyn WriteTransaction> {
-    let mut tx = Arc::clone(backend).begin().unwrap();
+    let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
     tx.create(&table()).unwrap();
     tx
 }

@@ -53,13 +53,13 @@ fn a_full_disk_keeps_nothing_of_the_transaction() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     tx.create(&table).unwrap();
     insert(&mut *tx, &table, 0).unwrap();
     tx.commit().unwrap();
 
     limit_pages(&backend, 50);
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     let failed = (1..1000).find_map(|key| insert(&mut *tx, &table, key).err());
     let Some(WriteError::Failed(error)) = failed else {
         panic!("{failed:?}");
@@ -71,7 +71,7 @@ fn a_full_disk_keeps_nothing_of_the_transaction() {
     assert_eq!(count(&backend, &table), 1);
 
     // The connection that failed was replaced, and the limit with it.
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     for key in 1..200 {
         insert(&mut *tx, &table, key).unwrap();
     }
@@ -82,7 +82,7 @@ fn a_full_disk_keeps_nothing_of_the_transaction() {
 /// A table with so many rows of so many equal bytes.
 fn filled(backend: &Arc<SqliteBackend>, rows: i64, len: usize) -> Table {
     let table = table();
-    let mut tx = Arc::clone(backend).begin().unwrap();
+    let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
     tx.create(&table).unwrap();
     for key in 1..=rows {
         let row = RowWrite {
@@ -117,7 +117,7 @@ fn submit_savepoint() {
     let path = directory.path().join("a.db");
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
     let table = filled(&backend, 3, 16);
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     insert(&mut *tx, &table, 9).unwrap();
     update(&mut *tx, &table, 1, &[7; 20]).unwrap();
     assert!(matches!(
@@ -186,7 +186,7 @@ fn payloads_written_over_are_those_replaced() {
         (state >> 33) % below
     };
     for round in 0..60 {
-        let mut tx = Arc::clone(&backend).begin().unwrap();
+        let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
         tx.create(&table).unwrap();
         let mut written: BTreeMap<i64, Vec<u8>> = model.clone();
         for _ in 0..80 {
@@ -225,7 +225,7 @@ fn payloads_written_over_are_those_replaced() {
             }
         }
         if round % 3 == 2 {
-            tx.rollback();
+            drop(tx);
         } else {
             tx.commit().unwrap();
             model = written;
@@ -249,7 +249,7 @@ fn an_index_that_others_made_of_payloads_is_kept() {
     let index = "CREATE INDEX sevens ON page (__pk0) WHERE hex(p) LIKE '07%'";
     other.execute(index).unwrap();
     drop(other);
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     for row in 1..=40 {
         update(&mut *tx, &table, row, &[7; 16]).unwrap();
     }

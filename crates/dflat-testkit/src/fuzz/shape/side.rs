@@ -192,7 +192,7 @@ impl Side {
     /// Whether each index has all that it is to have.
     pub(super) fn is_indexed(&self) -> bool {
         let states = self.engine.read(&self.table, View::Pinned, |snapshot, _| {
-            snapshot.index_states(&self.table)
+            snapshot.indexes(&self.table).map(|indexes| indexes.states)
         });
         states
             .unwrap()

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Backend, EntryValues, IndexEntry, Key, RowWrite, ScanPlan, Source, WriteError, WriteTransaction,
+    Backend, EntryValues, IndexEntry, IndexRepair, RowRepair, RowWrite, ScanPlan, Source,
+    WriteError, WriteTransaction,
 };
 use dflat_engine::transaction::Derived;
 use dflat_model::{RowId, Table, Value, ValueRef};
@@ -97,7 +98,7 @@ impl<'s> Saved<'s> {
         if self.rows.is_empty() && self.asides.is_empty() {
             return Ok(());
         }
-        let mut writer = Arc::clone(self.target).begin()?;
+        let mut writer = Arc::clone(self.target).begin(self.target.durability())?;
         writer.create(self.table)?;
         let mut rivals = Vec::new();
         for row in std::mem::take(&mut self.rows) {
@@ -116,37 +117,38 @@ impl<'s> Saved<'s> {
         self.target.keep_aside(self.table, &asides)
     }
 
-    /// Writes a row, unless another has its key; whether it did.
+    /// Writes a row, unless another row has its key; returns whether it did.
     fn restore(&mut self, writer: &mut dyn WriteTransaction, row: &SavedRow) -> Result<bool> {
         let key: Vec<ValueRef<'_>> = row.derived.key.iter().map(Value::as_ref).collect();
-        let entries = row.derived.entries.iter().enumerate();
-        let entries: Vec<IndexEntry<'_>> = entries
-            .filter_map(|(index, values)| {
-                let values = EntryValues::from(values.as_deref()?);
-                Some(IndexEntry { index, values })
-            })
-            .collect();
         let write = RowWrite {
             key: Some(&key),
             payload: &row.payload,
-            entries: &entries,
+            entries: &[],
         };
-        // Each index is made to admit duplicates once.
-        for _ in 0..=self.table.indexes.len() {
-            match writer.restore(self.table, row.row_id, &write) {
-                Ok(()) => {
-                    self.saved += 1;
-                    return Ok(true);
-                }
-                Err(WriteError::Conflict(conflict)) => match conflict.key {
-                    Key::Primary => break,
-                    // As when an index is built over objects that were there: none is lost.
-                    Key::Index(index) => writer.admit_duplicates(self.table, index)?,
-                },
-                Err(WriteError::Failed(error)) => return Err(error),
-            }
+        match writer.restore(self.table, row.row_id, &write) {
+            Ok(()) => {}
+            Err(WriteError::Conflict(_)) => return Ok(false),
+            Err(WriteError::Failed(error)) => return Err(error),
         }
-        Ok(false)
+        let entries = row.derived.entries.iter().enumerate();
+        let entries = entries.filter_map(|(index, values)| {
+            let values = EntryValues::from(values.as_deref()?);
+            Some(IndexEntry { index, values })
+        });
+        // Apart from the row: a repair keeps equal values of a unique index, so that no object is
+        // lost, as when an index is built over rows that exist.
+        let rows = [RowRepair {
+            row_id: row.row_id,
+            is_foreign: false,
+            entries: entries.collect(),
+        }];
+        let repair = IndexRepair {
+            rows: &rows,
+            filled: &[],
+        };
+        writer.repair_indexes(self.table, &repair)?;
+        self.saved += 1;
+        Ok(true)
     }
 
     /// Decides between rows that have the same key by their bytes: it is that of the one which is
