@@ -131,8 +131,8 @@ pub struct BaseState {
 pub trait Snapshot: Send {
     /// Calls `visit` with each row of the plan, until it breaks.
     ///
-    /// The rows come in the order that [`ScanPlan`] states. The bytes of a row are lent for the time
-    /// of its visit.
+    /// The rows come in the order that [`ScanPlan`] states. The bytes of a row are lent until its
+    /// visit returns.
     ///
     /// # Errors
     /// As reading the file can fail; rows already visited are valid.
@@ -197,8 +197,8 @@ pub trait WriteTransaction: Snapshot {
     /// As reading the file can fail.
     fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>>;
 
-    /// Stores the descriptor of the newest code that writes to a table, in place of the one that was
-    /// stored before. The backend does not decode these bytes.
+    /// Stores the descriptor of the newest code that writes to a table, in place of the one stored
+    /// before. The backend does not decode these bytes.
     ///
     /// # Errors
     /// As writing the file can fail.
@@ -251,7 +251,7 @@ pub trait WriteTransaction: Snapshot {
     /// a foreign write.
     ///
     /// First deletes all index entries of each row that is [foreign](RowRepair::is_foreign), and
-    /// clears its mark. Then puts the given entries, each in place of the row's entry in that index.
+    /// clears its mark. Then puts the given entries, each in place of the row's entry in its index.
     /// If two rows have the same value of a unique index, the index keeps both from then on;
     /// [`insert`](Self::insert) and [`update`](Self::update) still refuse another equal value. Last
     /// notes how far the indexes of [`filled`](IndexRepair::filled) are built.
