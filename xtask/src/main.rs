@@ -47,7 +47,7 @@ public items, places of `unsafe`, paths, dependencies.
 Usage: cargo xtask tidy [--bless]
 
 Options:
-  --bless  rewrite docs/public-api.txt first
+  --bless  rewrite docs/public-api.txt and the tables of promises first
 ";
 
 const LICENCES_HELP: &str = "\
