@@ -80,12 +80,12 @@ pub trait Backend: Send + Sync + 'static {
 /// The failures that a commit survives, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// The end of the process. After a loss of power the last commits may be gone, never half of
-    /// one, and none without those after it.
+    /// The end of the process. After a loss of power the last commits may be lost: each of them
+    /// whole, and no commit without the commits after it.
     #[default]
     Normal,
-    /// A loss of power: each commit waits for the device, on Apple's systems until that has emptied
-    /// its cache.
+    /// A loss of power. Each commit waits until the device has stored it; on Apple's systems, until
+    /// the device has emptied its cache.
     Full,
 }
 
@@ -94,7 +94,7 @@ pub enum Durability {
 pub enum View {
     /// Each scan sees the latest committed state: the cheapest way to scan once.
     Latest,
-    /// All scans see the state of the first.
+    /// All scans see the state that the first scan saw.
     Pinned,
 }
 

@@ -1,44 +1,46 @@
-//! What is read of a backend: which rows, in which order.
+//! Scans: the rows that a backend reads, and their order.
 
 use std::ops::Bound;
 
 use dflat_model::{Direction, Field, RowId, Table, Value, ValueRef};
 
-/// What to scan, and in which order.
+/// The rows to scan; the source implies their order.
 #[derive(Clone, Debug)]
 pub struct ScanPlan<'a> {
     /// The table.
     pub table: &'a Table,
     /// The rows.
     pub source: Source<'a>,
-    /// Whether their payloads are wanted. Those of a range of an index come from the index alone,
-    /// if not.
+    /// Whether the visitor needs the payloads. If it does not, a range of an index is read from the
+    /// index alone.
     pub payload: bool,
 }
 
-/// Which rows a scan visits.
+/// The rows that a scan visits, and their order.
 #[derive(Clone, Debug)]
 pub enum Source<'a> {
     /// All rows, by ascending row id.
     Rows,
     /// All rows with a larger row id, by ascending row id.
     RowsAfter(RowId),
-    /// The rows of these ids that exist, in the order given.
+    /// The rows with these ids, as far as they exist, in the order given.
     RowIds(&'a [RowId]),
-    /// The rows whose primary key has these parts: one at most, unless a part is NULL.
+    /// The rows whose primary key has these parts: at most one, unless a part is NULL.
     PrimaryKey(&'a [ValueRef<'a>]),
-    /// Rows by the primary key or an index that is ready.
+    /// The rows of a range of the primary key, or of an index that is ready.
     Key(KeyScan<'a>),
-    /// The same rows by an index, for the values that each has in it: [`Row::entry`].
+    /// The rows of a range of an index, for the values that the index stores: [`Row::entry`].
     Entries(KeyScan<'a>),
 }
 
-/// A range of a key: its first parts equal `prefix`, and the next part, if there is one, lies
-/// between `lower` and `upper` in the total order of [`ValueRef::order`], in which NULL is the
-/// smallest value: `Excluded(Null)` as lower bound leaves NULLs out, `Included(Null)` on both sides
-/// is `IS NULL`.
+/// A range of a key. The first parts of the key equal `prefix`. The next part, if the key has one,
+/// lies between `lower` and `upper`.
 ///
-/// Rows come by the parts that `prefix` leaves open, all in `direction`, then by ascending row id.
+/// Values are compared by [`ValueRef::order`], in which NULL is the smallest value. So
+/// `Excluded(Null)` as lower bound leaves NULLs out, and `Included(Null)` on both sides means
+/// `IS NULL`.
+///
+/// The rows are ordered by the parts after `prefix`, all in `direction`, then by ascending row id.
 #[derive(Clone, Debug)]
 pub struct KeyScan<'a> {
     /// The key.
@@ -49,9 +51,9 @@ pub struct KeyScan<'a> {
     pub lower: Bound<&'a Value>,
     /// Upper bound of the next part.
     pub upper: Bound<&'a Value>,
-    /// The direction of the parts that `prefix` leaves open.
+    /// The direction of the parts after `prefix`.
     pub direction: Direction,
-    /// The row id that all rows have a larger one than.
+    /// If given, only rows with a larger row id are visited.
     pub after: Option<RowId>,
 }
 
@@ -64,19 +66,19 @@ pub enum Key {
     Index(usize),
 }
 
-/// A row, lent for the time of a visit.
+/// A row, lent until the visitor returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// Its identity.
+    /// The number that identifies the row in its table.
     pub row_id: RowId,
-    /// The object's bytes, unverified; none if they are not wanted.
+    /// The object's bytes, not verified; empty if the plan needs no payloads.
     pub payload: &'a [u8],
-    /// Its values in the index of [`Source::Entries`]. A backend that has the payload at hand may
-    /// give that instead.
+    /// The values that the index of [`Source::Entries`] stores for the row. A backend that reads
+    /// the payload anyway may give the payload instead, and no entry.
     pub entry: Option<Entry<'a>>,
 }
 
-/// What a row has in an index.
+/// The values that an index stores for a row, lent until the visitor returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// The fields of the index.
@@ -86,7 +88,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The value of a field, if the index has it.
+    /// The value of a field, or `None` if the index does not store the field.
     #[must_use]
     pub fn value(self, field: &Field) -> Option<ValueRef<'a>> {
         let position = position_of(self.fields, field)?;
@@ -94,9 +96,9 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Where a field stands among those of a key.
+/// The position of a field among the fields of a key.
 #[must_use]
 pub fn position_of(fields: &[Field], field: &Field) -> Option<usize> {
-    let is_it = |other: &Field| other.steps == field.steps && other.kind == field.kind;
-    fields.iter().position(is_it)
+    let is_same = |other: &Field| other.steps == field.steps && other.kind == field.kind;
+    fields.iter().position(is_same)
 }

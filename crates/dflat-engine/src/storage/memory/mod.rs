@@ -1,8 +1,8 @@
 //! The memory backend: persistent maps, so that a snapshot is a copy of a pointer.
 //!
-//! It is a user's in-memory mode and the second implementation of the seam. A transaction works on
-//! its own copy of the state, which shares what it does not change, and puts it in place when it
-//! commits.
+//! Workspaces in memory use it. It is also the second implementation of the seam. A transaction
+//! works on its own copy of the state, which shares the unchanged parts with the committed state.
+//! The commit puts the copy in the place of the committed state.
 
 mod state;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use state::{Duplicates, IndexStore, State, TableState};
+use state::{Duplicates, IndexStore, MemoryState, TableState};
 
 /// Stores objects in memory.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct MemoryBackend {
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: State,
+    state: MemoryState,
     /// A write transaction is open.
     writing: bool,
     /// Snapshots and transactions that are open.
@@ -105,7 +105,7 @@ impl Backend for MemoryBackend {
         self.lock().closed = true;
         self.changed.notify_all();
         let mut shared = self.wait_while(|shared| shared.open > 0);
-        shared.state = State::default();
+        shared.state = MemoryState::default();
         Ok(())
     }
 }
@@ -113,11 +113,11 @@ impl Backend for MemoryBackend {
 struct MemorySnapshot {
     backend: Arc<MemoryBackend>,
     view: View,
-    state: Option<State>,
+    state: Option<MemoryState>,
 }
 
 impl MemorySnapshot {
-    fn state(&mut self) -> State {
+    fn state(&mut self) -> MemoryState {
         let current = self
             .state
             .clone()
@@ -157,7 +157,7 @@ impl Snapshot for MemorySnapshot {
 
 struct MemoryTransaction {
     backend: Arc<MemoryBackend>,
-    state: State,
+    state: MemoryState,
 }
 
 impl Drop for MemoryTransaction {
@@ -202,8 +202,8 @@ impl WriteTransaction for MemoryTransaction {
         }
         for (key, index) in keys.into_iter().zip(table.indexes.iter()) {
             let store = stored.indexes.get(&key);
-            // One of another kind is built anew, so that what it holds twice is met; and one whose
-            // field has another default now.
+            // An index that became unique is built anew, so that equal values are found. An index
+            // whose definition changed, such as the default of its field, is built anew as well.
             if !store.is_some_and(|store| store.is(index)) {
                 stored
                     .indexes
@@ -300,7 +300,7 @@ impl WriteTransaction for MemoryTransaction {
 }
 
 impl MemoryTransaction {
-    /// A copy of a table's state, to change and put back if nothing conflicts.
+    /// A copy of a table's state, to be changed and put back if no write conflicts.
     fn table(&self, table: &Table) -> Result<TableState> {
         self.state
             .tables

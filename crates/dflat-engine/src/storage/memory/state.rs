@@ -1,4 +1,4 @@
-//! What is stored: maps that share what a change leaves alone.
+//! The stored tables: persistent maps, whose copies share the parts that a change leaves alone.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
@@ -13,11 +13,11 @@ use crate::storage::{
     WriteError,
 };
 
-/// Everything that is stored: cheap to clone.
+/// All tables and their descriptors; a clone copies pointers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) tables: HashTrieMapSync<String, TableState>,
-    /// What the newest code that wrote to a table knows.
+    /// The descriptor of the newest code that wrote to each table, encoded.
     pub(super) schemas: HashTrieMapSync<String, Vec<u8>>,
 }
 
@@ -42,22 +42,22 @@ pub(super) struct IndexStore {
     values: RedBlackTreeMapSync<RowId, KeyValues>,
     /// Whether the index is unique, as the latest descriptor says.
     unique: bool,
-    /// What it holds, as the latest descriptor says.
+    /// A hash of the index's definition in the latest descriptor.
     definition: u64,
-    /// Values may be there more than once, although the index is unique.
+    /// Whether the index may hold equal values although it is unique.
     admits_duplicates: bool,
     /// How far an index with a condition is filled; `None` if it is ready, or has no condition.
     up_to: Option<RowId>,
 }
 
-/// Whether a value that exists is refused where duplicates are admitted.
+/// Whether a write refuses an equal value in a unique index that admits duplicates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duplicates {
     Refused,
     Kept,
 }
 
-/// Values of a key's parts, with the total order of values.
+/// The values of a key's parts, ordered by the total order of values.
 #[derive(Clone, Debug)]
 pub(super) struct KeyValues(Arc<[Value]>);
 
@@ -85,7 +85,7 @@ impl PartialEq for KeyValues {
 
 impl Eq for KeyValues {}
 
-impl State {
+impl MemoryState {
     pub(super) fn scan(
         &self,
         plan: &ScanPlan<'_>,
@@ -289,7 +289,7 @@ impl TableState {
         true
     }
 
-    /// Lends the rows of these ids that exist.
+    /// Lends the rows with these ids, as far as they exist.
     fn each(
         &self,
         ids: &[RowId],
@@ -332,7 +332,7 @@ impl TableState {
 }
 
 impl IndexStore {
-    /// An index without entries, of a table with rows or without.
+    /// An index without entries. `has_rows` says whether its table has rows.
     pub(super) fn new(index: &IndexDescriptor, has_rows: bool) -> Self {
         Self {
             unique: index.unique,
@@ -342,7 +342,7 @@ impl IndexStore {
         }
     }
 
-    /// Whether it is what a descriptor says.
+    /// Whether the index has the definition of this descriptor.
     pub(super) fn is(&self, index: &IndexDescriptor) -> bool {
         self.unique == index.unique && self.definition == index.definition()
     }
@@ -355,7 +355,7 @@ impl IndexStore {
     }
 }
 
-/// The entries of a range, given those from its prefix on, in ascending order.
+/// The entries of a range. `entries` begins with the first entry of the prefix, in ascending order.
 fn within(
     entries: impl Iterator<Item = (KeyValues, RowId)>,
     scan: &KeyScan<'_>,
