@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_told_by_what_it_holds_and_not_by_names() {
+    fn the_key_of_an_index_does_not_depend_on_names() {
         let plain = IndexDescriptor::plain(field("due", 10, Scalar::I64), true);
         assert_eq!(
             (plain.storage_key().as_str(), plain.is_plain()),

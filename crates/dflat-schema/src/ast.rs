@@ -1,8 +1,8 @@
-//! What a file says, before anything is looked up.
+//! The syntax tree of a file, before names are resolved.
 //!
-//! Every node that can be blamed has its [`Span`]. A part that could not be parsed is missing or
-//! [`TypeExpr::Invalid`], and its declaration is `broken`: later stages then spare it the rules
-//! that would only repeat what was reported.
+//! Every node that a diagnostic can point at has a [`Span`]. A part that could not be parsed is
+//! missing or [`TypeExpr::Invalid`], and its declaration is `broken`: later stages skip rules for
+//! such a declaration if the error could only be a consequence of the one already reported.
 
 use crate::schema::Span;
 
@@ -45,11 +45,11 @@ pub(crate) struct Declaration {
     pub(crate) docs: Vec<String>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) kind: DeclarationKind,
-    /// Some of it could not be parsed.
+    /// A part of the declaration could not be parsed.
     pub(crate) broken: bool,
 }
 
-/// What a declaration declares.
+/// The kind of a declaration, with its contents.
 #[derive(Debug)]
 pub(crate) enum DeclarationKind {
     Enum {
@@ -104,7 +104,7 @@ pub(crate) enum TypeExpr {
     Named(Name),
     /// `[T]`.
     Vector(Name),
-    /// `[T:n]`, with the place of all of it.
+    /// `[T:n]`, with the span of the whole type.
     Array {
         element: Name,
         length: i128,
@@ -128,7 +128,7 @@ pub(crate) struct Value {
     pub(crate) span: Span,
 }
 
-/// What a value is.
+/// The kind of a value, with its contents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ValueKind {
     Integer(i128),
@@ -143,7 +143,7 @@ pub(crate) enum ValueKind {
 }
 
 impl Value {
-    /// The value for a message.
+    /// Describes the value in a message.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             ValueKind::Integer(value) => format!("`{value}`"),

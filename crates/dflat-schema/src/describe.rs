@@ -1,5 +1,5 @@
-//! Lowers a root table to the plain data the engine reads: its storage, its keys, the layout of its
-//! bytes.
+//! Converts a root table to the descriptor that the engine reads: storage names, keys, and the
+//! layout of the bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,14 +16,14 @@ use crate::schema::{
     UnionTarget,
 };
 
-/// The vtable offset of a table's first field: a vtable begins with two lengths.
+/// The vtable offset of a table's first field. A vtable begins with two lengths.
 const FIRST_VOFFSET: u16 = 4;
 
-/// Describes the table `root` with all it reaches.
+/// Describes the table `root` and all types that it reaches.
 ///
 /// The primary key is empty only if the schema was compiled with
-/// [`payload_only`](crate::Options::payload_only). A definition that is not a table has no storage:
-/// it gets its full name and no keys.
+/// [`payload_only`](crate::Options::payload_only). If the definition is not a table, the descriptor
+/// has the full name instead of a storage name, and no keys.
 ///
 /// # Panics
 ///
@@ -36,8 +36,8 @@ pub fn describe(schema: &Schema, root: DefinitionId) -> TableDescriptor {
         DefinitionKind::Table(table) => primary_key(schema, table),
         _ => Vec::new(),
     };
-    // Invariant: a schema with more indexes than the limits was not compiled. With `payload_only`
-    // it was, but then nothing is stored.
+    // Invariant: a schema with more indexes than the limit does not compile, except with
+    // `payload_only`, where no object is stored.
     let indexes = IndexFinder::new(&schema.definitions)
         .find(root)
         .unwrap_or_default();
@@ -54,7 +54,7 @@ pub fn describe(schema: &Schema, root: DefinitionId) -> TableDescriptor {
     }
 }
 
-/// Describes all types of a schema, each at the position of its definition.
+/// Describes all types of a schema, in the order of their definitions.
 #[must_use]
 pub fn describe_types(schema: &Schema) -> Vec<TypeDescriptor> {
     let mut lowering = Lowering {
@@ -76,8 +76,8 @@ fn primary_key(schema: &Schema, table: &Table) -> Vec<KeyField> {
             Element::Text => FieldKind::Text,
             Element::Definition(id) => match &schema.definition(id).kind {
                 DefinitionKind::Enum(found) => FieldKind::Scalar(found.base),
-                // Invariant: `check` admits no other type in a key; `payload_only` has no use for
-                // one.
+                // Invariant: `check` allows no other type in a key. With `payload_only`, keys are
+                // not used.
                 _ => continue,
             },
         };
@@ -95,7 +95,7 @@ fn primary_key(schema: &Schema, table: &Table) -> Vec<KeyField> {
     key
 }
 
-/// Lowers types in the order in which they are reached, the root first.
+/// Converts types in the order in which they are reached, the root first.
 struct Lowering<'a> {
     schema: &'a Schema,
     ids: HashMap<DefinitionId, TypeId>,
@@ -130,7 +130,7 @@ impl<'a> Lowering<'a> {
         types
     }
 
-    /// The id of a type, a new one if it was not reached before.
+    /// The id of a type. A type that was not reached before gets a new id.
     fn id(&mut self, definition: DefinitionId) -> TypeId {
         let next = u16::try_from(self.reached.len()).unwrap_or(u16::MAX);
         *self.ids.entry(definition).or_insert_with(|| {

@@ -5,14 +5,14 @@
 //!                                 `--------- diagnostics of all stages ---------'
 //! ```
 //!
-//! [`compile`] reads the requested files and those they include, and returns a [`Schema`] or, if
-//! anything is wrong, every [`Diagnostic`] it can find in one run. It never panics and never hangs,
-//! whatever the text. It does no I/O: files come from a [`Loader`].
+//! [`compile`] reads the requested files and the files they include. It returns a [`Schema`], or,
+//! if there is an error, every [`Diagnostic`] it finds in one run. It never panics and never hangs,
+//! whatever the text is. It does no I/O: a [`Loader`] provides the files.
 //!
-//! The language is FlatBuffers' with Dflat's attributes `primary`, `indexed`, `unique` on fields
-//! and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It is more
-//! liberal than `flatc` in a few places: types may be used before they are declared, and
-//! `Color.Red` is a default as good as `Red`.
+//! The language is that of FlatBuffers, with Dflat's attributes `primary`, `indexed`, `unique` on fields
+//! and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It accepts
+//! more than `flatc` in a few places: types may be used before they are declared, and a default
+//! may be `Color.Red` as well as `Red`.
 //!
 //! # Examples
 //!
@@ -50,8 +50,8 @@ use diagnostic::Sink;
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Skips the rules for storage: no primary key is needed, and no index checked. For schemas
-    /// whose FlatBuffers are not stored as objects.
+    /// Skips the rules for storage: a root table needs no primary key, and indexes are not checked.
+    /// Use it for schemas whose FlatBuffers are not stored as objects.
     pub payload_only: bool,
 }
 
@@ -60,13 +60,13 @@ pub struct Options {
 pub struct Compilation {
     /// The schema, if there was no error.
     pub schema: Option<Schema>,
-    /// All findings.
+    /// All diagnostics: errors, warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
-    /// The files that were read, by [`FileId`]; diagnostics quote them.
+    /// All files that were read, by [`FileId`]; diagnostics quote their lines.
     pub sources: Sources,
 }
 
-/// Compiles the requested files and what they include to one schema.
+/// Compiles the requested files, and the files they include, to one schema.
 pub fn compile(requested: &[String], loader: &dyn Loader, options: &Options) -> Compilation {
     let mut sources = Sources::default();
     let mut sink = Sink::default();

@@ -1,7 +1,7 @@
-//! The checked, resolved and laid-out schema: all that later stages need, nothing of the syntax.
+//! The checked schema, with resolved names and a layout. Later stages need nothing of the syntax.
 //!
-//! A [`Schema`] exists only when checking found no error, so whoever holds one need not check
-//! again: every reference resolves, every offset is assigned, every default fits its type.
+//! A [`Schema`] exists only if there was no error: every reference resolves, every offset is
+//! assigned, and every default fits its type. Code that uses a schema need not check this again.
 
 use std::ops::Range;
 
@@ -15,26 +15,26 @@ pub struct FileId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefinitionId(pub u32);
 
-/// A place in a source file, in bytes.
+/// A range of bytes in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The file.
     pub file: FileId,
-    /// The bytes of the file's text.
+    /// The range of bytes in the file's text.
     pub range: Range<usize>,
 }
 
 /// A checked schema of one or more files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
-    /// The files, those asked for and those they include.
+    /// The requested files and the files they include.
     pub files: Vec<SourceFile>,
-    /// All types, in declaration order, those of an included file before those of its includer.
+    /// All types, in declaration order. Types of an included file come before those of its includer.
     pub definitions: Vec<Definition>,
 }
 
 impl Schema {
-    /// The definition an id names.
+    /// The definition with an id.
     #[must_use]
     pub fn definition(&self, id: DefinitionId) -> &Definition {
         &self.definitions[id.0 as usize]
@@ -46,9 +46,9 @@ impl Schema {
 pub struct SourceFile {
     /// The path as it was given or included, for messages.
     pub path: String,
-    /// Whether it was asked for, rather than included by one that was.
+    /// Whether the file was requested, and not only included by a requested file.
     pub requested: bool,
-    /// The files it includes, directly.
+    /// The files that this file includes directly.
     pub includes: Vec<FileId>,
     /// Its `file_identifier`.
     pub file_identifier: Option<String>,
@@ -65,11 +65,11 @@ pub struct Definition {
     pub name: String,
     /// The namespace's parts, as written.
     pub namespace: Vec<String>,
-    /// Its `///` comment, a line each, without the slashes and one leading blank.
+    /// The lines of its `///` comment, without the slashes and one leading blank.
     pub docs: Vec<String>,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
-    /// What it is.
+    /// Its kind and contents.
     pub kind: DefinitionKind,
 }
 
@@ -82,9 +82,10 @@ impl Definition {
         parts.join(".")
     }
 
-    /// The name under which objects of a table are stored, such as `mygame__sample__monster_v1_1`:
-    /// namespaces and name in lower case joined with `__`, then `_v` and the version with `_` for
-    /// `.`. `None` unless it is a table; only a root is stored.
+    /// The name under which objects of a table are stored, such as `mygame__sample__monster_v1_1`.
+    /// It joins namespaces and name in lower case with `__`, and appends `_v` and the version with
+    /// `_` for `.`. It is `None` if the definition is not a table. Only objects of root tables are
+    /// stored.
     ///
     /// Source: the file format of Dflat for Swift.
     #[must_use]
@@ -107,7 +108,7 @@ impl Definition {
     }
 }
 
-/// What a definition is.
+/// The kind of a definition, with its contents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DefinitionKind {
     /// An enum, or a set of bit flags.
@@ -138,9 +139,9 @@ pub struct EnumValue {
     pub name: String,
     /// Its `///` comment.
     pub docs: Vec<String>,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
-    /// The value; an `ulong` above `i64::MAX` fits too.
+    /// The value. The type has room for an `ulong` above `i64::MAX`.
     pub value: i128,
 }
 
@@ -160,7 +161,7 @@ pub struct UnionMember {
     pub aliased: bool,
     /// Its `///` comment.
     pub docs: Vec<String>,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
     /// The type code, from 1 to 255; 0 is `NONE`.
     pub code: u8,
@@ -168,7 +169,7 @@ pub struct UnionMember {
     pub target: UnionTarget,
 }
 
-/// What a union's member holds.
+/// The type that a union's member holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnionTarget {
     /// A table or a struct.
@@ -195,7 +196,7 @@ pub struct StructField {
     pub name: String,
     /// Its `///` comment.
     pub docs: Vec<String>,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
     /// Byte offset within the struct.
     pub offset: u32,
@@ -216,7 +217,7 @@ pub struct Table {
     pub fields: Vec<Field>,
     /// The table version, attribute `v:`.
     pub version: Option<String>,
-    /// Some `root_type` names it: Dflat stores its objects.
+    /// A `root_type` names the table, so Dflat stores its objects.
     pub root: bool,
     /// The indexes that its attributes declare over several fields, or of some objects.
     pub indexes: Vec<TableIndex>,
@@ -227,7 +228,7 @@ pub struct Table {
 pub struct TableIndex {
     /// The index, with paths that start at this table.
     pub descriptor: IndexDescriptor,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub span: Span,
 }
 
@@ -238,19 +239,19 @@ pub struct Field {
     pub name: String,
     /// Its `///` comment.
     pub docs: Vec<String>,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
-    /// The vtable offset of its value (4, 6, ..). A union's type code stands at `voffset - 2`.
+    /// The vtable offset of its value (4, 6, ..). The type code of a union is at `voffset - 2`.
     pub voffset: u16,
     /// Its type.
     pub ty: FieldType,
     /// Its value when absent.
     pub default: Default,
-    /// Declared with `deprecated`: kept for its slot, generated nowhere.
+    /// Declared with `deprecated`: the field keeps its slot, and no code is generated for it.
     pub deprecated: bool,
     /// Declared with `required`.
     pub required: bool,
-    /// Declared with `key` (FlatBuffers' own, no Dflat meaning).
+    /// Declared with `key`, an attribute of FlatBuffers that Dflat does not use.
     pub key: bool,
     /// Its Dflat attributes.
     pub storage: Storage,
@@ -261,9 +262,9 @@ pub struct Field {
 pub struct Storage {
     /// Part of the primary key.
     pub primary: bool,
-    /// Has a secondary index; true also when `unique`.
+    /// Has a secondary index; also true if `unique` is.
     pub indexed: bool,
-    /// Its index admits a value once.
+    /// Its index admits each value once.
     pub unique: bool,
 }
 
@@ -300,7 +301,8 @@ pub enum Element {
 /// A field's value when it is absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Default {
-    /// Absent stays absent: strings, tables, structs, unions, vectors without a default, `= null`.
+    /// No default: an absent string, table, struct, union, vector or optional field (`= null`) stays
+    /// absent.
     Null,
     /// A boolean, an integer or an enum's value.
     Integer(i128),

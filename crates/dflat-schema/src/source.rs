@@ -1,8 +1,8 @@
-//! Source texts: where they come from, and which line a byte stands on.
+//! The source texts, and the line and column of each byte.
 //!
-//! This crate does no I/O. Whoever calls [`compile`](crate::compile) brings a [`Loader`], which
-//! finds files; [`MemoryLoader`] serves texts held in memory. All files that were read stay in
-//! [`Sources`], because diagnostics quote them.
+//! This crate does no I/O. The caller of [`compile`](crate::compile) passes a [`Loader`], which
+//! finds files; [`MemoryLoader`] returns texts held in memory. [`Sources`] keeps all files that were
+//! read, because diagnostics quote them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,25 +11,26 @@ use crate::schema::{FileId, Span};
 
 /// Finds the text of a schema file.
 pub trait Loader {
-    /// Finds the file that `path` names.
+    /// Finds the file at `path`.
     ///
-    /// Without an `includer`, `path` was asked for by the caller of the compiler. With one, it
-    /// stands in an `include` of that file (whose [`Loaded::path`] is passed): the loader looks
-    /// beside the includer first, then in its include directories. `None` says that no such file
+    /// Without an `includer`, the caller of the compiler requested `path`. With an `includer`, which
+    /// is the [`Loaded::path`] of a file, `path` is in an `include` of that file: the loader looks
+    /// beside the includer first, then in its include directories. `None` means that no such file
     /// exists.
     ///
     /// # Errors
     ///
     /// Returns an error when the file exists but cannot be read, or is not UTF-8
-    /// ([`io::ErrorKind::InvalidData`]). It becomes a diagnostic.
+    /// ([`io::ErrorKind::InvalidData`]). The compiler reports the error as a diagnostic.
     fn load(&self, path: &str, includer: Option<&str>) -> io::Result<Option<Loaded>>;
 }
 
 /// A file that a [`Loader`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The path for messages, and the file's identity: one file must always get the same path, or
-    /// it is compiled twice and all its types are "defined twice".
+    /// The path for messages, which is also the file's identity. The loader must return the same
+    /// path for the same file; otherwise the file is compiled twice, and all its types are reported
+    /// as defined twice.
     pub path: String,
     /// The text.
     pub text: String,
@@ -43,20 +44,20 @@ pub struct MemoryLoader {
 }
 
 impl MemoryLoader {
-    /// Creates a loader that knows no file.
+    /// Creates a loader without files.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file, replacing one of the same path.
+    /// Adds a file, or replaces the file with the same path.
     #[must_use]
     pub fn with_file(mut self, path: &str, text: &str) -> Self {
         self.files.insert(normalized(path), text.to_owned());
         self
     }
 
-    /// Adds a directory in which includes are looked up, after those added before.
+    /// Adds a directory in which includes are looked up, after the directories added before.
     #[must_use]
     pub fn with_include_directory(mut self, path: &str) -> Self {
         self.include_directories.push(path.to_owned());
@@ -86,7 +87,7 @@ impl Loader for MemoryLoader {
     }
 }
 
-/// The path without `.`, `..` and empty parts, as far as they can be taken away.
+/// Removes `.`, empty parts, and each `..` together with the part before it; a leading `..` stays.
 fn normalized(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -115,7 +116,7 @@ struct Source {
     line_starts: Vec<usize>,
 }
 
-/// A place in a file, as people count.
+/// A line and a column in a file, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The line, from 1.
@@ -140,7 +141,8 @@ impl Sources {
         id
     }
 
-    /// These files, then others, whose ids are greater by the number of these.
+    /// The files of `self`, then those of `others`. The ids of the latter grow by the number of the
+    /// former.
     pub(crate) fn joined(&self, others: &Self) -> Self {
         let files = self.files.iter().chain(&others.files).cloned().collect();
         Self { files }
@@ -155,7 +157,7 @@ impl Sources {
         self.files.len()
     }
 
-    /// The paths of all files that were read, requested or included; for a depfile.
+    /// The paths of all files that were read, requested or included, as a depfile lists them.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|source| source.path.as_str())
     }
@@ -176,13 +178,13 @@ impl Sources {
             .map_or("", |source| source.text.as_str())
     }
 
-    /// The place where `span` begins.
+    /// The location of the first character of `span`.
     #[must_use]
     pub fn start(&self, span: &Span) -> Location {
         self.location(span.file, span.range.start)
     }
 
-    /// The place behind the last character of `span`.
+    /// The location after the last character of `span`.
     #[must_use]
     pub fn end(&self, span: &Span) -> Location {
         self.location(span.file, span.range.end)
@@ -231,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lose_their_dots() {
+    fn dots_are_removed_from_paths() {
         assert_eq!(normalized("./a//b/../c.fbs"), "a/c.fbs");
         assert_eq!(normalized("../a.fbs"), "../a.fbs");
         assert_eq!(normalized("../../a.fbs"), "../../a.fbs");

@@ -122,7 +122,7 @@ fn an_output_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_file_is_one_however_it_is_reached() {
+fn a_file_named_by_several_paths_is_read_once() {
     let base = tempfile::tempdir().unwrap();
     let text = "include \"part.fbs\"; table A { part: Part; }";
     write(&base.path().join("a.fbs"), text);
@@ -140,7 +140,7 @@ fn a_file_is_one_however_it_is_reached() {
 }
 
 #[test]
-fn files_that_are_no_schemas_are_refused() {
+fn files_that_are_not_schemas_are_refused() {
     let base = tempfile::tempdir().unwrap();
     fs::create_dir(base.path().join("folder.fbs")).unwrap();
     fs::write(base.path().join("bytes.fbs"), b"table A { \xFF: int; }").unwrap();
@@ -161,7 +161,7 @@ fn files_that_are_no_schemas_are_refused() {
 }
 
 #[test]
-fn try_compile_returns_the_path_or_why_not() {
+fn try_compile_returns_the_path_or_the_error() {
     let base = tempfile::tempdir().unwrap();
     let (good, wrong) = (base.path().join("a.fbs"), base.path().join("b.fbs"));
     write(&good, "table A { x: int; }");

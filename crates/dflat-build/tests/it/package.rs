@@ -130,7 +130,7 @@ fn an_include_that_may_appear_beside_the_package_is_watched() {
 
 // Promise: compatibility#P10
 #[test]
-fn what_the_page_on_building_shows_builds() {
+fn the_code_on_the_page_on_building_builds() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/build.md");
     let page = fs::read_to_string(page).unwrap();
     let blocks = page

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_survives_and_accidents_do_not() {
+    fn markdown_is_kept_and_other_markup_is_escaped() {
         check(
             "See [the page](https://a.b).",
             "See [the page](https://a.b).",

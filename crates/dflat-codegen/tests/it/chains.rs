@@ -145,6 +145,6 @@ pub(crate) fn package() -> Vec<(String, String)> {
 }
 
 #[test]
-fn long_chains_need_no_larger_limits() {
+fn long_chains_of_tables_compile_within_the_default_limits() {
     super::compiled::cargo(&["run", "--package", "chains"]);
 }

@@ -38,7 +38,7 @@ fn survives(text: &str, payload_only: bool) -> bool {
 }
 
 #[test]
-fn long_chains_overflow_no_stack() {
+fn long_chains_do_not_overflow_the_stack() {
     const LENGTH: usize = 5_000;
     let chain = |form: &dyn Fn(usize) -> String| {
         (1..LENGTH).fold(form(0), |mut text, position| {
@@ -64,7 +64,7 @@ fn long_chains_overflow_no_stack() {
 }
 
 #[test]
-fn floods_are_borne() {
+fn large_hostile_texts_compile_in_time() {
     let flood = |form: &dyn Fn(usize) -> String, count: usize| {
         (0..count).fold(String::new(), |mut text, position| {
             text.push_str(&form(position));

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_decoded() {
+    fn encoded_values_are_decoded() {
         let sample = sample();
         assert_eq!(TableDescriptor::from_bytes(&sample.to_bytes()), Ok(sample));
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_cut_or_changed_are_refused_or_give_something_sound() {
+    fn truncated_or_changed_bytes_are_refused_or_decode_to_a_valid_value() {
         let bytes = sample().to_bytes();
         for len in 0..bytes.len() {
             assert!(

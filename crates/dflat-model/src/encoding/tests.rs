@@ -39,7 +39,7 @@ fn bytes_are_as_documented() {
 }
 
 #[test]
-fn queries_and_places_come_back() {
+fn queries_and_cursors_are_read_back() {
     let values = [
         Value::Null,
         Value::Int(i64::MIN),
@@ -77,7 +77,7 @@ fn queries_and_places_come_back() {
 }
 
 #[test]
-fn the_deepest_condition_comes_back() {
+fn the_deepest_condition_is_read_back() {
     const DEPTH: usize = 256;
     let leaf = Predicate::In {
         operand: priority(),
@@ -103,7 +103,7 @@ fn the_deepest_condition_comes_back() {
 }
 
 #[test]
-fn a_fingerprint_is_of_keys_directions_and_nulls() {
+fn a_fingerprint_depends_on_keys_directions_and_nulls() {
     let by = |key, direction, nulls| Query {
         order: vec![Order {
             key,

@@ -1,12 +1,12 @@
-//! Which attributes exist, where they may stand, and what values they take.
+//! The known attributes, the kinds of items that may have them, and the values they take.
 
 use crate::ast::{Attribute, DeclarationKind, ValueKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::{Draft, Scope, suggest::closest};
 
-/// Where an attribute stands.
+/// The kind of item that an attribute is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum Target {
     Enum,
     EnumValue,
     Union,
@@ -17,7 +17,7 @@ enum Place {
     TableField,
 }
 
-impl Place {
+impl Target {
     fn name(self) -> &'static str {
         match self {
             Self::Enum => "an enum",
@@ -32,53 +32,61 @@ impl Place {
     }
 }
 
-/// The value an attribute takes.
+/// The value that an attribute takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Takes {
+enum Argument {
     Nothing,
     Integer,
     Text,
-    /// Nothing, or a text that says why.
+    /// Nothing, or a string with the reason.
     Reason,
-    /// On a table the text of indexes, on its field nothing or a condition.
+    /// On a table, a string that lists indexes; on a field of a table, nothing or a condition.
     Index,
-    /// Anything: Dflat does not use it.
+    /// Any value; Dflat does not use it.
     Anything,
 }
 
-impl Takes {
-    /// What is taken at a place.
-    fn at(self, place: Place) -> Self {
-        match (self, place) {
+impl Argument {
+    /// The argument of an attribute on one kind of item.
+    fn at(self, target: Target) -> Self {
+        match (self, target) {
             (Self::Index, Table) => Self::Text,
             (Self::Index, StructField) => Self::Nothing,
-            (takes, _) => takes,
+            (argument, _) => argument,
         }
     }
 }
 
-use Place::{Enum, Struct, StructField, Table, TableField};
+use Target::{Enum, Struct, StructField, Table, TableField};
 
-/// The attributes with a meaning, and where they have it.
-const KNOWN: &[(&str, &[Place], Takes)] = &[
-    ("primary", &[TableField, StructField], Takes::Nothing),
-    ("indexed", &[TableField, StructField, Table], Takes::Index),
-    ("unique", &[TableField, StructField, Table], Takes::Index),
-    ("v", &[Table], Takes::Text),
-    ("id", &[TableField], Takes::Integer),
-    ("deprecated", &[TableField], Takes::Reason),
-    ("required", &[TableField], Takes::Nothing),
-    ("key", &[TableField, StructField], Takes::Nothing),
-    ("hash", &[TableField], Takes::Text),
-    ("nested_flatbuffer", &[TableField], Takes::Text),
-    ("flexbuffer", &[TableField], Takes::Nothing),
-    ("shared", &[TableField], Takes::Nothing),
-    ("force_align", &[Struct, Table, TableField], Takes::Integer),
-    ("bit_flags", &[Enum], Takes::Nothing),
-    ("original_order", &[Table, Struct], Takes::Anything),
+/// The attributes with a meaning, the kinds of items that may have them, and their arguments.
+const KNOWN: &[(&str, &[Target], Argument)] = &[
+    ("primary", &[TableField, StructField], Argument::Nothing),
+    (
+        "indexed",
+        &[TableField, StructField, Table],
+        Argument::Index,
+    ),
+    ("unique", &[TableField, StructField, Table], Argument::Index),
+    ("v", &[Table], Argument::Text),
+    ("id", &[TableField], Argument::Integer),
+    ("deprecated", &[TableField], Argument::Reason),
+    ("required", &[TableField], Argument::Nothing),
+    ("key", &[TableField, StructField], Argument::Nothing),
+    ("hash", &[TableField], Argument::Text),
+    ("nested_flatbuffer", &[TableField], Argument::Text),
+    ("flexbuffer", &[TableField], Argument::Nothing),
+    ("shared", &[TableField], Argument::Nothing),
+    (
+        "force_align",
+        &[Struct, Table, TableField],
+        Argument::Integer,
+    ),
+    ("bit_flags", &[Enum], Argument::Nothing),
+    ("original_order", &[Table, Struct], Argument::Anything),
 ];
 
-/// Attributes of flatc's own generators, legal everywhere and without a meaning here.
+/// Attributes of flatc's own generators, which are allowed everywhere and ignored.
 const IGNORED: &[&str] = &[
     "cpp_ptr_type",
     "cpp_ptr_type_get",
@@ -102,18 +110,18 @@ const UNSUPPORTED: &[&str] = &["offset64", "vector64"];
 pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
     let scope = &draft.scope;
     for declaration in &draft.declarations {
-        let place = match &declaration.kind {
+        let target = match &declaration.kind {
             DeclarationKind::Enum { values, .. } => {
                 for value in values {
-                    check_list(scope, Place::EnumValue, &value.attributes, sink);
+                    check_list(scope, Target::EnumValue, &value.attributes, sink);
                 }
                 Enum
             }
             DeclarationKind::Union { members } => {
                 for member in members {
-                    check_list(scope, Place::UnionMember, &member.attributes, sink);
+                    check_list(scope, Target::UnionMember, &member.attributes, sink);
                 }
-                Place::Union
+                Target::Union
             }
             DeclarationKind::Struct { fields } => {
                 for field in fields {
@@ -128,14 +136,15 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
                 Table
             }
         };
-        check_list(scope, place, &declaration.attributes, sink);
+        check_list(scope, target, &declaration.attributes, sink);
     }
 }
 
-fn check_list(scope: &Scope, place: Place, attributes: &[Attribute], sink: &mut Sink) {
+fn check_list(scope: &Scope, target: Target, attributes: &[Attribute], sink: &mut Sink) {
     for (position, attribute) in attributes.iter().enumerate() {
         let name = &attribute.name;
-        // No search once nobody would see its result: a hostile list has a million attributes.
+        // The search for duplicates is quadratic, and a hostile list has a million attributes. Once
+        // the sink is full, its result would not be shown.
         if sink.is_full() {
             return;
         }
@@ -152,11 +161,11 @@ fn check_list(scope: &Scope, place: Place, attributes: &[Attribute], sink: &mut 
             );
             continue;
         }
-        if let Some((_, places, takes)) = KNOWN.iter().find(|(known, ..)| *known == name.text) {
-            if places.contains(&place) {
-                check_value(attribute, takes.at(place), sink);
+        if let Some((_, targets, argument)) = KNOWN.iter().find(|(known, ..)| *known == name.text) {
+            if targets.contains(&target) {
+                check_value(attribute, argument.at(target), sink);
             } else {
-                report_misplaced(attribute, place, places, sink);
+                report_misplaced(attribute, target, targets, sink);
             }
         } else if UNSUPPORTED.contains(&name.text.as_str()) {
             let message = format!("attribute `{}` is not supported", name.text);
@@ -171,14 +180,18 @@ fn check_list(scope: &Scope, place: Place, attributes: &[Attribute], sink: &mut 
     }
 }
 
-fn report_misplaced(attribute: &Attribute, place: Place, places: &[Place], sink: &mut Sink) {
+fn report_misplaced(attribute: &Attribute, target: Target, targets: &[Target], sink: &mut Sink) {
     let name = &attribute.name;
-    let message = format!("attribute `{}` cannot stand on {}", name.text, place.name());
-    let allowed: Vec<&str> = places.iter().map(|place| place.name()).collect();
+    let message = format!(
+        "attribute `{}` is not allowed on {}",
+        name.text,
+        target.name()
+    );
+    let allowed: Vec<&str> = targets.iter().map(|target| target.name()).collect();
     sink.push(
         Diagnostic::error(code::ATTRIBUTE_MISPLACED, message)
             .at(&name.span, "")
-            .help(format!("it can stand on {}", allowed.join(" or "))),
+            .help(format!("it is allowed on {}", allowed.join(" or "))),
     );
 }
 
@@ -189,7 +202,7 @@ fn report_unknown(scope: &Scope, attribute: &Attribute, sink: &mut Sink) {
         .map(|(known, ..)| *known)
         .chain(IGNORED.iter().copied());
     let declared = scope.attributes.iter().take(100).map(String::as_str);
-    // Too far away to be found by its letters.
+    // The spelling is not similar enough for `closest`.
     let similar = if name.text == "version" {
         Some("v")
     } else {
@@ -197,7 +210,10 @@ fn report_unknown(scope: &Scope, attribute: &Attribute, sink: &mut Sink) {
     };
     let help = match similar.or_else(|| closest(&name.text, known.chain(declared))) {
         Some(similar) => format!("did you mean `{similar}`?"),
-        None => format!("declare it if it is your own: `attribute {:?};`", name.text),
+        None => format!(
+            "if the attribute is your own, declare it: `attribute {:?};`",
+            name.text
+        ),
     };
     sink.push(
         Diagnostic::error(
@@ -209,30 +225,30 @@ fn report_unknown(scope: &Scope, attribute: &Attribute, sink: &mut Sink) {
     );
 }
 
-fn check_value(attribute: &Attribute, takes: Takes, sink: &mut Sink) {
+fn check_value(attribute: &Attribute, argument: Argument, sink: &mut Sink) {
     let name = &attribute.name.text;
     let kind = attribute.value.as_ref().map(|value| &value.kind);
-    let (expected, help) = match (takes, kind) {
+    let (expected, help) = match (argument, kind) {
         (_, Some(ValueKind::Invalid))
-        | (Takes::Anything, _)
-        | (Takes::Nothing | Takes::Reason | Takes::Index, None)
-        | (Takes::Integer, Some(ValueKind::Integer(_)))
-        | (Takes::Text | Takes::Reason | Takes::Index, Some(ValueKind::Text(_))) => return,
-        (Takes::Integer, Some(ValueKind::Text(text))) if text.parse::<i128>().is_ok() => return,
-        (Takes::Nothing, _) => ("no value", format!("write `{name}` alone")),
-        // `deprecated: false` would say the opposite of what it does.
-        (Takes::Reason, _) => (
-            "no value, or a text that says why",
+        | (Argument::Anything, _)
+        | (Argument::Nothing | Argument::Reason | Argument::Index, None)
+        | (Argument::Integer, Some(ValueKind::Integer(_)))
+        | (Argument::Text | Argument::Reason | Argument::Index, Some(ValueKind::Text(_))) => return,
+        (Argument::Integer, Some(ValueKind::Text(text))) if text.parse::<i128>().is_ok() => return,
+        (Argument::Nothing, _) => ("no value", format!("write `{name}` alone")),
+        // `deprecated: false` would deprecate the field.
+        (Argument::Reason, _) => (
+            "no value, or a string with the reason",
             format!("write `{name}` alone, or remove it"),
         ),
-        (Takes::Index, _) => (
-            "no value, or the condition of an index as a text",
+        (Argument::Index, _) => (
+            "no value, or a string with the condition of an index",
             format!("write `{name}` alone, or `{name}: \"done == false\"`"),
         ),
-        (Takes::Integer, _) => ("an integer", format!("write `{name}: 4`, with your number")),
-        (Takes::Text, _) => (
+        (Argument::Integer, _) => ("an integer", format!("write `{name}: 4`, with your number")),
+        (Argument::Text, _) => (
             "a string",
-            format!("write `{name}: \"..\"`, with your text"),
+            format!("write `{name}: \"..\"`, with your string"),
         ),
     };
     let span = attribute

@@ -1,4 +1,4 @@
-//! Rules that join a field's attributes with its type, for FlatBuffers' own attributes.
+//! The rules of FlatBuffers on which attributes a field of each type may have.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
                 continue;
             }
             let Some(ty) = *ty else { continue };
-            // On a struct's field it was reported as misplaced, whatever the type.
+            // On a field of a struct, `required` was reported as misplaced already.
             if draft.scope.kind(id) == Kind::Table {
                 check_required(draft, field, ty, sink);
             }
@@ -38,7 +38,7 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
     }
 }
 
-/// The types of the fields; none for the arrays of structs, to which no rule here applies.
+/// The types of the fields; `None` for an array in a struct, to which none of these rules applies.
 fn types(draft: &Draft<'_>, id: DefinitionId) -> Vec<Option<FieldType>> {
     match &draft.definitions[id.0 as usize].kind {
         DefinitionKind::Table(table) => table.fields.iter().map(|field| Some(field.ty)).collect(),
@@ -65,18 +65,18 @@ fn is_scalar(draft: &Draft<'_>, element: Element) -> bool {
     matches!(element, Element::Scalar(_)) || draft.scope.kind_of(element) == Some(Kind::Enum)
 }
 
-/// Reports an attribute that wants another type.
-fn report(field: &FieldDecl, name: &str, wanted: &str, found: &str, sink: &mut Sink) {
+/// Reports an attribute that needs another type.
+fn report(field: &FieldDecl, name: &str, needed: &str, found: &str, sink: &mut Sink) {
     let Some(attribute) = attribute::find(&field.attributes, name) else {
         return;
     };
     let message = format!(
-        "attribute `{name}` cannot stand on field `{}`",
+        "attribute `{name}` is not allowed on field `{}`",
         field.name.text
     );
     sink.push(
         Diagnostic::error(code::ATTRIBUTE_MISPLACED, message)
-            .at(&attribute.name.span, format!("needs {wanted}"))
+            .at(&attribute.name.span, format!("needs {needed}"))
             .and(&field.name.span, format!("is {found}"))
             .help(format!("remove `{name}`, or change the field's type")),
     );
@@ -87,8 +87,8 @@ fn check_required(draft: &Draft<'_>, field: &FieldDecl, ty: FieldType, sink: &mu
         && let FieldType::Single(element) = ty
         && is_scalar(draft, element)
     {
-        let wanted = "a string, vector, struct, table or union: numbers are never absent";
-        report(field, "required", wanted, &describe(draft, ty), sink);
+        let needed = "a string, vector, struct, table or union: numbers are never absent";
+        report(field, "required", needed, &describe(draft, ty), sink);
     }
 }
 
@@ -120,14 +120,14 @@ fn check_key<'a>(
             Diagnostic::error(code::SEVERAL_KEYS, "a table or struct has one `key`")
                 .at(&key.name.span, "second key")
                 .and(first, "first key")
-                .help("remove one; a primary key of several parts is declared with `primary`"),
+                .help("remove one, or use `primary` to declare a primary key of several fields"),
         );
     } else {
         *first = Some(&key.name.span);
     }
 }
 
-/// Checks `nested_flatbuffer` and `flexbuffer`, which say what bytes mean.
+/// Checks `nested_flatbuffer` and `flexbuffer`, which declare the contents of bytes.
 fn check_bytes(
     draft: &Draft<'_>,
     id: DefinitionId,
@@ -157,7 +157,7 @@ fn check_bytes(
                 format!("{path:?} does not name a table"),
             )
             .at(&value.span, "not a table")
-            .help("name the table that the bytes hold"),
+            .help("use the name of the table that the bytes hold"),
         );
     }
 }
@@ -166,14 +166,14 @@ fn check_hash(draft: &Draft<'_>, field: &FieldDecl, ty: FieldType, sink: &mut Si
     let Some(algorithm) = attribute::find(&field.attributes, "hash") else {
         return;
     };
-    // Of a vector, each element is a hash.
+    // In a vector, each element is a hash.
     let bits = match ty.element() {
         Element::Scalar(scalar) if !scalar.is_float() && scalar.size_bytes() > 1 => {
             scalar.size_bytes() * 8
         }
         _ => {
-            let wanted = "an integer type of 16, 32 or 64 bits";
-            return report(field, "hash", wanted, &describe(draft, ty), sink);
+            let needed = "an integer type of 16, 32 or 64 bits";
+            return report(field, "hash", needed, &describe(draft, ty), sink);
         }
     };
     let Some(name) = attribute::text(&field.attributes, "hash") else {
@@ -196,7 +196,7 @@ fn check_hash(draft: &Draft<'_>, field: &FieldDecl, ty: FieldType, sink: &mut Si
     }
 }
 
-/// Reports fields with the name of a union's hidden type code.
+/// Reports a field that has the name of a union's hidden type code.
 fn check_tags(
     draft: &Draft<'_>,
     declared: &[FieldDecl],

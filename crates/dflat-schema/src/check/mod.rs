@@ -1,4 +1,4 @@
-//! The rules beyond names and types: which attributes may stand where, and what Dflat can store.
+//! The rules for attributes and for storage.
 
 mod attribute;
 mod field;
@@ -8,7 +8,7 @@ use crate::Options;
 use crate::diagnostic::Sink;
 use crate::resolve::Draft;
 
-/// Reports every rule that the draft breaks.
+/// Reports every broken rule of the draft.
 pub(crate) fn check(draft: &Draft<'_>, options: &Options, sink: &mut Sink) {
     attribute::check(draft, sink);
     field::check(draft, sink);

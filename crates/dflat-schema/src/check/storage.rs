@@ -1,4 +1,4 @@
-//! What Dflat can store: keys, indexes, versions and the names of storage tables.
+//! The rules for storage: keys, indexes, versions and the names of storage tables.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::schema::{
     StructField, Table,
 };
 
-/// Names that other programs, or Dflat itself, use in a database file.
+/// Prefixes of names that SQLite and Dflat reserve in a database file.
 const RESERVED: [(&str, &str); 2] = [("sqlite_", "SQLite"), ("dflat__", "Dflat")];
 
 pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
@@ -43,7 +43,7 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
     check_roots(draft, sink);
 }
 
-/// The attribute that makes a field a key or an index.
+/// The attribute that declares a key or an index on a field.
 fn storage_attribute(field: &FieldDecl) -> Option<(&str, &Span)> {
     ["primary", "unique", "indexed"].iter().find_map(|name| {
         attribute::find(&field.attributes, name).map(|found| (*name, &found.name.span))
@@ -60,12 +60,12 @@ fn check_field(draft: &Draft<'_>, declared: &FieldDecl, field: &Field, sink: &mu
         FieldType::Vector(_) => None,
         FieldType::Single(_) if matches!(kind, Some(Kind::Struct | Kind::Table)) => None,
         FieldType::Single(_) if primary && kind == Some(Kind::Union) => Some((
-            "a union, whose type code older code may not know",
-            "use `indexed`, which indexes the type code",
+            "a union, and older programs may not know its type code",
+            "use `indexed` to index the type code",
         )),
         FieldType::Single(_) if primary && field.deprecated => Some((
-            "deprecated, so it is not kept",
-            "remove `deprecated`, or start a new table with `v:`",
+            "deprecated, so its value is not kept",
+            "remove `deprecated`, or give the table a new version with `v:`",
         )),
         FieldType::Single(element)
             if primary && element != Element::Text && field.default == Default::Null =>

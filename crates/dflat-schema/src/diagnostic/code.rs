@@ -1,15 +1,16 @@
-//! The table of all diagnostics: a stable code, what it says, and why.
+//! The table of all diagnostics: a stable code, a summary and an explanation.
 //!
-//! A code never changes its meaning, and a retired one is not used again: people search for them.
+//! A code never changes its meaning, and a retired code is not used again, because users search for
+//! codes.
 
 /// A kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code {
     /// The stable name, such as `E0030`.
     pub name: &'static str,
-    /// What it says, in one line.
+    /// The summary, in one line.
     pub summary: &'static str,
-    /// Why it is one, and what to do.
+    /// The explanation: the reason, and what to do.
     pub explanation: &'static str,
 }
 
@@ -37,7 +38,7 @@ macro_rules! codes {
 pub(crate) use codes;
 
 codes! {
-    /// All codes of what can be wrong with a schema, in order.
+/// All codes of diagnostics about one schema, in order.
     UNEXPECTED_CHARACTER "E0001" "a character that belongs to no token"
         "The schema language is written in ASCII. Names consist of letters, digits and `_`, and do \
          not begin with a digit. Other characters are allowed only in comments and strings. Choose \

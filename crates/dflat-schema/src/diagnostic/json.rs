@@ -1,4 +1,4 @@
-//! Diagnostics as JSON, an object a line, for editors and build systems.
+//! Diagnostics as JSON, one object on each line, for editors and build systems.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ impl Diagnostic {
     /// Writes the diagnostic as one line of JSON, without a final newline.
     ///
     /// The object has `code`, `severity`, `message`, `file`, `line`, `column` (the last three
-    /// `null` without a place), `labels`, `help` (or `null`) and `notes`. A label has `file`,
+    /// `null` without a position), `labels`, `help` (or `null`) and `notes`. A label has `file`,
     /// `line`, `column`, `end_line`, `end_column`, `primary` and `text`. Lines and columns count
     /// from 1, columns in characters.
     #[must_use]

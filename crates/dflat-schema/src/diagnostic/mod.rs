@@ -1,8 +1,7 @@
-//! What is wrong with a schema, for people and for programs.
+//! Diagnostics: errors, warnings and notes about a schema.
 //!
-//! A [`Diagnostic`] names a [`Code`], says what is wrong at its primary label, points at the other
-//! places that matter, and says what to do. `render` writes it as rustc would; `json` as one object
-//! a line.
+//! A [`Diagnostic`] has a [`Code`], a message, a primary label, labels at other relevant places, and
+//! help. `render` writes it in the style of rustc; `json` writes each as one object on a line.
 
 pub(crate) mod code;
 mod json;
@@ -14,14 +13,14 @@ pub use render::Style;
 
 use crate::schema::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// No schema comes out.
+    /// The compilation returns no schema.
     Error,
-    /// The schema is usable; something in it is probably not what was meant.
+    /// The schema is usable, but probably contains a mistake.
     Warning,
-    /// The schema is as it should be; something in it has no effect.
+    /// The schema is correct; a part of it has no effect.
     Note,
 }
 
@@ -37,31 +36,31 @@ impl Severity {
     }
 }
 
-/// A place, and what to say there.
+/// A position in a source file, with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The place.
+    /// The position.
     pub span: Span,
-    /// What to say there; may be empty.
+    /// The text; may be empty.
     pub text: String,
 }
 
-/// One finding.
+/// An error, a warning or a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Which kind of finding it is.
+    /// The kind of diagnostic.
     pub code: &'static Code,
-    /// How bad it is.
+    /// The severity of a diagnostic.
     pub severity: Severity,
-    /// What is wrong, in one line, lower case.
+    /// The message: one line, in lower case.
     pub message: String,
-    /// The place, unless it is about a file that does not exist.
+    /// The position, or `None` if the diagnostic is about a file that does not exist.
     pub primary: Option<Label>,
-    /// Other places that matter.
+    /// Other relevant positions.
     pub secondary: Vec<Label>,
-    /// What to do.
+    /// A suggestion.
     pub help: Option<String>,
-    /// What else to know.
+    /// Further facts.
     pub notes: Vec<String>,
 }
 
@@ -113,13 +112,13 @@ impl Diagnostic {
         self
     }
 
-    /// The primary label, then the others.
+    /// The primary label, then the secondary labels.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &Label> {
         self.primary.iter().chain(&self.secondary)
     }
 }
 
-/// More diagnostics than anyone reads: a hostile file could otherwise yield millions.
+/// The limit on kept diagnostics. Without it, a hostile file could cause millions.
 const DIAGNOSTICS_MAX: usize = 200;
 
 /// Collects diagnostics, up to a limit.
@@ -146,7 +145,7 @@ impl Sink {
         }
     }
 
-    /// Whether there was an error, shown or not.
+    /// Whether there was an error, including errors above the limit.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
     }
@@ -155,7 +154,7 @@ impl Sink {
         self.diagnostics.len() >= DIAGNOSTICS_MAX
     }
 
-    /// The diagnostics, those of one file together and in the order of their places.
+    /// The diagnostics in the order of their files and positions.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| {
             diagnostic

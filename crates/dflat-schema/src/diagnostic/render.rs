@@ -1,4 +1,4 @@
-//! Diagnostics as text, in the manner of rustc.
+//! Diagnostics as text, in the style of rustc.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Diagnostic, Severity};
 use crate::schema::FileId;
 use crate::source::Sources;
 
-/// Whether escape sequences for colours may be written.
+/// Whether a rendered diagnostic has escape sequences for colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Plain text.
@@ -17,14 +17,15 @@ pub enum Style {
     Coloured,
 }
 
-/// Lines quoted around a label, before the renderer folds: enough for its own context.
+/// The number of lines kept around a label. The renderer shows fewer.
 const CONTEXT_LINES: usize = 3;
 
-/// More than this is not quoted, only named: it is one enormous line, or two places far apart.
+/// The limit on quoted bytes. A larger window has a very long line, or two distant labels; only the
+/// position of its first label is printed.
 const WINDOW_BYTES_MAX: usize = 64 << 10;
 
 impl Diagnostic {
-    /// Writes the diagnostic with the lines it speaks of, without a final newline.
+    /// Writes the diagnostic with the lines that its labels point at, without a final newline.
     #[must_use]
     pub fn render(&self, sources: &Sources, style: Style) -> String {
         let level = match self.severity {
@@ -53,7 +54,7 @@ impl Diagnostic {
         renderer.render(&[group])
     }
 
-    /// The files its labels are in, that of the primary label first.
+    /// The files of its labels, that of the primary label first.
     fn files(&self) -> Vec<FileId> {
         let mut files = Vec::new();
         for label in self.labels() {
@@ -64,7 +65,7 @@ impl Diagnostic {
         files
     }
 
-    /// The lines of a file that labels point at.
+    /// The range of lines of a file that the labels point at.
     fn quote<'a>(&'a self, sources: &'a Sources, file: FileId) -> Element<'a> {
         let labels = || self.labels().filter(|label| label.span.file == file);
         let first = labels()
@@ -76,8 +77,8 @@ impl Diagnostic {
             .max()
             .unwrap_or(1);
         let first = first.saturating_sub(CONTEXT_LINES).max(1);
-        // A window, not the file: a renderer that splits a large file for every one of two hundred
-        // diagnostics is slow.
+        // The renderer gets a window and not the file: splitting a large file into lines for each of
+        // two hundred diagnostics is slow.
         let window = sources.lines(file, first, last + CONTEXT_LINES);
         if window.len() > WINDOW_BYTES_MAX {
             let mut origin = Origin::path(sources.path(file));
@@ -109,7 +110,7 @@ impl Diagnostic {
     }
 }
 
-/// The range relative to the window, on character boundaries: the renderer panics on others.
+/// The range relative to the window, on character boundaries; the renderer panics on other ranges.
 fn within(window: &Range<usize>, text: &str, range: &Range<usize>) -> Range<usize> {
     let relative = |offset: usize| {
         let mut offset = offset.saturating_sub(window.start).min(text.len());

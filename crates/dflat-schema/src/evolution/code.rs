@@ -1,9 +1,9 @@
-//! What can change between two versions of a schema, and what follows for stored objects.
+//! The changes between two versions of a schema, and their effects on stored objects.
 
 use crate::diagnostic::{Code, codes};
 
 codes! {
-    /// The codes of changes, those that break first.
+/// The codes of changes: errors first, then warnings, then notes.
     FIELD_TYPE "E0300" "a field whose type changed"
         "Stored objects have a value of the old type. Deprecate the field and add one of another \
          name with the new type. A deprecated field keeps its type, because old objects still have \

@@ -1,4 +1,4 @@
-//! The fields of tables, by number.
+//! Compares the fields of tables, by number.
 
 use dflat_model::Value;
 
@@ -26,14 +26,22 @@ impl Comparison<'_> {
             match (by_name, by_number) {
                 (Some(same), _) if same.voffset == field.voffset => self.fields(field, same),
                 (Some(moved), _) => self.moved(field, moved),
-                (None, Some(heir)) if !in_old(&heir.name) && self.same_type(field, heir) => {
-                    self.renamed("field", &field.name, &field.span, &heir.name, &heir.span);
-                    self.fields(field, heir);
-                    taken.push(heir.voffset);
+                (None, Some(successor))
+                    if !in_old(&successor.name) && self.same_type(field, successor) =>
+                {
+                    self.renamed(
+                        "field",
+                        &field.name,
+                        &field.span,
+                        &successor.name,
+                        &successor.span,
+                    );
+                    self.fields(field, successor);
+                    taken.push(successor.voffset);
                 }
-                (None, heir) => {
-                    self.removed(field, heir);
-                    taken.extend(heir.map(|heir| heir.voffset));
+                (None, successor) => {
+                    self.removed(field, successor);
+                    taken.extend(successor.map(|successor| successor.voffset));
                 }
             }
         }
@@ -53,9 +61,9 @@ impl Comparison<'_> {
             let mut change = if descriptor.unique && !was_unique {
                 let message = format!("values of {descriptor} become unique");
                 let change = Diagnostic::warning(UNIQUE_ADDED, message);
-                change.help("look for objects that share them")
+                change.help("look for objects that have the same values")
             } else if before.is_none() {
-                let message = format!("there is an index on {descriptor} now");
+                let message = format!("the index on {descriptor} is new");
                 Diagnostic::warning(INDEX_ADDED, message)
             } else if was_unique && !descriptor.unique {
                 let message = format!("the index on {descriptor} is no longer unique");
@@ -64,14 +72,15 @@ impl Comparison<'_> {
                 continue;
             };
             if let Some(before) = before {
-                change = change.and(&before.span, "it was this");
+                change = change.and(&before.span, "this is the old version");
             }
             self.report(change, &index.span, "");
         }
         for index in old.iter().filter(|index| same(new, index).is_none()) {
-            let message = format!("there is no index on {} any more", index.descriptor);
+            let message = format!("the index on {} was removed", index.descriptor);
             let change = Diagnostic::note(INDEX_REMOVED, message);
-            self.sink.push(change.at(&index.span, "it was this"));
+            self.sink
+                .push(change.at(&index.span, "this is the old version"));
         }
     }
 
@@ -92,7 +101,11 @@ impl Comparison<'_> {
                 "is no longer deprecated"
             };
             let change = Diagnostic::note(DEPRECATED, format!("the field `{name}` {what}"));
-            self.report(change.and(&old.span, "it was this"), &new.span, "");
+            self.report(
+                change.and(&old.span, "this is the old version"),
+                &new.span,
+                "",
+            );
         }
         let required = |field: &Field| field.required && !field.deprecated;
         if required(old) != required(new) {
@@ -102,24 +115,27 @@ impl Comparison<'_> {
                 "is no longer required"
             };
             let change = Diagnostic::error(REQUIRED_CHANGED, format!("the field `{name}` {what}"))
-                .help("give back what it was, and check where objects are made");
+                .help("undo this change, and let the program check that the field is set");
             self.report_both(change, &old.span, &new.span);
         }
-        // Deprecated or not: objects keep what they have, and the field may come back.
+        // This rule holds for deprecated fields too: objects keep tsuccessor values, and a field may be
+        // used again.
         if !self.same_type(old, new) {
             let deprecate = if new.deprecated {
-                "give back its type"
+                "restore the old type"
             } else {
-                "deprecate it with the old type"
+                "deprecate the field with the old type"
             };
             let change = Diagnostic::error(FIELD_TYPE, format!("the type of `{name}` changed"))
-                .help(format!("{deprecate}, and add a field of another name"));
+                .help(format!("{deprecate}, and add a field with another name"));
             return self.report_both(change, &old.span, &new.span);
         }
         if !same_default(&old.default, &new.default) {
-            let change =
-                Diagnostic::error(DEFAULT_CHANGED, format!("the default of `{name}` changed"))
-                    .help("keep the default: it is what objects read as that were stored with it");
+            let change = Diagnostic::error(
+                DEFAULT_CHANGED,
+                format!("the default of `{name}` changed"),
+            )
+            .help("keep the default: stored objects that have it would read as the new default");
             self.report_both(change, &old.span, &new.span);
         }
         if new.deprecated {
@@ -143,27 +159,27 @@ impl Comparison<'_> {
         if new.unique && !old.unique {
             let change =
                 Diagnostic::warning(UNIQUE_ADDED, format!("values of `{name}` become unique"))
-                    .help("look for objects that share a value");
+                    .help("look for objects that have the same value");
             self.report(
-                change.and(before, "it was this"),
+                change.and(before, "this is the old version"),
                 after,
-                "its index is to be built",
+                "its index will be built",
             );
         } else if new.indexed && !old.indexed {
-            let change = Diagnostic::warning(INDEX_ADDED, format!("`{name}` has an index now"));
+            let change = Diagnostic::warning(INDEX_ADDED, format!("`{name}` has a new index"));
             self.report(
-                change.and(before, "it had none"),
+                change.and(before, "this had no index"),
                 after,
-                "it is to be built",
+                "the index will be built",
             );
         } else if old.indexed && (!new.indexed || old.unique != new.unique) {
             let what = if new.indexed {
                 "is no longer unique"
             } else {
-                "has no index any more"
+                "no longer has an index"
             };
             let change = Diagnostic::note(INDEX_REMOVED, format!("`{name}` {what}"));
-            self.report(change.and(before, "it was this"), after, "");
+            self.report(change.and(before, "this is the old version"), after, "");
         }
     }
 
@@ -172,19 +188,19 @@ impl Comparison<'_> {
         let (before, after) = (number(old), number(new));
         let message = format!("the field `{name}` moved from number {before} to {after}");
         let change = Diagnostic::error(FIELD_MOVED, message)
-            .help("put new fields behind all others, or give each its `id`, and keep them");
+            .help("add new fields after all others, or give every field an `id`, and keep the ids");
         self.report_both(change, &old.span, &new.span);
     }
 
-    fn removed(&mut self, old: &Field, heir: Option<&Field>) {
+    fn removed(&mut self, old: &Field, successor: Option<&Field>) {
         let name = &old.name;
         let message = format!("the field `{name}` was removed");
         let mut change = Diagnostic::error(FIELD_REMOVED, message)
-            .at(&old.span, "this is not in the new version")
-            .help(format!("keep it, as `{name}: .. (deprecated);`"));
-        if let Some(heir) = heir {
-            let text = format!("this has its number, {}, now", number(heir));
-            change = change.and(&self.place(&heir.span), text);
+            .at(&old.span, "the new version does not have this")
+            .help(format!("keep the field as `{name}: .. (deprecated);`"));
+        if let Some(successor) = successor {
+            let text = format!("this now has the number {}", number(successor));
+            change = change.and(&self.joined_span(&successor.span), text);
         }
         self.sink.push(change);
     }
@@ -194,8 +210,8 @@ impl Comparison<'_> {
         if new.required && !new.deprecated {
             let message = format!("the new field `{name}` is required");
             let change = Diagnostic::error(REQUIRED_CHANGED, message)
-                .help("leave `required` out: old objects cannot have the field");
-            self.report(change, &new.span, "no old object has it");
+                .help("remove `required`: old objects do not have the field");
+            self.report(change, &new.span, "no old object has this field");
             return;
         }
         let change = Diagnostic::note(ADDED, format!("the field `{name}` is new"));
@@ -207,17 +223,18 @@ impl Comparison<'_> {
             let message =
                 format!("the new field `{name}` is unique, and all objects have its default");
             let change = Diagnostic::error(UNIQUE_DEFAULT, message)
-                .help("make it optional, `= null`, or leave `unique` out");
-            self.report(change, &new.span, "all old objects share one value");
+                .help("make the field optional, `= null`, or remove `unique`");
+            self.report(change, &new.span, "all old objects have the same value");
         } else if new.storage.indexed {
             let change = Diagnostic::warning(INDEX_ADDED, format!("`{name}` has an index"));
-            self.report(change, &new.span, "it is to be built");
+            self.report(change, &new.span, "the index will be built");
         }
     }
 
-    /// Whether objects without the field have one value in its index; many may have NULL.
+    /// Whether objects without the field all have the same value in its index. NULL does not count:
+    /// any number of objects may have it.
     fn is_shared_if_absent(&self, new: &Field) -> bool {
-        // A union's index has type codes: 0 if it is empty.
+        // The index of a union has type codes, 0 if the union is empty.
         let is_union = match new.ty.element() {
             Element::Definition(id) => {
                 matches!(self.new.definition(id).kind, DefinitionKind::Union(_))
@@ -228,7 +245,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The number of a field, as `id` counts.
+/// The number of a field, as in its `id`.
 fn number(field: &Field) -> u16 {
     field.voffset / 2 - 2
 }
@@ -236,13 +253,13 @@ fn number(field: &Field) -> u16 {
 fn same_default(old: &Default, new: &Default) -> bool {
     match (old, new) {
         (Default::Float(old), Default::Float(new)) => old.to_bits() == new.to_bits(),
-        // A vector that is absent is empty.
+        // An absent vector reads as empty.
         (Default::Null | Default::EmptyVector, Default::Null | Default::EmptyVector) => true,
         (old, new) => old == new,
     }
 }
 
-/// The index among these that holds the same.
+/// The index with the same fields and condition.
 fn same<'i>(indexes: &'i [TableIndex], index: &TableIndex) -> Option<&'i TableIndex> {
     let key = index.descriptor.storage_key();
     indexes

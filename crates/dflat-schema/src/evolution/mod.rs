@@ -1,9 +1,9 @@
-//! Two versions of a schema: what changed, and what that means for objects that are stored.
+//! Compares two versions of a schema, and judges what their differences mean for stored objects.
 //!
-//! [`compare`] pairs the types of both versions, beginning with the stored tables of one name in
-//! the file and following their fields by number, and reports every difference as a diagnostic
-//! whose severity is the verdict: an error breaks what is stored, a warning is free but has
-//! consequences, a note is free.
+//! [`compare`] pairs the types of both versions. It begins with stored tables of the same name in the
+//! file, and follows their fields by number. It reports every difference as a diagnostic, whose
+//! severity is the verdict: an error breaks stored objects, a warning is safe but has consequences,
+//! and a note is safe.
 
 mod code;
 mod fields;
@@ -17,7 +17,7 @@ use crate::schema::{DefinitionKind, Schema, Span};
 use crate::source::Sources;
 use pairs::Pairs;
 
-/// A schema with its texts, as one version.
+/// One version of a schema, with its source files.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
     /// The schema.
@@ -26,12 +26,12 @@ pub struct Version<'a> {
     pub sources: &'a Sources,
 }
 
-/// What changed from one version to the next.
+/// The changes from one version to the next.
 #[derive(Clone, Debug)]
 pub struct Evolution {
-    /// The changes, by their places in the new version, at most 200.
+    /// The changes in the order of their positions in the new version, at most 200.
     pub changes: Vec<Diagnostic>,
-    /// Whether one of them breaks what is stored, shown or not.
+    /// Whether any change breaks stored objects, including changes above the limit.
     pub breaking: bool,
     /// The files of both versions, which the changes quote.
     pub sources: Sources,
@@ -81,34 +81,34 @@ struct Comparison<'a> {
     old: &'a Schema,
     new: &'a Schema,
     pairs: Pairs,
-    /// How many files stand before those of the new version.
+    /// The number of files of the old version, which come before those of the new version.
     old_files: u32,
     sink: Sink,
 }
 
 impl Comparison<'_> {
-    /// Reports a change at its place in the new version.
+    /// Reports a change at its position in the new version.
     fn report(&mut self, diagnostic: Diagnostic, new: &Span, text: &str) -> &mut Self {
-        let diagnostic = diagnostic.at(&self.place(new), text);
+        let diagnostic = diagnostic.at(&self.joined_span(new), text);
         self.sink.push(diagnostic);
         self
     }
 
-    /// Reports a change with its places in both versions.
+    /// Reports a change with its positions in both versions.
     fn report_both(&mut self, change: Diagnostic, old: &Span, new: &Span) {
-        let change = change.and(old, "it was this");
-        self.report(change, new, "this is not the same");
+        let change = change.and(old, "this is the old version");
+        self.report(change, new, "this is the new version");
     }
 
-    /// A place of the new version, among the files of both.
-    fn place(&self, new: &Span) -> Span {
+    /// Converts a position in the new version to a position among the files of both versions.
+    fn joined_span(&self, new: &Span) -> Span {
         let mut span = new.clone();
         span.file.0 += self.old_files;
         span
     }
 }
 
-/// What a definition is, in a word.
+/// The kind of a definition, as one word.
 fn kind_name(kind: &DefinitionKind) -> &'static str {
     match kind {
         DefinitionKind::Enum(_) => "enum",

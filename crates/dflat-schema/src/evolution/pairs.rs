@@ -1,4 +1,4 @@
-//! Which type of the old version is which of the new.
+//! Pairs the types of the old version with those of the new version.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -9,10 +9,10 @@ use crate::schema::{
     Definition, DefinitionId, DefinitionKind, Element, Field, Schema, Span, Table, UnionTarget,
 };
 
-/// Pairs of types that were met, and those whose contents are still to be compared.
+/// The pairs of types found so far, and those whose contents are not compared yet.
 #[derive(Default)]
 pub(super) struct Pairs {
-    met: HashSet<(DefinitionId, DefinitionId)>,
+    found: HashSet<(DefinitionId, DefinitionId)>,
     open: VecDeque<(DefinitionId, DefinitionId)>,
     old: HashSet<DefinitionId>,
     new: HashSet<DefinitionId>,
@@ -20,7 +20,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     fn add(&mut self, old: DefinitionId, new: DefinitionId) {
-        if self.met.insert((old, new)) {
+        if self.found.insert((old, new)) {
             self.old.insert(old);
             self.new.insert(new);
             self.open.push_back((old, new));
@@ -29,7 +29,7 @@ impl Pairs {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares the stored tables and all they reach.
+    /// Compares the stored tables and all types that they reach.
     pub(super) fn roots(&mut self) {
         let (old, new) = (roots(self.old), roots(self.new));
         let mut unpaired_new: BTreeSet<DefinitionId> = new.iter().copied().collect();
@@ -48,18 +48,18 @@ impl<'a> Comparison<'a> {
         }
         self.follow();
         for id in unpaired_old {
-            let heir = self.heir(id, &unpaired_new);
-            self.departed(id, heir);
-            if let Some(heir) = heir {
-                unpaired_new.remove(&heir);
-                self.pairs.new.extend(reached(self.new, heir));
+            let successor = self.successor(id, &unpaired_new);
+            self.removed_root(id, successor);
+            if let Some(successor) = successor {
+                unpaired_new.remove(&successor);
+                self.pairs.new.extend(reached(self.new, successor));
             }
-            // What only its objects hold may change as it likes.
+            // Types that only the objects of this table hold may change in any way.
             self.pairs.old.extend(reached(self.old, id));
         }
     }
 
-    /// Compares types that no stored table reaches, by their names.
+    /// Compares types that no stored table reaches, by tsuccessor names.
     pub(super) fn rest(&mut self) {
         for id in ids(self.old) {
             let definition = self.old.definition(id);
@@ -70,10 +70,10 @@ impl<'a> Comparison<'a> {
                 Some(new) => self.pairs.add(id, new),
                 None => {
                     let (kind, name) = (kind_name(&definition.kind), definition.full_name());
-                    let message = format!("the {kind} `{name}` is gone");
+                    let message = format!("the {kind} `{name}` was removed");
                     let change = Diagnostic::note(TYPE_REMOVED, message);
                     self.sink
-                        .push(change.at(&definition.span, "this was removed"));
+                        .push(change.at(&definition.span, "the new version does not have this"));
                 }
             }
         }
@@ -111,17 +111,18 @@ impl<'a> Comparison<'a> {
                 (DefinitionKind::Enum(before), DefinitionKind::Enum(after)) => {
                     self.enums(before, after, &old.span, &new.span);
                 }
-                // Only types that no field refers to in both versions: they are other types.
+                // The types differ in kind. This happens only to types that no field refers to in
+                // both versions, so they are separate types.
                 _ => {}
             }
         }
     }
 
-    /// Whether two types may be one; if so, what is in them is compared.
+    /// Whether two types can be the same type in both versions. If so, their contents are compared.
     pub(super) fn pair(&mut self, old: DefinitionId, new: DefinitionId) -> bool {
         let (before, after) = (self.old.definition(old), self.new.definition(new));
         let same_kind = kind_name(&before.kind) == kind_name(&after.kind);
-        // A type that is there under its own name was not renamed to another.
+        // If the new version has a type with the old name, the old type was not renamed.
         let other =
             before.full_name() != after.full_name() && self.named(&before.full_name()).is_some();
         if same_kind && !other {
@@ -130,7 +131,7 @@ impl<'a> Comparison<'a> {
         same_kind && !other
     }
 
-    /// Whether two elements have one type.
+    /// Whether two elements have the same type.
     pub(super) fn same_element(&mut self, old: Element, new: Element) -> bool {
         match (old, new) {
             (Element::Definition(old), Element::Definition(new)) => self.pair(old, new),
@@ -153,12 +154,12 @@ impl<'a> Comparison<'a> {
         new: &str,
         after: &Span,
     ) {
-        let message = format!("the {kind} `{old}` is called `{new}` now");
-        let change = Diagnostic::note(RENAMED, message).and(before, "it was called this");
+        let message = format!("the {kind} `{old}` was renamed to `{new}`");
+        let change = Diagnostic::note(RENAMED, message).and(before, "this is the old name");
         self.report(change, after, "");
     }
 
-    /// The type of a name in the new version.
+    /// The type with this name in the new version.
     fn named(&self, name: &str) -> Option<DefinitionId> {
         ids(self.new).find(|id| self.new.definition(*id).full_name() == name)
     }
@@ -181,16 +182,17 @@ impl<'a> Comparison<'a> {
             after.name
         ));
         for field in old {
-            change = change.and(&field.span, "it was this");
+            change = change.and(&field.span, "part of the old key");
         }
         for field in &new {
-            change = change.and(&self.place(&field.span), "it is this");
+            change = change.and(&self.joined_span(&field.span), "part of the new key");
         }
         self.report(change, &after.span, "");
     }
 
-    /// The stored table of the new version that a table has become under another name.
-    fn heir(&self, old: DefinitionId, new: &BTreeSet<DefinitionId>) -> Option<DefinitionId> {
+    /// Finds the stored table of the new version that replaces a table under another name: the first
+    /// with the same full name, else with the same name, else with similar fields.
+    fn successor(&self, old: DefinitionId, new: &BTreeSet<DefinitionId>) -> Option<DefinitionId> {
         let before = self.old.definition(old);
         let find = |test: &dyn Fn(&Definition) -> bool| {
             let mut found = new.iter().copied();
@@ -201,25 +203,25 @@ impl<'a> Comparison<'a> {
             .or_else(|| find(&|after| alike(before, after)))
     }
 
-    /// Reports a stored table that is not there under its name in the file.
-    fn departed(&mut self, old: DefinitionId, heir: Option<DefinitionId>) {
+    /// Reports a stored table whose name in the file the new version does not have.
+    fn removed_root(&mut self, old: DefinitionId, successor: Option<DefinitionId>) {
         let before = self.old.definition(old);
         let stored = before.storage_name().unwrap_or_default();
         let name = before.full_name();
-        let Some(heir) = heir else {
+        let Some(successor) = successor else {
             let message = format!("`{name}` is no longer stored");
             let change = Diagnostic::warning(TABLE_GONE, message)
                 .at(&before.span, "this was a `root_type`")
                 .help(format!(
-                    "its objects stay in the table `{stored}` of the file, unread"
+                    "its objects stay in the table `{stored}` of the file, and are not read"
                 ));
             self.sink.push(change);
             return;
         };
-        let after = self.new.definition(heir);
+        let after = self.new.definition(successor);
         let now = after.storage_name().unwrap_or_default();
         let message = format!(
-            "`{}` is stored as `{now}` now, which starts empty",
+            "`{}` is now stored as `{now}`, which starts empty",
             after.full_name()
         );
         let change = Diagnostic::warning(TABLE_RENAMED, message)
@@ -232,7 +234,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether at least half of the fields of two tables have one name.
+/// Whether the tables share the names of at least half of the fields of the larger one.
 fn alike(old: &Definition, new: &Definition) -> bool {
     let (DefinitionKind::Table(old), DefinitionKind::Table(new)) = (&old.kind, &new.kind) else {
         return false;
@@ -268,7 +270,7 @@ fn roots(schema: &Schema) -> Vec<DefinitionId> {
     ids(schema).filter(is_root).collect()
 }
 
-/// A type and all that its values can hold.
+/// A type and all types that its values can hold.
 fn reached(schema: &Schema, root: DefinitionId) -> HashSet<DefinitionId> {
     let mut reached = HashSet::new();
     let mut open = vec![root];

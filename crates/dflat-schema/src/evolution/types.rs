@@ -7,10 +7,10 @@ use crate::schema::{Enum, EnumValue, Span, Struct, StructField, Union, UnionMemb
 
 impl Comparison<'_> {
     pub(super) fn structs(&mut self, old: &Struct, new: &Struct, before: &Span, after: &Span) {
-        const HELP: &str = "keep the struct, and add another, or a table";
+        const HELP: &str = "keep the struct, and add another struct or a table";
         let shape = |found: &Struct| (found.size, found.align, found.fields.len());
         if shape(old) != shape(new) {
-            let change = Diagnostic::error(STRUCT_CHANGED, "the struct has another layout");
+            let change = Diagnostic::error(STRUCT_CHANGED, "the layout of the struct changed");
             return self.report_both(change.help(HELP), before, after);
         }
         for (field, same) in old.fields.iter().zip(&new.fields) {
@@ -37,13 +37,14 @@ impl Comparison<'_> {
 
     pub(super) fn enums(&mut self, old: &Enum, new: &Enum, before: &Span, after: &Span) {
         if old.base != new.base || old.bit_flags != new.bit_flags {
-            let what = if old.base == new.base {
+            let property = if old.base == new.base {
                 "meaning of its numbers"
             } else {
                 "type"
             };
-            let change = Diagnostic::error(ENUM_CHANGED, format!("the enum has another {what}"))
-                .help("add another enum, and a field for it");
+            let change =
+                Diagnostic::error(ENUM_CHANGED, format!("the enum has a different {property}"))
+                    .help("add another enum, and a field for it");
             return self.report_both(change, before, after);
         }
         let mut taken = Vec::new();
@@ -53,15 +54,23 @@ impl Comparison<'_> {
             match (by_name, by_number) {
                 (Some(same), _) if same.value == value.value => {}
                 (Some(same), _) => self.renumbered(value, same),
-                (None, Some(heir)) if !old.values.iter().any(|value| value.name == heir.name) => {
-                    taken.push(heir.value);
-                    self.renamed("value", &value.name, &value.span, &heir.name, &heir.span);
+                (None, Some(successor))
+                    if !old.values.iter().any(|value| value.name == successor.name) =>
+                {
+                    taken.push(successor.value);
+                    self.renamed(
+                        "value",
+                        &value.name,
+                        &value.span,
+                        &successor.name,
+                        &successor.span,
+                    );
                 }
                 (None, _) => {
                     let message = format!("the value `{}` was removed", value.name);
                     let change = Diagnostic::error(ENUM_CHANGED, message)
-                        .at(&value.span, "this is not in the new version")
-                        .help("keep it: objects may hold it");
+                        .at(&value.span, "the new version does not have this")
+                        .help("keep it: stored objects may have it");
                     self.sink.push(change);
                 }
             }
@@ -77,7 +86,7 @@ impl Comparison<'_> {
 
     fn renumbered(&mut self, old: &EnumValue, new: &EnumValue) {
         let (before, after) = (old.value, new.value);
-        let message = format!("the value `{}` was {before} and is {after}", new.name);
+        let message = format!("the value `{}` changed from {before} to {after}", new.name);
         let change = Diagnostic::error(ENUM_CHANGED, message).help(format!(
             "write `{} = {before}`, and give new values new numbers",
             new.name
@@ -96,22 +105,29 @@ impl Comparison<'_> {
                 (Some(same), _) => {
                     let (before, after) = (member.code, same.code);
                     let name = &same.name;
-                    let message =
-                        format!("the member `{name}` had type code {before} and has {after}");
+                    let message = format!(
+                        "the type code of the member `{name}` changed from {before} to {after}"
+                    );
                     let change = Diagnostic::error(UNION_CHANGED, message)
-                        .help("put new members behind all others");
+                        .help("add new members after all others");
                     self.report_both(change, &member.span, &same.span);
                 }
-                (None, Some(heir)) if !in_old(&heir.name) => {
-                    taken.push(heir.code);
-                    self.renamed("member", &member.name, &member.span, &heir.name, &heir.span);
-                    self.member(member, heir);
+                (None, Some(successor)) if !in_old(&successor.name) => {
+                    taken.push(successor.code);
+                    self.renamed(
+                        "member",
+                        &member.name,
+                        &member.span,
+                        &successor.name,
+                        &successor.span,
+                    );
+                    self.member(member, successor);
                 }
                 (None, _) => {
                     let message = format!("the member `{}` was removed", member.name);
                     let change = Diagnostic::error(UNION_CHANGED, message)
-                        .at(&member.span, "this is not in the new version")
-                        .help("keep it: objects may hold it");
+                        .at(&member.span, "the new version does not have this")
+                        .help("keep it: stored objects may have it");
                     self.sink.push(change);
                 }
             }
@@ -127,9 +143,9 @@ impl Comparison<'_> {
 
     fn member(&mut self, old: &UnionMember, new: &UnionMember) {
         if !self.same_target(old.target, new.target) {
-            let message = format!("the member `{}` holds another type", new.name);
+            let message = format!("the type of the member `{}` changed", new.name);
             let change = Diagnostic::error(UNION_CHANGED, message)
-                .help("add a member for the type, behind all others");
+                .help("add a member for the new type, after all others");
             self.report_both(change, &old.span, &new.span);
         }
     }

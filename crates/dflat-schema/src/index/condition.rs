@@ -1,4 +1,4 @@
-//! The conditions of declared indexes: types checked, negations moved to comparisons.
+//! Checks the types of index conditions, and moves negations to the comparisons.
 
 use dflat_model::{Comparison, Field, IndexCondition, Scalar, Value};
 
@@ -10,14 +10,15 @@ use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::suggest::closest;
 use crate::schema::{DefinitionKind, Element};
 
-/// Finds what conditions mean for objects of one table.
+/// Converts the conditions of one table to descriptors.
 #[derive(Clone, Copy)]
-pub(super) struct Lowering<'a> {
+pub(super) struct ConditionLowering<'a> {
     pub(super) paths: Paths<'a>,
 }
 
-impl Lowering<'_> {
-    /// What a condition means, or its opposite; `None` if it is wrong, which is reported then.
+impl ConditionLowering<'_> {
+    /// Converts a condition, or its negation. `None` means that the condition is wrong and was
+    /// reported.
     pub(super) fn condition(
         self,
         text: &ConditionText,
@@ -26,7 +27,7 @@ impl Lowering<'_> {
     ) -> Option<IndexCondition> {
         match text {
             ConditionText::Not(inner) => self.condition(inner, !negated, sink),
-            // UNKNOWN stays UNKNOWN, so that the laws of de Morgan hold.
+            // De Morgan's laws hold, because the negation of UNKNOWN is UNKNOWN.
             ConditionText::And(parts) => self.all(parts, negated, negated, sink),
             ConditionText::Or(parts) => self.all(parts, !negated, negated, sink),
             ConditionText::Holds(path) => self.holds(path, negated, sink),
@@ -39,7 +40,10 @@ impl Lowering<'_> {
                 let value = self.value(&target, literal, sink)?;
                 let ordered = !matches!(operator, Comparison::Equal | Comparison::NotEqual);
                 if ordered && !self.has_order(target.element) {
-                    let message = format!("`{}` is only equal or not", path.text);
+                    let message = format!(
+                        "`{}` has no order, so compare it by `==` or `!=`",
+                        path.text
+                    );
                     let span = &path.span;
                     sink.push(Diagnostic::error(code::INDEX_CONDITION, message).at(span, ""));
                     return None;
@@ -98,18 +102,19 @@ impl Lowering<'_> {
             return Some(compare(&target, Comparison::Equal, value));
         }
         let found = self.paths.draft.scope.describe(target.element);
-        let message = format!("`{}` is no condition: it is {found}", path.text);
+        let message = format!("`{}` is {found}, which is not a condition", path.text);
         sink.push(
             Diagnostic::error(code::INDEX_CONDITION, message)
                 .at(&path.span, "")
-                .help(format!("compare it, such as `{} is not null`", path.text)),
+                .help(format!("compare it, as in `{} is not null`", path.text)),
         );
         None
     }
 
     fn is_null(self, target: Target, negated: bool) -> IndexCondition {
         if self.is_union(target.element) {
-            // The type code is 0 where the union is empty, and missing where there is none.
+            // The type code is 0 if the union is empty, and missing if the table or struct around the
+            // union is absent.
             let empty = Value::Int(0);
             if negated {
                 return compare(&target, Comparison::NotEqual, empty);
@@ -144,8 +149,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The value of a literal that is compared with a field; `None` if it has another type, which
-    /// is reported then.
+    /// The value of a literal that is compared with a field. `None` means that the literal has
+    /// another type and was reported.
     fn value(self, target: &Target, literal: &Literal, sink: &mut Sink) -> Option<Value> {
         let found = match (target.element, &literal.kind) {
             (Element::Text, LiteralKind::Text(text)) => Some(Value::text(text)),
@@ -167,7 +172,7 @@ impl Lowering<'_> {
         found
     }
 
-    /// What the values of an enum or the members of a union are called, and their numbers.
+    /// The names and numbers of the values of an enum or the members of a union.
     fn names(self, element: Element) -> impl Iterator<Item = (String, Value)> {
         let mut names = Vec::new();
         if let Element::Definition(id) = element {
@@ -195,7 +200,7 @@ impl Lowering<'_> {
     fn report(self, target: &Target, literal: &Literal, sink: &mut Sink) {
         let Field { name, .. } = &target.field;
         let of = self.paths.draft.scope.describe(target.element);
-        let message = format!("`{name}` cannot be compared with this: it is {of}");
+        let message = format!("`{name}` is {of} and cannot be compared with this value");
         let mut diagnostic =
             Diagnostic::error(code::INDEX_CONDITION, message).at(&literal.span, "");
         if let LiteralKind::Name(given) = &literal.kind {
@@ -211,7 +216,7 @@ impl Lowering<'_> {
 }
 
 fn compare(target: &Target, operator: Comparison, value: Value) -> IndexCondition {
-    // Of two values, being other than one is being the other.
+    // A boolean that differs from one value equals the other.
     let (operator, value) = match (target.element, operator, value) {
         (Element::Scalar(Scalar::Bool), Comparison::NotEqual, Value::Int(value)) => {
             (Comparison::Equal, Value::Int(i64::from(value == 0)))
@@ -225,7 +230,7 @@ fn compare(target: &Target, operator: Comparison, value: Value) -> IndexConditio
     }
 }
 
-/// A number as a field of this type can have it.
+/// The value of a numeric literal, if a field of this type can hold it.
 fn number(scalar: Scalar, literal: &LiteralKind) -> Option<Value> {
     let float = |value: f64| match scalar {
         Scalar::F32 => Value::Float(f64::from(value as f32)),

@@ -1,11 +1,11 @@
-//! Indexes that tables declare over several fields, or of some objects: what their text means.
+//! The indexes that tables declare over several fields, or of some objects.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use dflat_model::{Field, IndexCondition, IndexDescriptor};
 
-use super::condition::Lowering;
+use super::condition::ConditionLowering;
 use super::path::Paths;
 use super::syntax::{self, IndexText};
 use crate::ast::{Attribute, DeclarationKind, FieldDecl, Value, ValueKind};
@@ -13,10 +13,10 @@ use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::resolve::{Draft, attribute};
 use crate::schema::{DefinitionId, DefinitionKind, Span, TableIndex};
 
-/// The attributes that declare indexes, and whether these are unique.
+/// The attributes that declare indexes, and whether these indexes are unique.
 const ATTRIBUTES: [(&str, bool); 2] = [("indexed", false), ("unique", true)];
 
-/// Finds the indexes that each table declares by texts. Needs the layout.
+/// Finds the indexes that the strings of attributes declare. Fields must have their offsets.
 pub(crate) fn declare(draft: &mut Draft<'_>, sink: &mut Sink) {
     for id in draft.ids() {
         let declaration = draft.declarations[id.0 as usize];
@@ -39,7 +39,7 @@ pub(crate) fn declare(draft: &mut Draft<'_>, sink: &mut Sink) {
     }
 }
 
-/// The texts of attributes that declare indexes.
+/// The strings of attributes that declare indexes.
 fn texts(attributes: &[Attribute]) -> impl Iterator<Item = (&Value, &str, bool)> {
     ATTRIBUTES.into_iter().filter_map(|(name, unique)| {
         let value = attribute::find(attributes, name)?.value.as_ref()?;
@@ -50,7 +50,7 @@ fn texts(attributes: &[Attribute]) -> impl Iterator<Item = (&Value, &str, bool)>
     })
 }
 
-/// An attribute of a field has the condition of an index over it.
+/// Adds the indexes of a field. The attribute's string is the condition of the index.
 fn of_field(
     draft: &Draft<'_>,
     id: DefinitionId,
@@ -59,7 +59,7 @@ fn of_field(
     sink: &mut Sink,
 ) {
     for (value, text, unique) in texts(&field.attributes) {
-        let Ok(condition) = keep(syntax::condition(value, text), sink) else {
+        let Ok(condition) = reported(syntax::condition(value, text), sink) else {
             continue;
         };
         let text = IndexText {
@@ -79,14 +79,14 @@ fn of_table(
     sink: &mut Sink,
 ) {
     for (value, text, unique) in texts(attributes) {
-        for text in keep(syntax::indexes(value, text), sink).unwrap_or_default() {
+        for text in reported(syntax::indexes(value, text), sink).unwrap_or_default() {
             declared.extend(index(draft, id, text, unique, sink));
         }
     }
 }
 
-/// Reports a mistake.
-fn keep<T>(parsed: Result<T, Box<Diagnostic>>, sink: &mut Sink) -> Result<T, ()> {
+/// Reports the error, if there is one.
+fn reported<T>(parsed: Result<T, Box<Diagnostic>>, sink: &mut Sink) -> Result<T, ()> {
     parsed.map_err(|diagnostic| sink.push(*diagnostic))
 }
 
@@ -102,15 +102,16 @@ fn index(
     for path in &text.paths {
         let found = paths.find(path, sink)?;
         if fields.iter().any(|field| field.steps == found.field.steps) {
-            let message = format!("the index has `{}` twice", path.text);
-            let twice = Diagnostic::error(code::INDEX_TWICE, message).at(&path.span, "again here");
+            let message = format!("the index has the field `{}` twice", path.text);
+            let twice =
+                Diagnostic::error(code::INDEX_TWICE, message).at(&path.span, "declared again here");
             sink.push(twice.help("remove one of the two"));
             return None;
         }
         fields.push(found.field);
     }
     let condition: Option<IndexCondition> = match &text.condition {
-        Some(condition) => Some(Lowering { paths }.condition(condition, false, sink)?),
+        Some(condition) => Some(ConditionLowering { paths }.condition(condition, false, sink)?),
         None => None,
     };
     let descriptor = IndexDescriptor {
@@ -124,7 +125,7 @@ fn index(
     })
 }
 
-/// Reports indexes that hold the same.
+/// Reports indexes with the same fields and condition.
 fn report_twice(declared: &[TableIndex], sink: &mut Sink) {
     let mut seen: HashMap<String, &Span> = HashMap::new();
     for index in declared {
@@ -135,12 +136,12 @@ fn report_twice(declared: &[TableIndex], sink: &mut Sink) {
             }
             Entry::Occupied(entry) => *entry.get(),
         };
-        let message = format!("the index on {} is there twice", index.descriptor);
+        let message = format!("the index on {} is declared twice", index.descriptor);
         sink.push(
             Diagnostic::error(code::INDEX_TWICE, message)
-                .at(&index.span, "again here")
-                .and(first, "first here")
-                .help("remove one of the two; a `unique` one serves queries, too"),
+                .at(&index.span, "declared again here")
+                .and(first, "first declared here")
+                .help("remove one of the two; a `unique` index also serves queries"),
         );
         if sink.is_full() {
             return;

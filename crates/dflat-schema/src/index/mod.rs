@@ -1,11 +1,10 @@
-//! The secondary indexes of a root table: its own, and those of what it contains.
+//! The secondary indexes of a root table, and of the tables and structs that it contains.
 //!
-//! What tables declare by texts, over several fields or of some objects, is found first, by
-//! [`declare`]. An `indexed` field of a nested table, struct or union member is indexed once for
-//! every path that leads to it from the root. Vectors are not entered, deprecated fields neither,
-//! and no path visits a table type twice, so that recursive tables have finitely many indexes.
-//! Finitely many can still be too many, so the search has limits; `check` reports a schema that
-//! exceeds them.
+//! First, [`declare`] finds the indexes over several fields or of some objects. Then, an `indexed`
+//! field of a nested table, struct or union member gets an index for each path that leads to it from
+//! the root. A path enters no vectors and no deprecated fields, and visits no table type twice, so
+//! recursive tables have finitely many indexes. The search also has limits; `check` reports a schema
+//! that exceeds them.
 
 mod condition;
 mod declared;
@@ -23,17 +22,19 @@ use crate::schema::{
     Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
 };
 
-/// Every index is a table in the database and a statement at every insertion.
+/// The limit on indexes of a table. Every index is a table in the database, and costs a statement at
+/// every insertion.
 const INDEXES_MAX: usize = 500;
 const STEPS_MAX: usize = 64;
-/// Bounds the search where most paths end at a table type visited before.
+/// The limit on visited fields. It bounds the search if most paths end at a table type that they
+/// visited before.
 const FIELDS_VISITED_MAX: usize = 1_000_000;
 
 /// Finds indexes in a set of definitions.
 pub(crate) struct IndexFinder<'a> {
     definitions: &'a [Definition],
-    /// By [`DefinitionId`]: some path leads from there to an index.
-    leads: Vec<bool>,
+    /// By [`DefinitionId`]: whether a path leads from the definition to an index.
+    has_path: Vec<bool>,
 }
 
 impl<'a> IndexFinder<'a> {
@@ -48,16 +49,19 @@ impl<'a> IndexFinder<'a> {
                 containers[inner.0 as usize].push(position);
             }
         }
-        let mut leads = vec![false; definitions.len()];
+        let mut has_path = vec![false; definitions.len()];
         while let Some(position) = pending.pop() {
-            if !std::mem::replace(&mut leads[position], true) {
+            if !std::mem::replace(&mut has_path[position], true) {
                 pending.extend(&containers[position]);
             }
         }
-        Self { definitions, leads }
+        Self {
+            definitions,
+            has_path,
+        }
     }
 
-    /// The indexes of a root table, in declaration order, or which limit they exceed.
+    /// The indexes of a root table, in declaration order, or the limit that they exceed.
     pub(crate) fn find(&self, root: DefinitionId) -> Result<Vec<IndexDescriptor>, String> {
         let mut search = Search {
             finder: self,
@@ -83,7 +87,7 @@ fn has_index(definition: &Definition) -> bool {
     }
 }
 
-/// The definitions a path can lead to from this one.
+/// The definitions that a path can reach directly from this one.
 fn contained(definition: &Definition) -> Vec<DefinitionId> {
     let element = |element| match element {
         Element::Definition(id) => Some(id),
@@ -114,7 +118,7 @@ fn contained(definition: &Definition) -> Vec<DefinitionId> {
     }
 }
 
-/// The way from the root.
+/// A path from the root table.
 #[derive(Default)]
 struct Path<'a> {
     steps: Vec<Step>,
@@ -132,8 +136,8 @@ impl<'a> Path<'a> {
         self.names.pop();
     }
 
-    /// A field of the table that the path leads to, as one of the root.
-    fn lead_to(&self, field: &Field) -> Field {
+    /// Extends the path by a field of the table that it leads to.
+    fn with_field(&self, field: &Field) -> Field {
         let mut names: Vec<&str> = self.names.iter().map(AsRef::as_ref).collect();
         names.push(&field.name);
         Field {
@@ -143,12 +147,9 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn lead_to_condition(&self, condition: &IndexCondition) -> IndexCondition {
+    fn with_condition(&self, condition: &IndexCondition) -> IndexCondition {
         let all = |parts: &[IndexCondition]| -> Vec<IndexCondition> {
-            parts
-                .iter()
-                .map(|part| self.lead_to_condition(part))
-                .collect()
+            parts.iter().map(|part| self.with_condition(part)).collect()
         };
         match condition {
             IndexCondition::Compare {
@@ -156,28 +157,28 @@ impl<'a> Path<'a> {
                 operator,
                 value,
             } => IndexCondition::Compare {
-                field: self.lead_to(field),
+                field: self.with_field(field),
                 operator: *operator,
                 value: value.clone(),
             },
-            IndexCondition::IsNull(field) => IndexCondition::IsNull(self.lead_to(field)),
-            IndexCondition::IsNotNull(field) => IndexCondition::IsNotNull(self.lead_to(field)),
+            IndexCondition::IsNull(field) => IndexCondition::IsNull(self.with_field(field)),
+            IndexCondition::IsNotNull(field) => IndexCondition::IsNotNull(self.with_field(field)),
             IndexCondition::And(parts) => IndexCondition::And(all(parts).into()),
             IndexCondition::Or(parts) => IndexCondition::Or(all(parts).into()),
         }
     }
 
-    /// An index of the table that the path leads to, as one of the root.
-    fn lead_to_index(&self, index: &IndexDescriptor) -> IndexDescriptor {
+    /// Prefixes the paths of an index of the table that the path leads to.
+    fn with_index(&self, index: &IndexDescriptor) -> IndexDescriptor {
         let condition = index.condition.as_ref();
         IndexDescriptor {
             fields: index
                 .fields
                 .iter()
-                .map(|field| self.lead_to(field))
+                .map(|field| self.with_field(field))
                 .collect(),
             unique: index.unique,
-            condition: condition.map(|condition| self.lead_to_condition(condition)),
+            condition: condition.map(|condition| self.with_condition(condition)),
         }
     }
 }
@@ -185,7 +186,7 @@ impl<'a> Path<'a> {
 struct Search<'a> {
     finder: &'a IndexFinder<'a>,
     path: Path<'a>,
-    /// The table types on the way.
+    /// The table types on the current path.
     visited: Vec<DefinitionId>,
     fields_visited: usize,
     found: Vec<IndexDescriptor>,
@@ -193,7 +194,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn enter(&mut self, id: DefinitionId) -> Result<(), String> {
-        if !self.finder.leads[id.0 as usize] || self.visited.contains(&id) {
+        if !self.finder.has_path[id.0 as usize] || self.visited.contains(&id) {
             return Ok(());
         }
         if self.path.steps.len() > STEPS_MAX {
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
                     self.path.pop();
                 }
                 for index in &table.indexes {
-                    let index = self.path.lead_to_index(&index.descriptor);
+                    let index = self.path.with_index(&index.descriptor);
                     self.push(index)?;
                 }
                 self.visited.pop();
@@ -251,9 +252,9 @@ impl<'a> Search<'a> {
     ) -> Result<(), String> {
         self.fields_visited += 1;
         if self.fields_visited > FIELDS_VISITED_MAX {
-            return Err("its tables contain one another in too many ways".to_owned());
+            return Err("too many paths lead through its nested tables".to_owned());
         }
-        // A part of the root's primary key is found by the key already.
+        // The fields of the root's primary key need no index of their own.
         let primary_of_root = storage.primary && self.visited.len() == 1;
         let indexed = storage.indexed && !primary_of_root;
         let definitions: &'a [Definition] = self.finder.definitions;
@@ -264,7 +265,7 @@ impl<'a> Search<'a> {
                 DefinitionKind::Enum(found) => (FieldKind::Scalar(found.base), Some(found.base)),
                 DefinitionKind::Union(_) => {
                     if indexed {
-                        // FlatBuffers' own name for the type code.
+                        // The name of the type code in FlatBuffers.
                         let name = self.path.names.last().map(|name| format!("{name}_type"));
                         self.add_tag(&name.unwrap_or_default(), storage.unique)?;
                     }
@@ -310,7 +311,7 @@ impl<'a> Search<'a> {
 
     fn push(&mut self, index: IndexDescriptor) -> Result<(), String> {
         let key = index.storage_key();
-        // A field may be `indexed` itself, and by a path from a table around it.
+        // A field may be `indexed` itself and also have an index declared by a table around it.
         if let Some(same) = self
             .found
             .iter_mut()
@@ -329,7 +330,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a field of a struct begins as.
+/// The initial value of a field of a struct.
 fn zero(element: Element) -> Default {
     match element {
         Element::Scalar(scalar) if scalar.is_float() => Default::Float(0.0),
@@ -337,7 +338,7 @@ fn zero(element: Element) -> Default {
     }
 }
 
-/// A default as the engine sees it: `float` rounded and widened, NaN as NULL.
+/// A default as a value of the engine: a `float` is rounded and widened, and NaN becomes NULL.
 pub(crate) fn value(default: &Default, scalar: Option<Scalar>) -> Value {
     match default {
         Default::Null | Default::EmptyVector => Value::Null,
@@ -362,7 +363,7 @@ pub(crate) fn integer(number: i128) -> Value {
     match (i64::try_from(number), u64::try_from(number)) {
         (Ok(number), _) => Value::Int(number),
         (_, Ok(number)) => Value::UInt(number),
-        // Invariant: `check` admits no number outside of both.
+        // Invariant: `check` allows no number outside of both ranges.
         _ => Value::Null,
     }
 }

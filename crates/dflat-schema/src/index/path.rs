@@ -13,62 +13,62 @@ use crate::schema::{
     UnionTarget,
 };
 
-/// Finds what paths lead to.
+/// Resolves the paths of one table.
 #[derive(Clone, Copy)]
 pub(super) struct Paths<'a> {
     pub(super) draft: &'a Draft<'a>,
-    /// The table where they start.
+    /// The table where the paths start.
     pub(super) root: DefinitionId,
 }
 
-/// What a path leads to.
+/// The value that a path leads to.
 pub(super) struct Target {
     pub(super) field: Field,
-    /// Its type; that of a type code is its union.
+    /// The type of the value. For a type code, it is the union.
     pub(super) element: Element,
 }
 
-/// A part of a path, found.
+/// A resolved part of a path.
 struct Part {
     step: Step,
     element: Element,
     default: Default,
 }
 
-/// Why a part of a path is not to be had.
-enum NoPart<'a> {
-    /// The schema is wrong there, which was reported.
+/// Why a part of a path cannot be resolved.
+enum PartError<'a> {
+    /// The part of the schema is wrong, which was reported.
     Broken,
-    /// There are only parts of these names.
+    /// The name is unknown; these names exist.
     Unknown(Vec<&'a str>),
-    /// It is something that no index has.
+    /// The part cannot be in an index, for this reason.
     Refused(&'static str),
 }
 
-/// Why a path leads to nothing.
-enum Miss {
-    /// The schema is wrong there, which was reported.
+/// Why a path cannot be resolved.
+enum PathError {
+    /// The part of the schema is wrong, which was reported.
     Broken,
     Diagnosed(Box<Diagnostic>),
 }
 
 impl<'a> Paths<'a> {
-    /// Finds a value, or reports that there is none.
+    /// Resolves a path, or reports why it cannot be resolved.
     pub(super) fn find(self, path: &Name, sink: &mut Sink) -> Option<Target> {
         match self.follow(path) {
             Ok(target) => Some(target),
-            Err(Miss::Broken) => None,
-            Err(Miss::Diagnosed(diagnostic)) => {
+            Err(PathError::Broken) => None,
+            Err(PathError::Diagnosed(diagnostic)) => {
                 sink.push(*diagnostic);
                 None
             }
         }
     }
 
-    fn follow(self, path: &Name) -> Result<Target, Miss> {
+    fn follow(self, path: &Name) -> Result<Target, PathError> {
         let refuse = |message: String, help: &str| {
             let diagnostic = Diagnostic::error(code::INDEX_PATH, message).at(&path.span, "");
-            Miss::Diagnosed(Box::new(diagnostic.help(help)))
+            PathError::Diagnosed(Box::new(diagnostic.help(help)))
         };
         let mut steps = Vec::new();
         let mut at = Element::Definition(self.root);
@@ -76,7 +76,7 @@ impl<'a> Paths<'a> {
         for name in path.text.split('.') {
             if steps.len() >= STEPS_MAX {
                 let message = format!("a path has at most {STEPS_MAX} steps");
-                return Err(refuse(message, "index something nearer"));
+                return Err(refuse(message, "index a field on a shorter path"));
             }
             let part = self.part(at, name, path)?;
             steps.push(part.step);
@@ -87,7 +87,7 @@ impl<'a> Paths<'a> {
             None => {
                 let found = self.draft.scope.describe(at);
                 let message = format!("`{}` cannot be in an index: it is a {found}", path.text);
-                let help = "go on to a field of it: numbers, enums, strings and unions can be";
+                let help = "extend the path to a number, an enum, a string or a union";
                 return Err(refuse(message.replace("a `", "`"), help));
             }
         };
@@ -95,7 +95,7 @@ impl<'a> Paths<'a> {
         if let Element::Definition(id) = at
             && matches!(self.definition(id), DefinitionKind::Union(_))
         {
-            // FlatBuffers' own name for the type code.
+            // The name of the type code in FlatBuffers.
             name.push_str("_type");
             steps.push(Step::Tag);
             default = Default::Integer(0);
@@ -109,7 +109,8 @@ impl<'a> Paths<'a> {
         Ok(Target { field, element: at })
     }
 
-    /// The type of the value that a path ends at, and its scalar; `None` if there is no order.
+    /// The kind of the value at the end of a path, and its scalar type. `None` if the value has no
+    /// order.
     fn kind(self, element: Element) -> Option<(FieldKind, Option<Scalar>)> {
         let scalar = match element {
             Element::Scalar(scalar) => scalar,
@@ -127,18 +128,20 @@ impl<'a> Paths<'a> {
         &self.draft.definitions[id.0 as usize].kind
     }
 
-    /// Finds a part of a path in what the parts before it lead to.
-    fn part(self, at: Element, name: &str, path: &Name) -> Result<Part, Miss> {
+    /// Resolves a part of a path in the type that the parts before it lead to.
+    fn part(self, at: Element, name: &str, path: &Name) -> Result<Part, PathError> {
         let found = match at {
             Element::Definition(id) => self.part_of(id, name),
-            Element::Scalar(_) | Element::Text => Err(NoPart::Unknown(Vec::new())),
+            Element::Scalar(_) | Element::Text => Err(PartError::Unknown(Vec::new())),
         };
         let of = || self.draft.scope.describe(at);
         let (message, similar) = match found {
             Ok(part) => return Ok(part),
-            Err(NoPart::Broken) => return Err(Miss::Broken),
-            Err(NoPart::Unknown(names)) => (format!("{} has no `{name}`", of()), names),
-            Err(NoPart::Refused(why)) => {
+            Err(PartError::Broken) => return Err(PathError::Broken),
+            Err(PartError::Unknown(names)) => {
+                (format!("{} has no field or member `{name}`", of()), names)
+            }
+            Err(PartError::Refused(why)) => {
                 let message = format!("`{name}` cannot be in an index: it is {why}");
                 (message, Vec::new())
             }
@@ -147,13 +150,13 @@ impl<'a> Paths<'a> {
         if let Some(near) = closest(name, similar) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
-        Err(Miss::Diagnosed(Box::new(diagnostic)))
+        Err(PathError::Diagnosed(Box::new(diagnostic)))
     }
 
-    fn part_of(self, id: DefinitionId, name: &str) -> Result<Part, NoPart<'a>> {
+    fn part_of(self, id: DefinitionId, name: &str) -> Result<Part, PartError<'a>> {
         let unknown = |names: Vec<&'a str>| match self.draft.is_broken(id) {
-            true => NoPart::Broken,
-            false => NoPart::Unknown(names),
+            true => PartError::Broken,
+            false => PartError::Unknown(names),
         };
         match self.definition(id) {
             DefinitionKind::Table(table) => {
@@ -185,18 +188,18 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn sound(self, id: DefinitionId, position: usize) -> Result<(), NoPart<'a>> {
+    fn sound(self, id: DefinitionId, position: usize) -> Result<(), PartError<'a>> {
         match self.draft.is_poisoned(id, position) {
-            true => Err(NoPart::Broken),
+            true => Err(PartError::Broken),
             false => Ok(()),
         }
     }
 }
 
-fn table_part<'a>(field: &schema::Field) -> Result<Part, NoPart<'a>> {
+fn table_part<'a>(field: &schema::Field) -> Result<Part, PartError<'a>> {
     match field.ty {
-        _ if field.deprecated => Err(NoPart::Refused("deprecated")),
-        FieldType::Vector(_) => Err(NoPart::Refused("a vector")),
+        _ if field.deprecated => Err(PartError::Refused("deprecated")),
+        FieldType::Vector(_) => Err(PartError::Refused("a vector")),
         FieldType::Single(element) => Ok(Part {
             step: Step::Field(field.voffset),
             element,
@@ -205,9 +208,9 @@ fn table_part<'a>(field: &schema::Field) -> Result<Part, NoPart<'a>> {
     }
 }
 
-fn struct_part<'a>(field: &StructField) -> Result<Part, NoPart<'a>> {
+fn struct_part<'a>(field: &StructField) -> Result<Part, PartError<'a>> {
     if field.array.is_some() {
-        return Err(NoPart::Refused("an array"));
+        return Err(PartError::Refused("an array"));
     }
     Ok(Part {
         step: Step::Offset(u16::try_from(field.offset).unwrap_or(u16::MAX)),

@@ -17,7 +17,7 @@ use crate::ast::{Name, Value};
 use crate::diagnostic::{Diagnostic, code};
 use crate::schema::Span;
 
-/// How deep conditions may stand in one another.
+/// The limit on the nesting of conditions.
 const DEPTH_MAX: usize = 32;
 
 /// An index, as written.
@@ -29,10 +29,10 @@ pub(super) struct IndexText {
 
 /// A condition, as written.
 pub(super) enum ConditionText {
-    /// A path that is to be true.
+    /// A boolean path, which must be true.
     Holds(Name),
     Compare(Name, Comparison, Literal),
-    /// Whether there is no value.
+    /// Whether the value is missing.
     IsNull(Name),
     In(Name, Vec<Literal>),
     And(Vec<Self>),
@@ -40,7 +40,7 @@ pub(super) enum ConditionText {
     Not(Box<Self>),
 }
 
-/// A value to compare with, and where it stands.
+/// A value to compare with, and its position.
 pub(super) struct Literal {
     pub(super) kind: LiteralKind,
     pub(super) span: Span,
@@ -58,7 +58,7 @@ pub(super) enum LiteralKind {
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Parses what an attribute of a table says.
+/// Parses the string of an attribute on a table.
 pub(super) fn indexes(value: &Value, text: &str) -> Parsed<Vec<IndexText>> {
     let mut parser = Parser::new(value, text);
     let mut indexes = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn indexes(value: &Value, text: &str) -> Parsed<Vec<IndexText>> {
     Ok(indexes)
 }
 
-/// Parses what an attribute of a field says.
+/// Parses the string of an attribute on a field.
 pub(super) fn condition(value: &Value, text: &str) -> Parsed<ConditionText> {
     let mut parser = Parser::new(value, text);
     let condition = parser.condition()?;
@@ -103,7 +103,7 @@ impl Parser {
     }
 
     fn token(&self) -> &Token {
-        // Invariant: the last token is the end, which is never passed.
+        // Invariant: the last token is the end, and the parser never advances beyond it.
         &self.tokens[self.position]
     }
 
@@ -144,7 +144,7 @@ impl Parser {
             TokenKind::Unknown(text) if text == "|" => "write `or`",
             TokenKind::Unknown(text) if text == "!" => "write `not`",
             TokenKind::Unknown(text) if text == "=" => "write `==`",
-            _ => "an index is written as `list_id, due where done == false`",
+            _ => "write an index as in `list_id, due where done == false`",
         };
         Box::new(diagnostic.help(help))
     }
@@ -215,7 +215,7 @@ impl Parser {
     fn test(&mut self) -> Parsed<ConditionText> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            let message = format!("the condition is more than {DEPTH_MAX} deep");
+            let message = format!("the condition is nested more than {DEPTH_MAX} levels deep");
             let span = &self.token().span;
             return Err(Box::new(
                 Diagnostic::error(code::INDEX_SYNTAX, message).at(span, ""),

@@ -1,16 +1,16 @@
-//! The text of an attribute that declares indexes, as tokens with their places.
+//! Splits the string of an attribute that declares indexes into tokens with their positions.
 
 use crate::ast::Value;
 use crate::schema::Span;
 
-/// A token, and where it stands in the file.
+/// A token, and its position in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenKind {
     /// A dotted name or a keyword.
@@ -20,14 +20,14 @@ pub(super) enum TokenKind {
     Text(String),
     /// `, ; ( ) [ ] == != < <= > >=`
     Symbol(&'static str),
-    /// What belongs to no token.
+    /// Text that is not part of any token.
     Unknown(String),
-    /// The end of the text; the last token, always there.
+    /// The end of the text, which is always the last token.
     End,
 }
 
 impl TokenKind {
-    /// The token for a message.
+    /// Describes the token in a message.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Name(name) | Self::Unknown(name) => format!("`{name}`"),
@@ -40,14 +40,14 @@ impl TokenKind {
     }
 }
 
-/// The longer first.
+/// The operators and punctuation, longer ones first.
 const SYMBOLS: [&str; 12] = [
     "==", "!=", "<=", ">=", "<", ">", ",", ";", "(", ")", "[", "]",
 ];
 
 /// Splits the text of an attribute into tokens.
 pub(super) fn tokens(value: &Value, text: &str) -> Vec<Token> {
-    // With escapes, offsets in the text are none in the file.
+    // If the string has escapes, offsets in its text are not offsets in the file.
     let is_verbatim = value.span.range.len() == text.len() + 2;
     let span = |start: usize, end: usize| {
         let mut span = value.span.clone();
@@ -78,7 +78,7 @@ pub(super) fn tokens(value: &Value, text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The token that a text begins with, and its length.
+/// The first token of a text, and its length.
 fn token(rest: &str, first: char) -> (TokenKind, usize) {
     let length_of =
         |belongs: &dyn Fn(char) -> bool| rest.find(|c: char| !belongs(c)).unwrap_or(rest.len());

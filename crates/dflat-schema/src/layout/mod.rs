@@ -1,6 +1,6 @@
-//! Where everything stands in the bytes: vtable slots of tables, offsets and sizes of structs.
+//! The layout of the bytes: vtable slots of tables, and offsets and sizes of structs.
 //!
-//! Only what FlatBuffers prescribes; equality with `flatc` is tested.
+//! The layout is that of FlatBuffers; tests compare it with `flatc`.
 
 mod slot;
 mod structure;
@@ -8,7 +8,8 @@ mod structure;
 use crate::diagnostic::Sink;
 use crate::resolve::Draft;
 
-/// FlatBuffers counts a table's bytes in line, and its vtable's, with 16 bits.
+/// The limit on the bytes of a table in line. FlatBuffers counts them, and those of the vtable, with
+/// 16 bits.
 const INLINE_BYTES_MAX: u64 = 65_535;
 
 /// Assigns all offsets and sizes.

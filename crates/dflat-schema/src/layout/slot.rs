@@ -5,7 +5,8 @@ use crate::layout::{INLINE_BYTES_MAX, structure};
 use crate::resolve::{Draft, Kind, attribute};
 use crate::schema::{DefinitionId, DefinitionKind, Field, FieldType, Span};
 
-/// The vtable begins with its own size and the table's, and its size is a number of 16 bits.
+/// The limit on slots. A vtable begins with its own size and the table's, and its size is a number of
+/// 16 bits.
 const SLOTS_MAX: usize = (65_535 - 4) / 2;
 
 /// Assigns the vtable offsets of all tables.
@@ -38,7 +39,8 @@ pub(super) fn assign(draft: &mut Draft<'_>, sink: &mut Sink) {
     }
 }
 
-/// How many slots a field takes: a union's type code, or the vector of them, has its own before it.
+/// The number of slots that a field takes. The type code of a union, or the vector of type codes, has
+/// a slot of its own before the field.
 fn width(draft: &Draft<'_>, ty: FieldType) -> usize {
     match draft.scope.kind_of(ty.element()) {
         Some(Kind::Union) => 2,
@@ -85,10 +87,10 @@ fn report_ids(
             let with = ids.iter().flatten().next();
             let message = format!("field `{}` of table `{table}` has no `id`", field.name);
             let mut diagnostic = Diagnostic::error(code::ID_INCOMPLETE, message)
-                .at(&field.span, "no `id` here")
+                .at(&field.span, "this field has no `id`")
                 .help("give all fields an `id`, or none");
             if let Some((_, span)) = with {
-                diagnostic = diagnostic.and(span, "but here");
+                diagnostic = diagnostic.and(span, "this field has one");
             }
             sink.push(diagnostic);
             return;
@@ -108,17 +110,17 @@ fn report_ids(
             let mut diagnostic = Diagnostic::error(code::ID_NOT_CONSECUTIVE, message);
             if let Some((_, first, _)) = before.filter(|(first, ..)| first == slot) {
                 diagnostic = diagnostic
-                    .at(span, format!("{slot} is taken already"))
-                    .and(first, format!("{slot} is taken here"));
+                    .at(span, format!("{slot} is used already"))
+                    .and(first, format!("{slot} is used here"));
             } else if *slot < 0 {
                 let least = if is_union { 1 } else { 0 };
-                diagnostic = diagnostic.at(span, format!("the least possible here is {least}"));
+                diagnostic = diagnostic.at(span, format!("the lowest possible id here is {least}"));
             } else {
                 diagnostic = diagnostic.at(span, format!("{free} is missing before {slot}"));
             }
             sink.push(if is_union {
                 diagnostic.help(
-                    "a union takes two ids; its `id` is the second, the first is its type code's",
+                    "a union takes two ids: its own `id`, and the one before it for the type code",
                 )
             } else {
                 diagnostic.help("number the fields 0, 1, 2, ..")
@@ -132,8 +134,8 @@ fn report_ids(
 fn report_size(draft: &Draft<'_>, id: DefinitionId, fields: &[Field], sink: &mut Sink) {
     let definition = &draft.definitions[id.0 as usize];
     let slots: usize = fields.iter().map(|field| width(draft, field.ty)).sum();
-    // The offset to the vtable, the fields, and padding of less than the largest alignment, as
-    // writers put large fields first.
+    // A table in line has the offset to the vtable, the fields, and padding. The padding is less than
+    // the largest alignment, because writers put large fields first.
     let mut bytes = 4u64;
     let mut padding = 4u64;
     for field in fields {

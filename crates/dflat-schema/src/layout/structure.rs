@@ -5,7 +5,7 @@ use crate::layout::INLINE_BYTES_MAX;
 use crate::resolve::{Draft, Kind, attribute};
 use crate::schema::{DefinitionId, DefinitionKind, Element, Struct};
 
-/// The largest `force_align`; SQLite and most allocators promise no more than 16 either.
+/// The largest `force_align`. SQLite and most allocators do not guarantee more than 16.
 const ALIGN_MAX: u32 = 16;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -15,9 +15,10 @@ enum Visit {
     Done,
 }
 
-/// Lays out all structs, each after those it contains.
+/// Lays out all structs, each after the structs it contains.
 ///
-/// Depth first with a stack of its own: a chain of structs may be as long as the file.
+/// The search is depth first and uses an explicit stack, because a chain of structs may be as long
+/// as the file.
 pub(super) fn lay_out(draft: &mut Draft<'_>, sink: &mut Sink) {
     let mut visits = vec![Visit::Fresh; draft.definitions.len()];
     for root in draft.ids() {
@@ -60,7 +61,7 @@ fn walk(draft: &mut Draft<'_>, root: DefinitionId, visits: &mut [Visit], sink: &
     }
 }
 
-/// Describes the way from `inner`, which is on the stack, back to itself.
+/// Describes the cycle from `inner`, which is on the stack, back to itself.
 fn recursion(
     draft: &Draft<'_>,
     stack: &[(DefinitionId, usize)],
@@ -73,22 +74,22 @@ fn recursion(
         code::RECURSIVE_STRUCT,
         format!("struct `{name}` contains itself"),
     )
-    .help("make one of them a table, which is stored apart");
-    // A cycle may be as long as the file: show where it begins, and where it closes.
+    .help("make one of the structs a table");
+    // A cycle may be as long as the file, so only its first and its last field are shown.
     let shown = cycle
         .iter()
         .enumerate()
         .take(3)
         .chain(cycle.iter().enumerate().skip(3).last());
     for (step, (id, next)) in shown {
-        // The position was moved behind the field already.
+        // The position is already after the field.
         let Some(field) = structure(draft, *id).and_then(|found| found.fields.get(next - 1)) else {
             continue;
         };
         if step + 1 == cycle.len() {
             diagnostic = diagnostic.at(&field.span, format!("contains `{name}` again"));
         } else {
-            diagnostic = diagnostic.and(&field.span, "by way of this field");
+            diagnostic = diagnostic.and(&field.span, "through this field");
         }
     }
     diagnostic
@@ -144,7 +145,8 @@ fn lay_out_one(draft: &mut Draft<'_>, id: DefinitionId, sink: &mut Sink) {
                 )
                 .help("use a table with a vector"),
         );
-        // Not the real size, or every struct around this one would be reported too.
+        // A small size instead of the real one, so that the structs around this one are not reported
+        // too.
         size = 0;
     }
     if let DefinitionKind::Struct(found) = &mut draft.definitions[id.0 as usize].kind {
@@ -156,7 +158,7 @@ fn lay_out_one(draft: &mut Draft<'_>, id: DefinitionId, sink: &mut Sink) {
     }
 }
 
-/// The alignment after `force_align`.
+/// The alignment, with `force_align` applied.
 fn forced(draft: &Draft<'_>, id: DefinitionId, natural: u32, sink: &mut Sink) -> u32 {
     let attributes = &draft.declarations[id.0 as usize].attributes;
     let Some((wanted, span)) = attribute::integer(attributes, "force_align") else {
@@ -172,7 +174,7 @@ fn forced(draft: &Draft<'_>, id: DefinitionId, natural: u32, sink: &mut Sink) ->
                         &span,
                         format!("not a power of two from {natural} to {ALIGN_MAX}"),
                     )
-                    .help(format!("the struct's own alignment is {natural}")),
+                    .help(format!("the natural alignment of the struct is {natural}")),
             );
             natural
         }

@@ -19,7 +19,7 @@ impl Lexer<'_> {
         if !body[length..].starts_with(quote) {
             let span = self.span(start);
             self.report(
-                Diagnostic::error(code::UNTERMINATED_STRING, "this string never ends")
+                Diagnostic::error(code::UNTERMINATED_STRING, "this string has no end")
                     .at(&span, "no closing quote on this line")
                     .help(format!("end it with `{quote}`")),
             );
@@ -58,7 +58,8 @@ impl Lexer<'_> {
         let mut diagnostic =
             Diagnostic::error(code::MALFORMED_NUMBER, "this number cannot be read").at(&span, "");
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            diagnostic = diagnostic.help("no type of the schema language holds so large a number");
+            diagnostic =
+                diagnostic.help("no type of the schema language can hold a number this large");
         } else if digits
             .trim_start_matches(|c: char| c.is_ascii_digit())
             .starts_with(|c: char| is_name(c) && !"eExX".contains(c))
@@ -70,7 +71,7 @@ impl Lexer<'_> {
     }
 }
 
-/// How far a number reaches, letters that do not belong there included.
+/// The length of a number, including letters that do not belong to it.
 fn number_length(text: &str) -> usize {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     let exponents = if hexadecimal { ['p', 'P'] } else { ['e', 'E'] };
@@ -102,17 +103,17 @@ fn number_value(digits: &str) -> Option<TokenKind> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return digits.parse().ok().map(TokenKind::Integer);
     }
-    // Rust's parser accepts names such as `infinity` too, but those do not begin with a digit.
+    // Rust's parser also accepts names such as `infinity`, but these do not begin with a digit.
     let value: f64 = digits.parse().ok()?;
     value.is_finite().then_some(TokenKind::Float(value))
 }
 
-/// Reads `1.8p3` (behind the `0x`): 1.5 times 2 to the third.
+/// Reads `1.8p3` (the part after `0x`), which is 1.5 times 2 to the third.
 fn hexadecimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['p', 'P']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let exponent: i32 = exponent.parse().ok()?;
-    // Sixteen digits are more than a double keeps.
+    // Sixteen digits are more than the precision of a double.
     if whole.len() + fraction.len() > 16 || whole.len() + fraction.len() == 0 {
         return None;
     }
@@ -122,8 +123,8 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What is wrong inside of a string, in bytes of its body.
-struct Mistake {
+/// An error in a string, with its range in bytes of the string's body.
+struct StringError {
     start: usize,
     end: usize,
     message: String,
@@ -131,7 +132,7 @@ struct Mistake {
 }
 
 /// Replaces the escapes of a string's body.
-fn unescaped(body: &str) -> Result<String, Mistake> {
+fn unescaped(body: &str) -> Result<String, StringError> {
     let mut bytes: Vec<u8> = Vec::with_capacity(body.len());
     let mut offset = 0;
     while let Some(character) = body[offset..].chars().next() {
@@ -143,7 +144,7 @@ fn unescaped(body: &str) -> Result<String, Mistake> {
                 let end = offset + 1 + escaped.map_or(0, char::len_utf8);
                 let shown = escaped.map_or_else(String::new, |c| c.escape_debug().to_string());
                 let message = format!("unknown or incomplete escape `\\{shown}`");
-                return Err(Mistake {
+                return Err(StringError {
                     start: offset,
                     end,
                     message,
@@ -158,7 +159,7 @@ fn unescaped(body: &str) -> Result<String, Mistake> {
                 "unexpected character `{}` in a string",
                 character.escape_debug()
             );
-            return Err(Mistake {
+            return Err(StringError {
                 start: offset,
                 end,
                 message,
@@ -168,15 +169,15 @@ fn unescaped(body: &str) -> Result<String, Mistake> {
         bytes.extend_from_slice(&body.as_bytes()[offset..end]);
         offset = end;
     }
-    String::from_utf8(bytes).map_err(|_| Mistake {
+    String::from_utf8(bytes).map_err(|_| StringError {
         start: 0,
         end: body.len(),
-        message: "the escapes of this string do not make UTF-8".to_owned(),
+        message: "the escapes of this string do not form UTF-8".to_owned(),
         label: "",
     })
 }
 
-/// Decodes the escape that `text` begins with; returns its length.
+/// Decodes the escape at the beginning of `text`, and returns its length.
 fn push_escaped(bytes: &mut Vec<u8>, text: &str) -> Option<usize> {
     let byte = match text.as_bytes().get(1)? {
         b'n' => b'\n',

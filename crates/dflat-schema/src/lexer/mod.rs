@@ -1,7 +1,8 @@
-//! Text to tokens.
+//! Splits the text of a file into tokens.
 //!
-//! Never fails: what belongs to no token is reported and becomes [`TokenKind::Invalid`], so that
-//! the parser reports nothing about it a second time. The last token is always [`TokenKind::End`].
+//! It never fails. Text that is not part of any token is reported and becomes
+//! [`TokenKind::Invalid`], so that the parser does not report it again. The last token is always
+//! [`TokenKind::End`].
 
 mod literal;
 mod token;
@@ -15,7 +16,7 @@ use crate::schema::{FileId, Span};
 #[derive(Debug)]
 pub(crate) struct Lexed {
     pub(crate) tokens: Vec<Token>,
-    /// The lines of `///` comments, each with the position of the token that follows it.
+    /// The lines of `///` comments, each with the index of the token that follows.
     pub(crate) docs: Vec<(usize, String)>,
     pub(crate) diagnostics: Sink,
 }
@@ -33,7 +34,7 @@ pub(crate) fn lex(file: FileId, text: &str) -> Lexed {
             diagnostics: Sink::default(),
         },
     };
-    // A byte order mark is no character of the schema.
+    // A byte order mark is not part of the schema.
     lexer.offset = text.len() - text.trim_start_matches('\u{feff}').len();
     while lexer.offset < text.len() && !lexer.lexed.diagnostics.is_full() {
         lexer.step();
@@ -47,7 +48,7 @@ struct Lexer<'a> {
     file: FileId,
     text: &'a str,
     offset: usize,
-    /// No token stands before `offset` on its line.
+    /// Whether no token is before `offset` on its line.
     line_is_empty: bool,
     lexed: Lexed,
 }
@@ -85,7 +86,7 @@ impl Lexer<'_> {
     }
 
     fn unexpected(&mut self, start: usize, character: char) {
-        // A run of such characters is one mistake.
+        // A run of such characters is reported once.
         let rest = &self.text[start..];
         let stop = |c: char| c.is_ascii() && (is_name(c) || "{}()[]:;,=.+-/\"' \t\r\n".contains(c));
         self.offset += rest.find(stop).unwrap_or(rest.len());
@@ -108,7 +109,8 @@ impl Lexer<'_> {
         let length = rest.find('\n').unwrap_or(rest.len());
         let comment = &rest[..length];
         self.offset += length;
-        // A comment behind a token would document the next one; a longer row of slashes is a ruler.
+        // A comment after a token on the same line would document the next declaration. A longer row
+        // of slashes is a separator.
         if self.line_is_empty
             && let Some(doc) = comment.strip_prefix("///")
             && !doc.starts_with('/')
@@ -130,7 +132,7 @@ impl Lexer<'_> {
             self.offset = start + 2;
             let span = self.span(start);
             self.report(
-                Diagnostic::error(code::UNTERMINATED_COMMENT, "this comment never ends")
+                Diagnostic::error(code::UNTERMINATED_COMMENT, "this comment has no end")
                     .at(&span, "it begins here")
                     .help("end it with `*/`"),
             );
@@ -152,7 +154,7 @@ impl Lexer<'_> {
         self.lexed.diagnostics.push(diagnostic);
     }
 
-    /// From `start` to the current offset.
+    /// The span from `start` to the current offset.
     fn span(&self, start: usize) -> Span {
         Span {
             file: self.file,

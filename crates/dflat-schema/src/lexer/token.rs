@@ -2,36 +2,36 @@
 
 use std::ops::Range;
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) range: Range<usize>,
-    /// It is the first token of its line; recovery uses that.
+    /// Whether the token is the first of its line; error recovery uses this.
     pub(crate) first_on_line: bool,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TokenKind {
-    /// A name or a keyword: keywords are only such by their place, so that fields may be named so.
+    /// A name or a keyword. Keywords are not reserved: a field may have the name of a keyword.
     Name(String),
     /// An integer without its sign.
     Integer(i128),
     /// A float without its sign.
     Float(f64),
-    /// A string, its escapes replaced.
+    /// A string, with its escapes decoded.
     Text(String),
     /// One of `{ } ( ) [ ] : ; , = . + -`.
     Symbol(char),
-    /// A token that was reported already: silently invalid wherever it stands.
+    /// A token that was reported already; the parser does not report it again.
     Invalid,
-    /// The end of the file; the last token, always there.
+    /// The end of the file, which is always the last token.
     End,
 }
 
 impl TokenKind {
-    /// The token for a message, such as `` `Monster` `` or `end of file`.
+    /// Describes the token in a message, such as `` `Monster` `` or `end of file`.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Name(name) => format!("`{name}`"),

@@ -15,7 +15,7 @@ impl Parser {
         } else {
             None
         };
-        // A union's type code is a byte; later versions of flatc let it be declared.
+        // A union's type code is a byte; newer versions of flatc allow to declare it.
         if keyword == "union" && self.eat(':') {
             self.union_base()?;
         }
@@ -59,7 +59,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Parses what stands between braces; says whether all of it was sound.
+    /// Parses the items between braces, and returns whether all of them were correct.
     fn list<T>(
         &mut self,
         open: &Span,
@@ -122,12 +122,12 @@ impl Parser {
         })
     }
 
-    /// The comma behind an element; the last may go without.
+    /// Parses the comma after an item, which the last item need not have.
     fn comma(&mut self) -> Parsed<()> {
         if self.eat(',') || self.is('}') {
             return Ok(());
         }
-        // A field's habit: say so, and go on behind it.
+        // Fields end with `;`, so this is a common mistake: report it and go on after the `;`.
         let expected = "`,` or `}`";
         if self.is(';') {
             self.unexpected(expected);
@@ -142,7 +142,7 @@ impl Parser {
             return Ok(());
         }
         if self.at_end() || self.begins_item() {
-            // The list itself reports that it is not closed, and where it began.
+            // The list reports that it is not closed, and where it begins.
             return Ok(());
         }
         Err(self.unexpected(expected))
@@ -154,7 +154,7 @@ impl Parser {
             self.diagnostics.push(
                 Diagnostic::error(code::ENUM_BASE, "a union's type code is a `ubyte`")
                     .at(&span, format!("not `{text}`"))
-                    .help("leave the base type out"),
+                    .help("remove the base type"),
             );
         }
         Ok(())

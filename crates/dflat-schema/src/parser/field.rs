@@ -19,7 +19,7 @@ impl Parser {
         };
         let attributes = self.attributes()?;
         if self.is('}') {
-            // Only the `;` is missing: the field itself is sound.
+            // Only the `;` is missing; the field itself is correct.
             let after = self.behind_previous();
             self.diagnostics.push(
                 Diagnostic::error(code::SYNTAX, "expected `;`, found `}`")
@@ -63,7 +63,7 @@ impl Parser {
         })
     }
 
-    /// Reports `[[..]]`, one `[` of which is eaten, and skips it.
+    /// Reports `[[..]]`, of which the first `[` was consumed already, and skips it.
     fn nested_vector(&mut self, start: usize) -> Parsed<TypeExpr> {
         let mut depth = 1usize;
         let mut end = start;
@@ -86,7 +86,7 @@ impl Parser {
                     },
                     "",
                 )
-                .help("wrap the inner vector in a table, and use a vector of that"),
+                .help("wrap the inner vector in a table, and use a vector of this table"),
         );
         Ok(TypeExpr::Invalid)
     }

@@ -1,8 +1,8 @@
-//! Tokens to a syntax tree.
+//! Parses tokens to a syntax tree.
 //!
-//! Parsing never fails and never panics: it yields a tree of what it understood and diagnostics for
-//! the rest. After a mistake it goes on with the next field or declaration. It does not recurse:
-//! the language nests only in brackets, which are skipped by counting.
+//! Parsing never fails and never panics: it returns a tree of the correct parts, and diagnostics for
+//! the rest. After an error it goes on with the next field or declaration. It does not recurse,
+//! because the language nests only in brackets, which are skipped by counting.
 
 mod declaration;
 mod field;
@@ -35,8 +35,8 @@ pub(crate) fn parse(file: FileId, text: &str) -> (Ast, Sink) {
         let before = parser.position;
         parser.item();
         if parser.position == before {
-            // Order: whatever could not begin an item was reported; without this step it would be
-            // again.
+            // Order: a token that cannot begin an item was reported; without this step it would be
+            // reported again.
             parser.position += 1;
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> (Ast, Sink) {
 const NAME_BYTES_MAX: usize = 1_024;
 const NAMESPACE_DEPTH_MAX: usize = 32;
 
-/// A mistake that was reported; the caller recovers.
+/// An error that was reported; the caller continues after it.
 struct Reported;
 
 type Parsed<T> = Result<T, Reported>;
@@ -57,14 +57,14 @@ struct Parser {
     docs: Vec<(usize, String)>,
     position: usize,
     namespace: Vec<String>,
-    /// Something other than an include was seen.
+    /// Whether an item other than an include was parsed.
     declared: bool,
     ast: Ast,
     diagnostics: Sink,
 }
 
 impl Parser {
-    /// Parses one line or declaration at the top of a file.
+    /// Parses one item at the top level of a file.
     fn item(&mut self) {
         let docs = self.take_docs();
         let TokenKind::Name(keyword) = self.peek().clone() else {
@@ -153,7 +153,7 @@ impl Parser {
         let path = self.path("the name of a namespace")?;
         self.namespace = path.text.split('.').map(str::to_owned).collect();
         if self.namespace.len() > NAMESPACE_DEPTH_MAX {
-            // Every look-up walks through all of them.
+            // Every look-up visits all parts.
             self.namespace.truncate(NAMESPACE_DEPTH_MAX);
             let message = format!("a namespace has more than {NAMESPACE_DEPTH_MAX} parts");
             self.diagnostics
@@ -187,7 +187,7 @@ impl Parser {
         self.end_of_line()
     }
 
-    /// Parses a service only as far as needed to find its end: Dflat has no use for it.
+    /// Parses a service only to find its end; Dflat does not use it.
     fn service(&mut self) -> Parsed<()> {
         self.position += 1;
         let name = self.name("the name of a service")?;
@@ -208,12 +208,14 @@ impl Parser {
         }
         let message = format!("service `{}` is ignored", name.text);
         self.diagnostics.push(
-            Diagnostic::note(code::SERVICE_IGNORED, message).at(&name.span, "nothing is generated"),
+            Diagnostic::note(code::SERVICE_IGNORED, message)
+                .at(&name.span, "no code is generated for it"),
         );
         Ok(())
     }
 
-    /// The `;` of a line; one missing at the end of a line is reported, but the next line is sound.
+    /// Parses the `;` of an item. If it is missing at the end of a line, this is reported, and parsing
+    /// goes on with the next line.
     fn end_of_line(&mut self) -> Parsed<()> {
         if self.eat(';') {
             return Ok(());
@@ -231,7 +233,7 @@ impl Parser {
     }
 
     fn token(&self) -> &Token {
-        // Invariant: the last token is the end of the file, and the lexer always adds it.
+        // Invariant: the lexer always adds the end of the file as the last token.
         &self.tokens[self.position.min(self.tokens.len() - 1)]
     }
 
@@ -277,7 +279,7 @@ impl Parser {
         self.bounded(name)
     }
 
-    /// Refuses a name so long that all the names built from it would fill the memory.
+    /// Refuses a name that is too long; names built from such names could fill the memory.
     fn bounded(&mut self, name: Name) -> Parsed<Name> {
         if name.text.len() <= NAME_BYTES_MAX {
             return Ok(name);
@@ -288,11 +290,11 @@ impl Parser {
         Err(Reported)
     }
 
-    /// A dotted name.
+    /// Parses a dotted name.
     fn path(&mut self, what: &str) -> Parsed<Name> {
         let mut path = self.name(what)?;
         while self.eat('.') {
-            let part = self.name("a name behind the point")?;
+            let part = self.name("a name after the point")?;
             path.text.push('.');
             path.text.push_str(&part.text);
             path.span.range.end = part.span.range.end;
@@ -330,7 +332,7 @@ impl Parser {
         }
     }
 
-    /// The place where something is missing behind the token before.
+    /// The position after the previous token, where a token is missing.
     fn behind_previous(&self) -> Span {
         let end = match self.position.checked_sub(1) {
             Some(previous) => self.tokens[previous.min(self.tokens.len() - 1)].range.end,
@@ -342,7 +344,7 @@ impl Parser {
         }
     }
 
-    /// Reports that something else was expected, unless the token was reported already.
+    /// Reports an unexpected token, unless the token was reported already.
     fn unexpected(&mut self, expected: &str) -> Reported {
         if *self.peek() != TokenKind::Invalid {
             let found = self.peek().describe();

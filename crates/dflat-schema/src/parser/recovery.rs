@@ -1,4 +1,4 @@
-//! Where to go on after a mistake.
+//! Finds the token to go on with after an error.
 
 use super::{Parser, Reported};
 use crate::diagnostic::{Diagnostic, code};
@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use crate::schema::Span;
 
 impl Parser {
-    /// Skips to what looks like the beginning of the next item at the top of a file.
+    /// Skips to the likely beginning of the next item at the top level of a file.
     pub(super) fn skip_item(&mut self) {
         let mut depth = 0usize;
         while !self.at_end() {
@@ -30,8 +30,7 @@ impl Parser {
         }
     }
 
-    /// Skips what is left of a field: behind the next `;`, or to the closing brace or the next
-    /// item.
+    /// Skips the rest of a field: past the next `;`, or to the closing brace or the next item.
     pub(super) fn skip_field(&mut self, separator: char) {
         let mut depth = 0usize;
         while !self.at_end() {
@@ -52,8 +51,8 @@ impl Parser {
         }
     }
 
-    /// Whether the tokens look like an item at the top of a file, rather than a field with the name
-    /// of a keyword.
+    /// Whether the tokens look like an item at the top level of a file, and not like a field with the
+    /// name of a keyword.
     pub(super) fn begins_item(&self) -> bool {
         let TokenKind::Name(keyword) = self.peek() else {
             return false;

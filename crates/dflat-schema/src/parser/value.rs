@@ -63,7 +63,7 @@ impl Parser {
         Some(sign)
     }
 
-    /// What a name means as a value; with a sign it must be a number's.
+    /// The value of a name. With a sign, the name must be that of a number.
     fn named(&mut self, name: &Name, sign: Option<char>) -> Parsed<ValueKind> {
         let mut number = match name.text.as_str() {
             "inf" | "infinity" => Some(f64::INFINITY),
@@ -77,7 +77,7 @@ impl Parser {
         }
         match (number, sign) {
             (Some(number), Some('-')) => Ok(ValueKind::Float(-number)),
-            // Without a sign, `inf` may as well be a value of an enum.
+            // Without a sign, `inf` may also be a value of an enum.
             (Some(number), _)
                 if sign.is_some() || !matches!(name.text.as_str(), "inf" | "nan" | "infinity") =>
             {
@@ -85,7 +85,7 @@ impl Parser {
             }
             (_, None) => Ok(ValueKind::Name(name.text.clone())),
             (_, Some(_)) => {
-                let message = format!("expected a number behind the sign, found `{}`", name.text);
+                let message = format!("expected a number after the sign, found `{}`", name.text);
                 self.diagnostics
                     .push(Diagnostic::error(code::SYNTAX, message).at(&name.span, ""));
                 Ok(ValueKind::Invalid)
@@ -93,7 +93,7 @@ impl Parser {
         }
     }
 
-    /// The argument of a function: one number in parentheses.
+    /// Parses the argument of a function: one number in parentheses.
     fn argument(&mut self) -> Parsed<f64> {
         self.expect('(')?;
         let sign = self.sign();
@@ -107,7 +107,7 @@ impl Parser {
         Ok(if sign == Some('-') { -number } else { number })
     }
 
-    /// `[]`; the elements of any other are skipped and reported.
+    /// Parses `[]`. If the vector has elements, they are reported and skipped.
     fn vector(&mut self, open: &Span) -> Parsed<Value> {
         self.position += 1;
         let mut span = open.clone();
@@ -122,10 +122,10 @@ impl Parser {
         self.diagnostics.push(
             Diagnostic::error(
                 code::DEFAULT_UNSUPPORTED,
-                "a vector's default can only be empty",
+                "the default of a vector can only be empty",
             )
-            .at(&span, "elements follow")
-            .help("write `[]`, or no default at all"),
+            .at(&span, "this vector has elements")
+            .help("write `[]`, or remove the default"),
         );
         let mut depth = 1usize;
         while depth > 0 {

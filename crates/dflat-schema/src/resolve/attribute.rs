@@ -1,9 +1,9 @@
-//! The values of attributes. Whether they may stand where they stand is for `check` to say.
+//! Reads the values of attributes. `check` reports attributes that are not allowed.
 
 use crate::ast::{Attribute, ValueKind};
 use crate::schema::{Span, Storage};
 
-/// The first attribute of a name.
+/// The first attribute with this name.
 pub(crate) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
     attributes
         .iter()
@@ -14,7 +14,7 @@ pub(crate) fn has(attributes: &[Attribute], name: &str) -> bool {
     find(attributes, name).is_some()
 }
 
-/// The attribute's text, if it has one.
+/// The attribute's string, if it has one.
 pub(crate) fn text<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
     match &find(attributes, name)?.value.as_ref()?.kind {
         ValueKind::Text(text) => Some(text),
@@ -22,7 +22,7 @@ pub(crate) fn text<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a st
     }
 }
 
-/// The attribute's integer, which may stand in quotes, and its place.
+/// The attribute's integer, which may be in quotes, and its position.
 pub(crate) fn integer(attributes: &[Attribute], name: &str) -> Option<(i128, Span)> {
     let value = find(attributes, name)?.value.as_ref()?;
     let number = match &value.kind {
@@ -33,8 +33,8 @@ pub(crate) fn integer(attributes: &[Attribute], name: &str) -> Option<(i128, Spa
     Some((number, value.span.clone()))
 }
 
-/// The Dflat attributes. One with a text declares an index of some objects, which is none of the
-/// field's own.
+/// The Dflat attributes of a field. An attribute with a string is left out, because it declares an
+/// index of some objects.
 pub(crate) fn storage(attributes: &[Attribute]) -> Storage {
     let alone = |name| find(attributes, name).is_some_and(|found| found.value.is_none());
     let unique = alone("unique");

@@ -7,11 +7,11 @@ use crate::ast::{FieldDecl, Value, ValueKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::schema::{Default, DefinitionId, Element, Enum, FieldType};
 
-/// The default, or what is wrong with it.
+/// The default, or the error in it.
 type Checked = Result<Default, Box<Diagnostic>>;
 
 impl Draft<'_> {
-    /// The default of a table's field; a wrong one is reported.
+    /// The default of a table's field. An error in it is reported.
     pub(super) fn table_default(
         &self,
         owner: DefinitionId,
@@ -34,7 +34,8 @@ impl Draft<'_> {
         })
     }
 
-    /// A struct's fields have no defaults, but they begin as 0.
+    /// Reports a default on a field of a struct, and an enum field whose enum has no 0: a field of a
+    /// struct has no default and is 0 initially.
     pub(super) fn report_struct_default(
         &self,
         field: &FieldDecl,
@@ -103,7 +104,7 @@ impl Draft<'_> {
                 field,
                 value,
                 "a vector",
-                "write `[]` or nothing",
+                "write `[]`, or remove the default",
             )),
             FieldType::Single(Element::Text) => match &value.kind {
                 ValueKind::Text(text) => Ok(Default::Text(text.clone())),
@@ -155,7 +156,7 @@ impl Draft<'_> {
         in_range(scalar, number, value)
     }
 
-    /// The number behind `Enum.Value`, for fields that are plain integers.
+    /// The number of `Enum.Value`, which is allowed as the default of an integer field.
     fn dotted(&self, owner: DefinitionId, name: &str) -> Option<i128> {
         let (path, value) = name.rsplit_once('.')?;
         let namespace = &self.declarations[owner.0 as usize].namespace;
@@ -183,12 +184,12 @@ impl Draft<'_> {
                 return Err(mismatch(
                     value,
                     "a value of the enum",
-                    "name one of its values",
+                    "use one of its values",
                 ));
             }
         };
         if names.len() != 1 && !found.bit_flags {
-            let help = "name one value, or declare the enum with `bit_flags`";
+            let help = "use one value, or declare the enum with `bit_flags`";
             return Err(mismatch(
                 value,
                 &format!("one value of enum `{}`", definition.name),
@@ -197,7 +198,7 @@ impl Draft<'_> {
         }
         let mut combined = 0;
         for name in names {
-            // `Color.Red`, with or without the namespace before.
+            // `Color.Red`, with or without the namespace.
             let last = match name.rsplit_once('.') {
                 Some((path, last)) if definition.full_name().ends_with(path) => last,
                 _ => name,

@@ -96,7 +96,7 @@ fn integer_type(base: &TypeExpr, sink: &mut Sink) -> Scalar {
             .at(&name.span, format!("not `{}`", name.text))
             .help("use `byte`, `ubyte`, `short`, `ushort`, `int`, `uint`, `long` or `ulong`"),
     );
-    // Wide enough not to cause errors that are none.
+    // The widest type, so that the values cause no further errors.
     Scalar::I64
 }
 

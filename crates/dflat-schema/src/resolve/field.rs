@@ -7,8 +7,8 @@ use crate::ast::{Declaration, FieldDecl, TypeExpr};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::schema::{Default, DefinitionId, Element, Field, FieldType, Span, StructField};
 
-/// A resolved type, and the place of it.
-struct Found<'a> {
+/// A resolved type, and its position.
+struct ResolvedType<'a> {
     element: Element,
     form: Form,
     span: &'a Span,
@@ -65,10 +65,13 @@ impl Draft<'_> {
             Form::Single => Some(FieldType::Single(found.element)),
             Form::Vector => Some(FieldType::Vector(found.element)),
             Form::Array(_) => {
-                let message = format!("array `{}` stands outside of a struct", field.name.text);
+                let message = format!("array `{}` is outside of a struct", field.name.text);
                 sink.push(
                     Diagnostic::error(code::ARRAY_OUTSIDE_STRUCT, message)
-                        .at(found.span, "fixed-length arrays stand in structs only")
+                        .at(
+                            found.span,
+                            "fixed-length arrays are allowed only in structs",
+                        )
                         .help("use a vector, or wrap the array in a struct"),
                 );
                 None
@@ -152,18 +155,23 @@ impl Draft<'_> {
             return Some((found.element, None));
         };
         let Some(length) = u16::try_from(length).ok().filter(|length| *length > 0) else {
-            let message = format!("array `{}` has an impossible length", field.name.text);
+            let message = format!("the length of array `{}` is out of range", field.name.text);
             sink.push(
                 Diagnostic::error(code::ARRAY_LENGTH, message)
                     .at(found.span, format!("{length} is not in 1 to 65535"))
-                    .help("give it a length from 1 to 65535"),
+                    .help("use a length from 1 to 65535"),
             );
             return None;
         };
         Some((found.element, Some(length)))
     }
 
-    fn found<'a>(&self, id: DefinitionId, ty: &'a TypeExpr, sink: &mut Sink) -> Option<Found<'a>> {
+    fn found<'a>(
+        &self,
+        id: DefinitionId,
+        ty: &'a TypeExpr,
+        sink: &mut Sink,
+    ) -> Option<ResolvedType<'a>> {
         let (name, form, span) = match ty {
             TypeExpr::Named(name) => (name, Form::Single, &name.span),
             TypeExpr::Vector(name) => (name, Form::Vector, &name.span),
@@ -176,7 +184,7 @@ impl Draft<'_> {
         };
         let namespace = &self.declarations[id.0 as usize].namespace;
         let element = self.scope.resolve(namespace, name, sink)?;
-        Some(Found {
+        Some(ResolvedType {
             element,
             form,
             span,

@@ -1,4 +1,4 @@
-//! Reads and parses the requested files and all they include.
+//! Reads and parses the requested files and all files they include.
 
 use crate::Loader;
 use crate::ast::{Ast, Name};
@@ -10,7 +10,8 @@ use crate::source::{Loaded, Sources};
 const FILE_BYTES_MAX: usize = 1 << 20;
 const TOTAL_BYTES_MAX: usize = 16 << 20;
 const FILES_MAX: usize = 1_000;
-/// Every `include` is looked up, and what it names is read, even if it was before.
+/// The limit on `include` lines. The loader is called for every `include`, also if it names a file that
+/// was read before.
 const INCLUDES_MAX: usize = 10_000;
 
 /// A parsed file.
@@ -26,11 +27,11 @@ pub(crate) struct Unit {
 pub(crate) struct Units {
     /// The files, by [`FileId`].
     pub(crate) units: Vec<Unit>,
-    /// The files, an included one before its includer.
+    /// The files, each included file before its includer.
     pub(crate) order: Vec<FileId>,
 }
 
-/// Reads `requested` and everything included from there.
+/// Reads the requested files and all files they include.
 pub(crate) fn read(
     requested: &[String],
     loader: &dyn Loader,
@@ -62,12 +63,13 @@ struct Reader<'a> {
     sink: &'a mut Sink,
     units: Units,
     bytes: usize,
-    /// How many `include` lines were followed.
+    /// The number of `include` lines so far.
     includes: usize,
 }
 
 impl Reader<'_> {
-    /// Reads what `root` includes, depth first with a stack of its own: chains may be long.
+    /// Reads the files that `root` includes. The search is depth first and uses an explicit stack,
+    /// because chains of includes may be long.
     fn follow(&mut self, root: FileId) {
         let mut stack = vec![(root, 0)];
         while let Some((file, next)) = stack.last_mut() {
@@ -94,7 +96,7 @@ impl Reader<'_> {
                 if !includes.contains(&included) {
                     includes.push(included);
                 }
-                // A file that is open already is a cycle, which is fine, or was read before.
+                // The file was read before, or the includes form a cycle, which is allowed.
                 if fresh {
                     stack.push((included, 0));
                 }
@@ -102,7 +104,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds a file and parses it unless that was done already, which is the second of the results.
+    /// Finds a file, and parses it unless it was parsed already. The second result says whether it
+    /// was parsed now.
     fn open(&mut self, path: &str, include: Option<(FileId, &Name)>) -> Option<(FileId, bool)> {
         let includer = include.map(|(file, _)| self.sources.path(file).to_owned());
         let report = |diagnostic: Diagnostic| match include {

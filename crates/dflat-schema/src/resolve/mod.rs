@@ -1,9 +1,9 @@
-//! Syntax trees to a draft of the schema: what every name means.
+//! Resolves the names of syntax trees, and makes a draft of the schema.
 //!
-//! The draft holds one [`Definition`] for each declaration and one field, value or member for each
-//! that was parsed, at the same position, so that later stages can go back to the attributes as
-//! written. What could not be resolved is *poisoned*: it stands in the draft with some type, and no
-//! rule is applied. Offsets and sizes are 0 until `layout` assigns them.
+//! The draft has one [`Definition`] for each declaration, and one field, value or member for each
+//! parsed one, at the same position. So later stages find the attributes as written. A field that
+//! could not be resolved is *poisoned*: the draft has it with an arbitrary type, and no rule is
+//! applied to it. Offsets and sizes are 0 until `layout` assigns them.
 
 pub(crate) mod attribute;
 mod default;
@@ -28,10 +28,10 @@ use crate::schema::{
 };
 use crate::source::Sources;
 
-/// A FlatBuffers type id of 16 bits must be able to name every type.
+/// The limit on types. A type id has 16 bits.
 const DEFINITIONS_MAX: usize = 65_535;
 
-/// A schema that may still have errors, beside the syntax it came from.
+/// A schema that may still have errors, with its syntax trees.
 pub(crate) struct Draft<'a> {
     pub(crate) definitions: Vec<Definition>,
     /// The declarations, by [`DefinitionId`].
@@ -39,7 +39,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) scope: Scope,
     /// Fields that could not be resolved.
     poisoned: HashSet<(DefinitionId, usize)>,
-    /// Definitions of which some part could not be parsed or resolved.
+    /// Definitions with a part that could not be parsed or resolved.
     broken: HashSet<DefinitionId>,
 }
 
@@ -56,12 +56,12 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether part of the definition was not understood, so that counting in it misleads.
+    /// Whether a part of the definition could not be resolved. Its fields must then not be counted.
     pub(crate) fn is_broken(&self, id: DefinitionId) -> bool {
         self.declarations[id.0 as usize].broken || self.broken.contains(&id)
     }
 
-    /// Whether a field's type was not understood, so that judging it misleads.
+    /// Whether the type of a field could not be resolved. No rule must then be applied to the field.
     pub(crate) fn is_poisoned(&self, id: DefinitionId, position: usize) -> bool {
         self.poisoned.contains(&(id, position))
     }
@@ -100,7 +100,7 @@ pub(crate) fn resolve<'a>(units: &'a Units, sink: &mut Sink) -> Draft<'a> {
         poisoned: HashSet::new(),
         broken: HashSet::new(),
     };
-    // Order: defaults of fields need the values of enums, which may stand behind them.
+    // Order: the defaults of fields need the values of enums, which may be declared after the fields.
     for id in draft.ids() {
         draft.enumerate(id, sink);
     }
@@ -151,7 +151,7 @@ impl Draft<'_> {
     }
 }
 
-/// The definition without its content.
+/// The definition without its contents.
 fn outline(declaration: &Declaration) -> Definition {
     let kind = DefinitionKind::Table(Table {
         fields: Vec::new(),
@@ -168,7 +168,7 @@ fn outline(declaration: &Declaration) -> Definition {
     }
 }
 
-/// Makes the list of files, and marks the tables that are roots.
+/// Lists the files, and marks the root tables.
 pub(crate) fn files(
     units: &Units,
     draft: &mut Draft<'_>,

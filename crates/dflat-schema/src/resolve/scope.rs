@@ -1,4 +1,4 @@
-//! Names of types, and what they mean where they stand.
+//! The names of types, and their resolution in a file and a namespace.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::resolve::suggest::closest;
 use crate::resolve::visibility::Visibility;
 use crate::schema::{DefinitionId, Element, FileId, Span};
 
-/// The type a built-in name means.
+/// The type with this built-in name.
 pub(crate) fn builtin(name: &str) -> Option<Element> {
     let scalar = match name {
         "bool" => Scalar::Bool,
@@ -36,10 +36,10 @@ const BUILTINS: [&str; 22] = [
     "float64",
 ];
 
-/// How many names are compared with a mistyped one.
+/// The number of names that are compared with an unknown one.
 const CANDIDATES_MAX: usize = 2_000;
 
-/// What a declared name names.
+/// The kind of a declared type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Enum,
@@ -67,7 +67,7 @@ pub(crate) struct Scope {
     kinds: Vec<Kind>,
     /// By [`DefinitionId`].
     full_names: Vec<String>,
-    /// By [`DefinitionId`], where the name stands.
+    /// By [`DefinitionId`]: the position of the name.
     spans: Vec<Span>,
     visibility: Visibility,
     /// The names of `attribute` lines.
@@ -75,7 +75,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Enters the declarations; of two with one name, the first counts.
+    /// Adds the declarations. Of two with the same name, the first is used.
     pub(crate) fn new(
         declarations: &[&Declaration],
         visibility: Visibility,
@@ -136,7 +136,7 @@ impl Scope {
         }
     }
 
-    /// The type for a message, such as ``struct `Vec3` ``.
+    /// Describes the type in a message, such as ``struct `Vec3` ``.
     pub(crate) fn describe(&self, element: Element) -> String {
         match element {
             Element::Scalar(scalar) => format!("`{}`", scalar.name()),
@@ -151,7 +151,8 @@ impl Scope {
         }
     }
 
-    /// Finds a type that `from` sees by its dotted name, in a namespace and those around it.
+    /// Finds a type by its dotted name, in a namespace and those around it, among the types that the
+    /// file `from` sees.
     pub(crate) fn find(
         &self,
         from: FileId,
@@ -194,11 +195,12 @@ impl Scope {
         if found.is_none() {
             let message = format!("type `{}` is not defined", path.text);
             let mut diagnostic = Diagnostic::error(code::UNKNOWN_TYPE, message).at(&path.span, "");
-            // The search is slow, and nobody would see what it finds.
+            // The search is slow, and once the sink is full its result would not be shown.
             if !sink.is_full()
                 && let Some(hidden) = self.find_where(namespace, &path.text, |_| true)
             {
-                // Requested, or included elsewhere: this file would not compile alone.
+                // Another requested file, or a file that another one includes, defines the type. This
+                // file would not compile alone.
                 diagnostic = diagnostic
                     .and(&self.spans[hidden.0 as usize], "defined here")
                     .help("include the file that defines it");
@@ -212,12 +214,12 @@ impl Scope {
         found
     }
 
-    /// What an unknown name may have been meant to be.
+    /// A suggestion for an unknown name.
     fn similar(&self, namespace: &[String], path: &Name) -> Option<String> {
         let (from, path) = (path.span.file, path.text.as_str());
         let last = path.rsplit('.').next().unwrap_or(path);
         let ends_so = |name: &&String, end: &str| name.rsplit('.').next() == Some(end);
-        // The right name in another namespace is the most frequent mistake.
+        // The most frequent mistake is a name of another namespace.
         if let Some(elsewhere) = self.full_names.iter().find(|name| ends_so(name, last)) {
             return Some(format!("did you mean `{elsewhere}`?"));
         }
@@ -226,7 +228,7 @@ impl Scope {
             .iter()
             .map(|name| name.rsplit('.').next().unwrap_or(name));
         if let Some(similar) = closest(last, near.take(CANDIDATES_MAX).chain(BUILTINS)) {
-            // The short name if it would do, else the full one.
+            // The short name if it resolves, else the full one.
             let shown = match self.full_names.iter().find(|name| ends_so(name, similar)) {
                 Some(full) if self.find(from, namespace, similar).is_none() => full,
                 _ => similar,
@@ -245,7 +247,7 @@ impl Scope {
             "u64" => "ulong",
             "f32" => "float",
             "f64" | "real" => "double",
-            _ => return Some("define it, or include the file that does".to_owned()),
+            _ => return Some("define the type, or include the file that defines it".to_owned()),
         };
         Some(format!("did you mean `{suggestion}`?"))
     }

@@ -1,18 +1,18 @@
 //! "Did you mean": the known name closest to an unknown one.
 
-/// The candidate that differs least from `name`, if it differs little.
+/// The candidate closest to `name`, if it is close enough.
 pub(crate) fn closest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Long names make the comparison slow, and are not mistyped ones.
+    // Comparing long names is slow, and long names are rarely mistyped.
     const LENGTH_MAX: usize = 64;
     if name.len() > LENGTH_MAX {
         return None;
     }
     let lower = name.to_ascii_lowercase();
-    // `index` for `indexed` must still be found.
-    // Of four letters only one may differ, or `Gone` would be `long`.
+    // `index` must still suggest `indexed`.
+    // Of four letters only one may differ; otherwise `Gone` would suggest `long`.
     let allowed = if name.len() <= 4 {
         1
     } else {
@@ -27,7 +27,8 @@ pub(crate) fn closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two names: a letter more, less or other, or two neighbours swapped.
+/// The number of edits between two names: a letter added, removed or replaced, or two neighbours
+/// swapped.
 fn distance(left: &str, right: &str) -> usize {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut before: Vec<usize> = Vec::new();
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_mistakes_are_forgiven() {
+    fn similar_names_are_suggested() {
         let known = ["primary", "indexed", "unique", "id"];
         assert_eq!(closest("primery", known), Some("primary"));
         assert_eq!(closest("index", known), Some("indexed"));

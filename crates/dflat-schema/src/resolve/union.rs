@@ -18,7 +18,7 @@ pub(super) fn resolve(
         sink.push(
             Diagnostic::error(code::NO_VALUES, message)
                 .at(&declaration.name.span, "")
-                .help("name a table it can hold"),
+                .help("add a table that it can hold"),
         );
     }
     let mut members = Vec::new();
@@ -89,7 +89,7 @@ fn name(member: &MemberDecl) -> (&str, &Span) {
 
 fn report_duplicate(union: &Name, name: &str, span: &Span, first: Option<&Span>, sink: &mut Sink) {
     if name == "NONE" {
-        let message = format!("`NONE` of union `{}` is there already", union.text);
+        let message = format!("union `{}` has a member `NONE` already", union.text);
         sink.push(
             Diagnostic::error(code::DUPLICATE_UNION_MEMBER, message)
                 .at(span, "defined again here")

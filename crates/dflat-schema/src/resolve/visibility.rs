@@ -1,8 +1,8 @@
-//! Which files see the types of which others.
+//! Which files see the types of which other files.
 //!
-//! A file sees what every requested file that leads to it sees: itself and all it includes, however
-//! far away. So what compiles in one run with others compiles alone and means the same, as it does
-//! when `flatc` is given many files.
+//! A requested file sees its own types and those of all files it includes, directly or through
+//! others. An included file sees the types that all requested files that lead to it see. So a file
+//! that compiles together with others also compiles alone, with the same meaning, as with `flatc`.
 
 use super::include::{Unit, Units};
 use crate::schema::FileId;
@@ -28,14 +28,14 @@ impl Visibility {
         Self(visible)
     }
 
-    /// Whether `from` sees the types of `file`.
+    /// Whether the file `from` sees the types of `file`.
     pub(crate) fn sees(&self, from: FileId, file: FileId) -> bool {
         let seen = self.0.get(from.0 as usize);
         seen.is_some_and(|seen| seen.contains(file.0 as usize))
     }
 }
 
-/// The file and all it includes, directly or through others.
+/// The file and all files it includes, directly or through others.
 fn reached(units: &[Unit], root: FileId) -> FileSet {
     let mut reached = FileSet::empty(units.len());
     let mut pending = vec![root];

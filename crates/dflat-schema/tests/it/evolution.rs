@@ -1,4 +1,4 @@
-//! Golden pairs of schema versions, and what is said of them.
+//! Golden files: pairs of schema versions, and the diagnostics of their changes.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn every_code_has_a_pair() {
 }
 
 #[test]
-fn a_version_equals_itself() {
+fn a_version_compared_with_itself_has_no_changes() {
     for name in names("evolution", ".new.fbs") {
         let version = version(&format!("evolution/{name}.new.fbs"));
         let same = Version {

@@ -11,7 +11,7 @@ pub(crate) fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// The file names in a directory of the data, without those that do not end in `extension`.
+/// The names of the files in a directory of the data that end in `extension`, without it.
 pub(crate) fn names(directory: &str, extension: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(data().join(directory)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -48,7 +48,7 @@ impl Loader for FixtureLoader {
     }
 }
 
-/// The options a file asks for in its first line.
+/// The options in the first line of a file.
 pub(crate) fn options(text: &str) -> Options {
     let first = text.lines().next().unwrap_or("");
     Options {

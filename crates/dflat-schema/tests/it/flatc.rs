@@ -1,9 +1,9 @@
 //! Differential test: vtable offsets and struct layouts equal those of `flatc`.
 //!
-//! Each sound schema is given to `flatc --cpp` with Dflat's attributes declared; the offsets are
-//! read from the generated constants (`VT_NAME = 4`), those of structs from their members and
-//! explicit padding, sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Skipped without
-//! `flatc`, unless the environment says `DFLAT_REQUIRE_FLATC=1`.
+//! The test compiles each valid schema with `flatc --cpp`, with Dflat's attributes declared. It reads
+//! the offsets of fields from the generated constants (`VT_NAME = 4`), the offsets in structs from
+//! the members and explicit padding, and sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Without
+//! `flatc` the test is skipped, except with `DFLAT_REQUIRE_FLATC=1` in the environment.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +15,8 @@ use dflat_schema::{DefinitionKind, Schema};
 
 use crate::fixture::{compile_file, names, text};
 
-/// What `flatc` does not take, because the schema language here is more liberal on purpose:
-/// defaults such as `E.A`, types used before they are declared, comments in odd places.
+/// The schemas that `flatc` refuses, because Dflat accepts more on purpose: defaults such as `E.A`,
+/// types used before their declaration, comments in unusual places.
 const NOT_FOR_FLATC: [&str; 4] = [
     "0012_liberal_defaults",
     "0022_forward",
@@ -99,7 +99,7 @@ fn theirs(header: &str) -> Layout {
         } else if let Some(constant) = line.strip_prefix("VT_") {
             let (name, offset) = constant.trim_end_matches(',').split_once(" = ").unwrap();
             let numbers = layout.get_mut(&current).unwrap();
-            // A name that is a keyword of C++ got a `_`.
+            // flatc appends `_` to a name that is a keyword of C++.
             numbers.insert(
                 name.trim_end_matches('_').to_owned(),
                 offset.parse().unwrap(),
@@ -132,7 +132,7 @@ fn member_of(member: &str, namespace: &[&str], layout: &Layout) -> (String, u32)
     (name.trim_end_matches('_').to_uppercase(), size * length)
 }
 
-/// Takes away the constants of type codes, which stand two bytes before their unions.
+/// Removes the constants of type codes, which are two bytes before their unions.
 fn without_tags(ours: &Layout, mut theirs: Layout) -> Layout {
     for (name, numbers) in &mut theirs {
         let Some(known) = ours.get(name) else {
@@ -155,7 +155,8 @@ fn run_flatc(directory: &Path, name: &str) -> String {
         .iter()
         .map(|attribute| format!("attribute \"{attribute}\"; "))
         .collect();
-    // Included files are generated into one header with their includer, after their attributes.
+    // flatc generates included files into the header of their includer, so they come after the
+    // declarations of the attributes.
     fs::write(directory.join("dflat_attributes.fbs"), attributes).unwrap();
     for (from, to) in [("ok", "ok"), ("include", "include")] {
         for name in names(from, ".fbs") {
@@ -184,7 +185,7 @@ fn run_flatc(directory: &Path, name: &str) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{name}: {said}{complained}");
-    // Without a definition nothing is generated.
+    // flatc generates nothing for a file without definitions.
     fs::read_to_string(directory.join(format!("out/{name}_generated.h"))).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Golden pairs: a schema and its dump, or a faulty schema and its diagnostics.
+//! Golden files: a valid schema and its dump, or a faulty schema and its diagnostics.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::dump::dump;
 use crate::fixture::{compile_file, data, names};
 
 #[test]
-fn sound_schemas_compile_to_their_dumps() {
+fn valid_schemas_compile_to_their_dumps() {
     for name in names("ok", ".fbs") {
         let compilation = compile_file(&format!("ok/{name}.fbs"));
         let rendered: Vec<String> = compilation

@@ -1,11 +1,11 @@
-//! Diagnostics for programs.
+//! Diagnostics as JSON.
 
 use serde_json::{Value, json};
 
 use crate::fixture::{compile_file, compile_text, names};
 
 #[test]
-fn json_says_what_the_text_says() {
+fn json_has_the_code_and_the_message() {
     let compilation = compile_text("// ä\ntable T { a: int; a: \"x\\\"\ty\"; }\ntable T {}");
     let line = compilation
         .diagnostics

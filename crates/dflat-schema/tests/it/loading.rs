@@ -1,4 +1,4 @@
-//! Finding and joining the files of a schema.
+//! Loading files and joining them to one schema.
 
 use dflat_schema::{Compilation, DefinitionKind, Element, MemoryLoader, Options, compile};
 
@@ -82,7 +82,7 @@ fn a_declared_attribute_is_known_to_all_files() {
 }
 
 #[test]
-fn storage_rules_hold_unless_only_payloads_are_wanted() {
+fn storage_rules_do_not_apply_with_payload_only() {
     let text = "struct S { a: int; } table T (v: \"-\") { s: S (indexed); } root_type T;";
     assert!(compile_text(text).schema.is_none());
     let loader = MemoryLoader::new().with_file("test.fbs", text);
@@ -155,9 +155,9 @@ fn a_requested_file_does_not_see_another_that_it_does_not_include() {
     assert!(compile_files(&mended, &["a.fbs", "b.fbs"]).schema.is_some());
 }
 
-/// The meaning of a name must not depend on which other files a run is given.
+/// The meaning of a name must not depend on the other requested files of a run.
 #[test]
-fn another_requested_file_captures_no_name() {
+fn another_requested_file_does_not_change_the_meaning_of_a_name() {
     let files = [
         (
             "a.fbs",
@@ -175,9 +175,9 @@ fn another_requested_file_captures_no_name() {
     assert_eq!(schema.definition(id).full_name(), "T");
 }
 
-/// As with `flatc`, which reads all files that one requested file leads to as if they were one.
+/// As with `flatc`, which treats all files that a requested file includes as one.
 #[test]
-fn an_included_file_sees_its_includer_and_what_that_includes() {
+fn an_included_file_sees_its_includer_and_the_files_it_includes() {
     let files = [
         (
             "a.fbs",

@@ -1,8 +1,8 @@
-//! Hostile input: whatever the bytes, the compiler returns, soon, and says something.
+//! Hostile input: for any bytes, the compiler returns soon, with a schema or a diagnostic.
 //!
-//! Goal: no panic, no overflow of the stack, no run without end. Method: many small deterministic
-//! changes to the sound schemas, and some large texts made to hurt. Every diagnostic is rendered,
-//! since the renderer works on the same bytes.
+//! The tests make many small deterministic changes to the valid schemas, and some large hostile
+//! texts. There must be no panic, no stack overflow and no endless run. Every diagnostic is rendered,
+//! because the renderer works on the same bytes.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ fn mutated(random: &mut Random, text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Compiles, and uses all that comes out.
+/// Compiles a text, describes the schema and renders the diagnostics.
 fn exercise(text: &str) -> Compilation {
     let loader = MemoryLoader::new()
         .with_file("test.fbs", text)
@@ -124,7 +124,7 @@ fn every_truncation_of_a_schema_ends() {
     }
 }
 
-/// Compiles a hostile text, which must take no longer than a debug build may need for a megabyte.
+/// Compiles a hostile text, within the time that a debug build may need for a megabyte.
 fn survives(what: &str, text: &str) -> Compilation {
     let start = Instant::now();
     let compilation = exercise(text);
@@ -134,7 +134,7 @@ fn survives(what: &str, text: &str) -> Compilation {
 }
 
 #[test]
-fn nesting_overflows_no_stack() {
+fn deep_nesting_does_not_overflow_the_stack() {
     for bracket in [
         "[",
         "(",
@@ -155,7 +155,7 @@ fn nesting_overflows_no_stack() {
 }
 
 #[test]
-fn long_chains_overflow_no_stack() {
+fn long_chains_do_not_overflow_the_stack() {
     let mut structs = "struct S0 { a: byte; }\n".to_owned();
     let mut tables = "table T0 { a: int (indexed); }\n".to_owned();
     for position in 1..15_000 {
@@ -180,7 +180,7 @@ fn long_chains_overflow_no_stack() {
 }
 
 #[test]
-fn entangled_tables_are_refused_in_time() {
+fn tables_with_too_many_index_paths_are_refused_in_time() {
     let mut text = String::new();
     for table in 0..40 {
         write!(text, "table T{table} {{ ").unwrap();
@@ -189,7 +189,7 @@ fn entangled_tables_are_refused_in_time() {
         }
         text.push_str("}\n");
     }
-    // The only index is reached through tables that are always visited already.
+    // Every path to the only index leads through a table that the path visited already.
     text.push_str("table End { back: Root; x: int (indexed); }\n");
     text.push_str("table Root { id: int (primary); t: T0; e: End; } root_type Root;");
     survives("entangled without an index", &text);
@@ -201,7 +201,7 @@ fn entangled_tables_are_refused_in_time() {
 }
 
 #[test]
-fn floods_of_mistakes_are_cut_off() {
+fn many_errors_are_cut_off() {
     let unknown: String = (0..20_000).fold(String::new(), |mut text, position| {
         write!(text, "a{position}: Unknown{position}; ").unwrap();
         text
@@ -234,7 +234,7 @@ fn floods_of_mistakes_are_cut_off() {
 }
 
 #[test]
-fn indexes_without_end_are_refused_at_their_limits() {
+fn index_declarations_beyond_the_limits_are_refused() {
     for (what, text, limit) in [
         ("fields of an index", "a,".repeat(400_000), "16 fields"),
         ("indexes", "a where a == 1;".repeat(60_000), "500 indexes"),
@@ -276,7 +276,7 @@ fn endless_includes_are_refused() {
 }
 
 #[test]
-fn floods_of_includes_are_refused_in_time() {
+fn many_includes_are_refused_in_time() {
     let text = "include \"test.fbs\";".repeat(50_000);
     let compilation = survives("includes of itself", &text);
     assert_eq!(compilation.diagnostics[0].code.name, "E0012");

@@ -217,7 +217,7 @@ fn a_file_that_a_revision_lacks_is_named() {
 }
 
 #[test]
-fn what_git_cannot_tell_is_an_error() {
+fn a_failure_of_git_is_an_error() {
     let inside = repository(LONGER, LONGER);
     let outside = folder(&[("post.fbs", LONGER)]);
     let file = outside.path().join("post.fbs");

@@ -90,7 +90,7 @@ fn check_writes_nothing() {
 }
 
 #[test]
-fn json_is_an_object_a_line() {
+fn json_is_one_object_on_each_line() {
     let folder = folder(&[("post.fbs", WRONG)]);
     let output = dflatc(
         folder.path(),
@@ -107,7 +107,7 @@ fn json_is_an_object_a_line() {
 }
 
 #[test]
-fn the_depfile_names_all_that_was_read() {
+fn the_depfile_names_all_files_that_were_read() {
     let include = format!("include \"shared part.fbs\"; {SCHEMA}");
     let folder = folder(&[
         ("post.fbs", &include),
@@ -199,7 +199,7 @@ fn completions_are_printed() {
 }
 
 #[test]
-fn a_note_is_shown_and_stops_nothing() {
+fn a_note_is_printed_and_the_compilation_succeeds() {
     let service = format!("{SCHEMA} rpc_service Posts {{ Get(Post): Post; }}");
     let folder = folder(&[("post.fbs", &service)]);
     let output = dflatc(folder.path(), &["compile", "post.fbs"]);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_wider_than_sixty_columns_stand_below_one_another() {
+    fn arguments_wider_than_sixty_columns_are_written_one_a_line() {
         let value = || atom("::dflat::codegen::Step::Field(4)");
         let expr = atom("self").field("0").method("field", [value(), value()]);
         check(
