@@ -1,4 +1,4 @@
-//! From schema files to generated code in memory: what `dflatc` and build scripts have in common.
+//! Compiles schema files to generated code in memory, for `dflatc` and for build scripts.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,16 @@ use dflat_schema::{Diagnostic, Severity, Sources};
 
 use crate::FileLoader;
 
-/// What is compiled, and how.
+/// The files and options of a run of the compiler.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The schema files.
     pub files: Vec<String>,
-    /// Where relative paths begin; the working directory if empty.
+    /// The folder that relative paths start from; the working directory if empty.
     pub base: PathBuf,
-    /// Where included files are looked up, after the folder of the file that includes them.
+    /// The folders to look up included files in, after the folder of the file that includes them.
     pub include_dirs: Vec<PathBuf>,
-    /// How to generate code.
+    /// The options for generated code.
     pub options: Options,
 }
 
@@ -27,11 +27,11 @@ pub struct Outcome {
     pub output: Option<Output>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// The files, which diagnostics quote.
+    /// The files that were read; diagnostics quote their lines.
     pub sources: Sources,
     /// The paths of the files that were read.
     pub found: Vec<PathBuf>,
-    /// The paths of files that would have been read if they existed.
+    /// The paths of files that do not exist, and would have been read otherwise.
     pub missing: Vec<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-/// Reads schema files and generates code. Writes nothing.
+/// Reads schema files and generates code. It writes nothing.
 #[must_use]
 pub fn run(request: &Request) -> Outcome {
     let loader = FileLoader::new(request.base.clone(), request.include_dirs.clone());

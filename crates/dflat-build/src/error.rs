@@ -1,31 +1,31 @@
-//! Why nothing was compiled.
+//! The error of a build script.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing was compiled.
+/// Why schema files were not compiled.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// No schema file was given.
     NoFiles,
-    /// The schema has errors: the diagnostics, as text to show.
+    /// The schema has errors. The string has the rendered diagnostics.
     Schema(String),
-    /// Another call of this build script wrote the text already, from other files.
+    /// An earlier call of this build script wrote the same output file for other schema files.
     SameOutput {
-        /// The text.
+        /// The output file.
         path: PathBuf,
-        /// The files of the call before.
+        /// The schema files of the earlier call.
         before: Vec<PathBuf>,
-        /// The files of this call.
+        /// The schema files of this call.
         now: Vec<PathBuf>,
     },
     /// A file could not be written.
     Output {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A variable that cargo sets for build scripts is not set.
@@ -46,7 +46,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{path} was written for {before} and would be overwritten for {now}; compile \
-                     all in one call, or choose another `name` or `out_dir`"
+                     all files in one call, or choose another `name` or `out_dir`"
                 )
             }
             Self::Output { path, source } => {

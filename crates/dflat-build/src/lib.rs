@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! All files of one call become one text, named after the first of them, with the types of all
-//! files they include. Cargo runs the script again when one of the files changes, or when a file
-//! comes into being that an `include` would find first.
+//! The files of one call, and all files they include, become one output file, which is named after
+//! the first file. Cargo runs the script again when one of the files changes, or when a new file
+//! appears that an `include` would find first.
 
 mod compiler;
 mod error;
@@ -35,8 +35,8 @@ pub use output::write_if_changed;
 
 /// Compiles schema files to `OUT_DIR`. Paths are relative to the package's folder.
 ///
-/// Ends the build script, with diagnostics on standard error, if the schema has errors.
-/// [`try_compile`] returns them.
+/// If the schema has errors, this function prints diagnostics to standard error and ends the build
+/// script. [`try_compile`] returns the error instead.
 pub fn compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) {
     Builder::new().compile(files);
 }
@@ -45,8 +45,8 @@ pub fn compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) {
 ///
 /// # Errors
 ///
-/// If no file is given, the schema has errors, the text cannot be written or was written for other
-/// files, or this is no build script.
+/// Returns an error if no file is given, if the schema has errors, if the output cannot be written or
+/// was written for other files, or if the program is not a build script.
 pub fn try_compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) -> Result<PathBuf, Error> {
     Builder::new().try_compile(files)
 }
@@ -67,24 +67,24 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder with no options.
+    /// Creates a builder without options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a folder where included files are looked up, relative to the package's.
+    /// Adds a folder to look up included files in. The path is relative to the package's folder.
     pub fn include_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.request.include_dirs.push(dir.into());
         self
     }
 
-    /// Sets the path of the crate `dflat`, if this package renames it: `::dflat` by default.
+    /// Sets the path of the crate `dflat`, if this package renames it. The default is `::dflat`.
     pub fn crate_path(mut self, path: impl Into<String>) -> Self {
         self.request.options.crate_path = Some(path.into());
         self
     }
 
-    /// Says that an included file's types are compiled already, in the module `path`.
+    /// Declares that the module `path` has the types of an included file.
     pub fn external(mut self, file: impl Into<String>, path: impl Into<String>) -> Self {
         let external = External {
             file: file.into(),
@@ -94,41 +94,41 @@ impl Builder {
         self
     }
 
-    /// Sets the folder that is written to: `OUT_DIR` by default.
+    /// Sets the output folder. The default is `OUT_DIR`.
     pub fn out_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(dir.into());
         self
     }
 
-    /// Sets the text's name, without `.rs`: that of the first file by default.
+    /// Sets the name of the output file, without `.rs`. The default is the name of the first file.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.request.options.name = Some(name.into());
         self
     }
 
-    /// Whether to generate FlatBuffers types only, nothing that is stored or queried: false by
-    /// default.
+    /// Sets whether to generate FlatBuffers types only, without storage and queries. The default is
+    /// false.
     pub fn payload_only(mut self, payload_only: bool) -> Self {
         self.request.options.payload_only = payload_only;
         self
     }
 
-    /// Compiles schema files; ends the build script if that fails.
+    /// Compiles schema files, and ends the build script if that fails.
     pub fn compile<P: AsRef<str>>(self, files: impl IntoIterator<Item = P>) {
         if let Err(error) = self.try_compile(files) {
             let mut stderr = io::stderr().lock();
-            // Nothing is left to do if standard error is closed.
+            // If standard error is closed, the error cannot be shown anywhere.
             let _ = writeln!(stderr, "{error}\n\nerror: the schema was not compiled");
             std::process::exit(1);
         }
     }
 
-    /// Compiles schema files, and returns the path of the text.
+    /// Compiles schema files, and returns the path of the output file.
     ///
     /// # Errors
     ///
-    /// If no file is given, the schema has errors, the text cannot be written or was written for
-    /// other files, or this is no build script.
+    /// Returns an error if no file is given, if the schema has errors, if the output cannot be written
+    /// or was written for other files, or if the program is not a build script.
     pub fn try_compile<P: AsRef<str>>(
         mut self,
         files: impl IntoIterator<Item = P>,
@@ -162,12 +162,12 @@ impl Builder {
     }
 }
 
-/// Tells cargo what to watch, and its user what to look at.
+/// Prints the paths that Cargo watches, and warnings for its user.
 fn report(outcome: &Outcome, base: &Path, out_dir: &Path) {
     let mut stdout = io::stdout().lock();
-    let watch = watch::Watch::of(outcome, &[base, out_dir]);
+    let watch = watch::WatchedPaths::of(outcome, &[base, out_dir]);
     for path in watch.paths {
-        // A build script whose output nobody reads has nobody to tell.
+        // If standard output is closed, Cargo does not read it.
         let _ = writeln!(stdout, "cargo:rerun-if-changed={}", path.display());
     }
     let warnings = rendered(outcome, Severity::Warning);
@@ -181,7 +181,7 @@ fn report(outcome: &Outcome, base: &Path, out_dir: &Path) {
     }
 }
 
-/// The diagnostics of one severity, as text.
+/// The rendered diagnostics of one severity.
 fn rendered(outcome: &Outcome, severity: Severity) -> String {
     let chosen = outcome
         .diagnostics

@@ -1,4 +1,4 @@
-//! Schema files from the file system.
+//! Loads schema files from the file system.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,26 +8,27 @@ use std::path::{Component, Path, PathBuf};
 
 use dflat_schema::{Loaded, Loader};
 
-/// Finds schema files: a requested one as it is given, an included one beside its includer, then in
-/// the include directories.
+/// Loads schema files. A requested file is looked up by its path, and an included file beside its
+/// includer, then in the include directories.
 ///
-/// Remembers every path it looked at, so that a build system can look again when one of them
-/// changes or comes into being.
+/// The loader remembers every path that it tried, so that a build system can run again when one of
+/// these files changes or appears.
 #[derive(Debug, Default)]
 pub struct FileLoader {
     base: PathBuf,
     include_dirs: Vec<PathBuf>,
-    /// By path, whether a file is there.
+    /// By path: whether the file exists.
     visited: RefCell<BTreeMap<PathBuf, bool>>,
-    /// By the place of a file, the path it was first found by: its identity.
+    /// By canonical path: the path by which the file was found first, which is its identity.
     paths: RefCell<BTreeMap<PathBuf, String>>,
 }
 
-/// No more of a file is read: a little more than the compiler takes, so that it says so.
+/// The limit on bytes read of a file. It is above the limit of the compiler, which then reports the
+/// file as too large.
 const FILE_BYTES_MAX: u64 = (1 << 20) + 1;
 
 impl FileLoader {
-    /// A loader of paths relative to `base`; an empty one is the working directory.
+    /// Creates a loader of paths relative to `base`. An empty `base` is the working directory.
     #[must_use]
     pub fn new(base: impl Into<PathBuf>, include_dirs: Vec<PathBuf>) -> Self {
         Self {
@@ -44,31 +45,36 @@ impl FileLoader {
         self.visited(true)
     }
 
-    /// The paths of files that would have been read if they existed.
+    /// The paths of files that do not exist, and would have been read otherwise.
     #[must_use]
     pub fn missing(&self) -> Vec<PathBuf> {
         self.visited(false)
     }
 
-    fn visited(&self, there: bool) -> Vec<PathBuf> {
+    fn visited(&self, exists: bool) -> Vec<PathBuf> {
         let visited = self.visited.borrow();
-        let chosen = visited.iter().filter(|(_, found)| **found == there);
+        let chosen = visited.iter().filter(|(_, found)| **found == exists);
         chosen.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The path that a file goes by, however it was reached: absolute, relative or by a link.
-    fn identity(&self, candidate: &Path, place: &Path) -> String {
-        let path = candidate.to_string_lossy().replace('\\', "/");
-        match fs::canonicalize(place) {
-            Ok(place) => self.paths.borrow_mut().entry(place).or_insert(path).clone(),
-            // The file was there a moment ago; if it is gone, the path is as good.
+    /// The path that identifies a file: the same for absolute and relative paths and for links.
+    fn identity(&self, candidate: &Path, full_path: &Path) -> String {
+        let path = candidate.to_string_lossy().refull_path('\\', "/");
+        match fs::canonicalize(full_path) {
+            Ok(full_path) => self
+                .paths
+                .borrow_mut()
+                .entry(full_path)
+                .or_insert(path)
+                .clone(),
+            // The file was deleted just now, so any path identifies it.
             Err(_) => path,
         }
     }
 }
 
-/// The paths where a schema file may be, in the order in which they are looked at: a requested one
-/// as it is given, an included one beside its includer, then in the include directories.
+/// The paths where a schema file may be, in the order of look-up: the given path of a requested file;
+/// for an included file, beside its includer, then in the include directories.
 #[must_use]
 pub fn candidates(path: &str, includer: Option<&str>, include_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let Some(includer) = includer else {
@@ -85,13 +91,13 @@ pub fn candidates(path: &str, includer: Option<&str>, include_dirs: &[PathBuf]) 
 impl Loader for FileLoader {
     fn load(&self, path: &str, includer: Option<&str>) -> io::Result<Option<Loaded>> {
         for candidate in candidates(path, includer, &self.include_dirs) {
-            let place = self.base.join(&candidate);
-            let text = read(&place);
+            let full_path = self.base.join(&candidate);
+            let text = read(&full_path);
             let absent = text.as_ref().is_err_and(is_absent);
-            self.visited.borrow_mut().insert(place.clone(), !absent);
+            self.visited.borrow_mut().insert(full_path.clone(), !absent);
             match text {
                 Ok(text) => {
-                    let path = self.identity(&candidate, &place);
+                    let path = self.identity(&candidate, &full_path);
                     return Ok(Some(Loaded { path, text }));
                 }
                 Err(_) if absent => {}
@@ -102,12 +108,12 @@ impl Loader for FileLoader {
     }
 }
 
-fn read(place: &Path) -> io::Result<String> {
+fn read(full_path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    fs::File::open(place)?
+    fs::File::open(full_path)?
         .take(FILE_BYTES_MAX)
         .read_to_end(&mut bytes)?;
-    // The end of what was read may be in the middle of a character.
+    // The limit may split a character.
     let cut = bytes.len() as u64 == FILE_BYTES_MAX;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
@@ -116,7 +122,7 @@ fn read(place: &Path) -> io::Result<String> {
         }
         Err(error) => {
             let position = error.utf8_error().valid_up_to();
-            let message = format!("it is not UTF-8 at byte {position}");
+            let message = format!("the file is not UTF-8 at byte {position}");
             Err(io::Error::new(io::ErrorKind::InvalidData, message))
         }
     }
@@ -129,8 +135,8 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The path without `.` and, where a name stands before it, `..`: one file, one path, as far as no
-/// symbolic link is asked.
+/// Removes `.`, and each `..` together with the name before it, so that a file has one path. Symbolic
+/// links are not resolved.
 fn normalized(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! Writing files so that nobody sees half of one.
+//! Writes files atomically.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::Error;
 
-/// Notes for which files this process writes a text.
+/// Records the schema files for which this process writes an output file.
 ///
 /// # Errors
 ///
-/// If it wrote the text for other files before.
+/// Returns an error if this process wrote the output file for other schema files before.
 pub(crate) fn claim(path: &Path, files: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
     static CLAIMED: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
     let now: Vec<PathBuf> = files.collect();
@@ -30,12 +30,12 @@ pub(crate) fn claim(path: &Path, files: impl Iterator<Item = PathBuf>) -> Result
     })
 }
 
-/// Writes a text beside its place and renames it there; leaves a file that has the text already
-/// untouched, so that what depends on it is not built again.
+/// Writes a text to a temporary file beside `path`, and renames it to `path`. If the file has the text
+/// already, it is not written, so that no later build step runs again.
 ///
 /// # Errors
 ///
-/// If the folder cannot be made or the file not be written; the error names the path.
+/// Returns an error with the path if the folder cannot be created or the file cannot be written.
 pub fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
@@ -52,13 +52,13 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The process's number keeps two compilers that write one file apart.
+    // The process id avoids a conflict between two compilers that write the same file.
     let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
     let written = fs::File::create(&temporary)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The first error says more than one of this removal would.
+        // The first error is more useful than an error of this removal.
         let _ = fs::remove_file(&temporary);
     }
     written

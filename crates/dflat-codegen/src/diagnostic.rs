@@ -1,4 +1,4 @@
-//! What can be wrong with a schema only when code is generated from it.
+//! The diagnostics that only the generation of code can find.
 
 use dflat_schema::{Code, Diagnostic, Label, Severity, Span};
 
@@ -36,7 +36,7 @@ pub(crate) static RUST_PATH: Code = Code {
          paths, such as `::storage` or `crate::schema::equipment`.",
 };
 
-/// An error without a place.
+/// An error without a position.
 pub(crate) fn error(code: &'static Code, message: String) -> Diagnostic {
     Diagnostic {
         code,
@@ -49,7 +49,7 @@ pub(crate) fn error(code: &'static Code, message: String) -> Diagnostic {
     }
 }
 
-/// An error at a place.
+/// An error at a position.
 pub(crate) fn error_at(
     code: &'static Code,
     message: String,

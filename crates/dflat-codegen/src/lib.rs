@@ -1,16 +1,16 @@
-//! Back end of the Dflat schema compiler: a checked schema to source text.
+//! Back end of the Dflat schema compiler: it generates source text from a checked schema.
 //!
 //! ```text
 //! Schema -> plan (what to generate, in terms of the schema) -> rust (how it is written) -> text
 //! ```
 //!
-//! [`generate`] is a pure function: no file is read, no clock, no path of this machine, no order of
-//! a hash map. The same schema gives the same bytes. One run makes one text with every type of the
-//! run, those of included files too, unless they are [external](Options::external).
+//! [`generate`] is a pure function of the schema and the options: the same schema gives the same
+//! bytes. One run generates one text with every type of the run, also of included files, except
+//! [external](Options::external) ones.
 //!
-//! Generated code is meant for `include!`. It compiles without warnings in editions 2018 to 2024,
-//! documents every item, contains no `unsafe`, is clean under rustfmt and clippy, and names nothing
-//! but `::dflat` and `::core`.
+//! Generated code can be included by `include!`. It compiles without warnings in editions 2018 to
+//! 2024, documents every item, contains no `unsafe`, passes rustfmt and clippy, and refers only to
+//! `::dflat` and `::core`.
 //!
 //! # Examples
 //!
@@ -21,7 +21,7 @@
 //! let loader = MemoryLoader::new().with_file("post.fbs", text);
 //! let schema = compile(&["post.fbs".to_owned()], &loader, &Default::default()).schema;
 //!
-//! let schema = schema.expect("the schema is right");
+//! let schema = schema.expect("the schema has no errors");
 //! let output = dflat_codegen::generate(&schema, &Default::default());
 //! let output = output.expect("its names can be written in Rust");
 //! assert_eq!(output.name, "post.rs");
@@ -38,24 +38,24 @@ pub use diagnostic::CODES;
 /// How to generate code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The path of the crate `dflat`, if it goes by another name there; `::dflat` by default.
+    /// The path of the crate `dflat` in the generated code. The default is `::dflat`.
     pub crate_path: Option<String>,
-    /// Included files whose types another run generated.
+    /// The included files whose types another run generates.
     pub external: Vec<External>,
-    /// The name of the text, without `.rs`; by default that of the first requested file.
+    /// The name of the output, without `.rs`. The default is the name of the first requested file.
     pub name: Option<String>,
-    /// Generates FlatBuffers types only, nothing that is stored or queried: a root table becomes a
-    /// plain struct and its view.
+    /// Generates FlatBuffers types without storage and queries: a root table becomes a plain struct
+    /// and its view.
     pub payload_only: bool,
 }
 
-/// An included file whose types are compiled elsewhere.
+/// An included file whose types another run generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
     /// The file's name, or the end of its path.
     pub file: String,
-    /// The module that its generated text is included in, such as `::equipment::schema`. What the
-    /// file itself includes is found there, too.
+    /// The module that includes the file's generated text, such as `::equipment::schema`. The types
+    /// of files that this file includes are expected there too.
     pub path: String,
 }
 
@@ -72,8 +72,8 @@ pub struct Output {
 ///
 /// # Errors
 ///
-/// If two names of the schema become one in Rust, if one has no form in Rust, or if an option does
-/// not fit the schema.
+/// Returns diagnostics if two names of the schema become the same name in Rust, if a name cannot be
+/// used in Rust, or if an option does not fit the schema.
 pub fn generate(schema: &Schema, options: &Options) -> Result<Output, Vec<Diagnostic>> {
     let plan = plan::Plan::new(schema, options)?;
     let text = rust::print(&plan, options)?;

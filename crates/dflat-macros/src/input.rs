@@ -1,20 +1,20 @@
-//! The tokens of a query, one after the other.
+//! The input of the parser: the tokens of a query.
 
 use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Why a query can't be read, and where.
-pub(crate) struct Refusal {
+/// A syntax error, with its position.
+pub(crate) struct SyntaxError {
     message: String,
     span: Span,
 }
 
-impl Refusal {
+impl SyntaxError {
     pub(crate) fn new(message: impl Into<String>, span: Span) -> Self {
         let message = message.into();
         Self { message, span }
     }
 
-    /// An error of the compiler, at the place.
+    /// Converts the error to a `compile_error!` at its position.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let Self { message, span } = self;
         let mut text = proc_macro::Literal::string(&message);
@@ -30,13 +30,13 @@ impl Refusal {
     }
 }
 
-pub(crate) type Parsed<T> = Result<T, Refusal>;
+pub(crate) type Parsed<T> = Result<T, SyntaxError>;
 
-/// Tokens that are still to be read.
+/// Tokens, and the position of the parser.
 pub(crate) struct Input {
     tokens: Vec<TokenTree>,
     at: usize,
-    /// Where it ends, for errors.
+    /// The end of the input, for errors.
     end: Span,
 }
 
@@ -61,10 +61,10 @@ impl Input {
     }
 
     pub(crate) fn refuse<T>(&self, message: &str) -> Parsed<T> {
-        Err(Refusal::new(message, self.span()))
+        Err(SyntaxError::new(message, self.span()))
     }
 
-    /// Whether these punctuation characters come next, and together.
+    /// Whether the next tokens are these punctuation characters, without blanks between them.
     pub(crate) fn has(&self, operator: &str) -> bool {
         let count = operator.len();
         operator.chars().enumerate().all(|(offset, wanted)| {
@@ -78,7 +78,7 @@ impl Input {
         })
     }
 
-    /// Takes an operator, if it comes next.
+    /// Consumes an operator, if it is next.
     pub(crate) fn take(&mut self, operator: &str) -> bool {
         let found = self.has(operator);
         if found {
@@ -87,14 +87,14 @@ impl Input {
         found
     }
 
-    /// Takes a word, if it comes next.
+    /// Consumes a word, if it is next.
     pub(crate) fn take_word(&mut self, word: &str) -> bool {
         let found = matches!(self.peek(), Some(TokenTree::Ident(name)) if name.to_string() == word);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes a group in these delimiters, if it comes next.
+    /// Consumes a group with these delimiters, if it is next.
     pub(crate) fn take_group(&mut self, delimiter: Delimiter) -> Option<Group> {
         match self.peek() {
             Some(TokenTree::Group(group)) if group.delimiter() == delimiter => {
@@ -106,7 +106,7 @@ impl Input {
         }
     }
 
-    /// Takes the tokens up to a lone colon, and the colon.
+    /// Consumes the tokens up to a single colon, and the colon.
     pub(crate) fn before_colon(&mut self) -> Parsed<TokenStream> {
         let mut before = TokenStream::new();
         loop {

@@ -1,7 +1,8 @@
 //! The macro `query!` of the Dflat object database, which the crate `dflat` exports and documents.
 //!
-//! It rewrites operators to the methods of typed fields, so that it can say nothing that they
-//! can't, and the compiler's errors are about them. It has no dependency: the grammar is small.
+//! It rewrites operators to calls of the methods of typed fields. So it can express exactly what these
+//! methods can, and type errors are those of the methods. It has no dependency, because the grammar is
+//! small.
 
 mod input;
 mod parse;
@@ -9,7 +10,7 @@ mod write;
 
 use proc_macro::TokenStream;
 
-/// A condition with natural operators; see the crate `dflat`.
+/// A condition with operators; see the crate `dflat`.
 #[proc_macro]
 pub fn query(input: TokenStream) -> TokenStream {
     match parse::query(input) {

@@ -1,27 +1,27 @@
-//! Reads a query by precedence, and writes it as it goes.
+//! Parses a query by operator precedence, and generates its code in the same pass.
 
 use proc_macro::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-use crate::input::{Input, Parsed, Refusal};
+use crate::input::{Input, Parsed, SyntaxError};
 use crate::write::{binary, closure, constant, group, method, path_separator, punct};
 
-/// What has been read.
+/// A parsed part of a query.
 struct Term {
     tokens: TokenStream,
-    /// Whether it is a Rust value, and no field or condition.
+    /// Whether the part is a Rust value, and not a field or condition.
     is_value: bool,
     span: Span,
 }
 
-/// What bare names stand for.
+/// The meaning of bare names.
 enum Scope {
-    /// Fields of a type.
+    /// A bare name is a field of a type.
     Object(TokenStream),
-    /// Fields of a vector's member, which is held by this variable.
+    /// A bare name is a field of a vector's member, which this variable holds.
     Member(Ident),
 }
 
-/// Reads `Type: condition`.
+/// Parses `Type: condition`.
 pub(crate) fn query(tokens: TokenStream) -> Parsed<TokenStream> {
     let mut input = Input::new(tokens, Span::call_site());
     let ty = input.before_colon()?;
@@ -66,7 +66,8 @@ fn join(left: Term, operator: char, right: Term, span: Span) -> Term {
     }
 }
 
-/// The comparison operators, their methods, and those with the sides exchanged. Longer ones first.
+/// The comparison operators, their methods, and the methods for exchanged sides. Longer operators come
+/// first.
 const COMPARISONS: [(&str, &str, &str); 6] = [
     ("==", "eq", "eq"),
     ("!=", "ne", "ne"),
@@ -95,8 +96,8 @@ fn comparison(input: &mut Input, scope: &Scope) -> Parsed<Term> {
     }
     Ok(match (left.is_value, right.is_value) {
         (true, true) => {
-            let message = "neither side is a field: Rust values stand in braces or are literals";
-            return Err(Refusal::new(message, left.span));
+            let message = "neither side is a field: write a bare name for a field, and braces around a Rust value";
+            return Err(SyntaxError::new(message, left.span));
         }
         (true, false) => compared(right, exchanged, left, span),
         (false, _) => compared(left, name, right, span),
@@ -148,7 +149,7 @@ fn unary(input: &mut Input, scope: &Scope) -> Parsed<Term> {
             let inner = unary(input, scope)?;
             if operator == '-' && !inner.is_value {
                 let message = "a field can't be negated: write `0 - field`";
-                return Err(Refusal::new(message, span));
+                return Err(SyntaxError::new(message, span));
             }
             let mut tokens = TokenStream::from(punct(operator, span));
             tokens.extend([group(Delimiter::Parenthesis, inner.tokens, inner.span)]);
@@ -177,12 +178,12 @@ fn primary(input: &mut Input, scope: &Scope) -> Parsed<Term> {
         span,
     };
     match input.next() {
-        // Any Rust expression; the compiler must not call its braces superfluous.
+        // Any Rust expression. The span avoids the warning about unneeded braces.
         Some(TokenTree::Group(inner)) if inner.delimiter() == Delimiter::Brace => {
             let block = group(Delimiter::Brace, inner.stream(), Span::mixed_site());
             Ok(value(block.into()))
         }
-        // A list of them.
+        // A list of values.
         Some(TokenTree::Group(group)) => Ok(value(TokenTree::Group(group).into())),
         Some(TokenTree::Literal(literal)) => Ok(value(TokenTree::Literal(literal).into())),
         Some(TokenTree::Ident(name)) if matches!(name.to_string().as_str(), "true" | "false") => {
@@ -194,12 +195,12 @@ fn primary(input: &mut Input, scope: &Scope) -> Parsed<Term> {
             is_value: false,
             span,
         }),
-        Some(_) => Err(Refusal::new("expected a field or a value", span)),
+        Some(_) => Err(SyntaxError::new("expected a field or a value", span)),
         None => input.refuse("expected a field or a value"),
     }
 }
 
-/// A path such as `Color::Red`, with arguments if it is a call.
+/// Parses a path such as `Color::Red`, with arguments if it is a call.
 fn rust_path(input: &mut Input, first: Ident) -> TokenStream {
     let mut path = TokenStream::from(TokenTree::from(first));
     while input.has("::") {
@@ -233,7 +234,7 @@ fn field(scope: &Scope, name: &Ident) -> TokenStream {
     }
 }
 
-/// Fields of fields and calls of methods.
+/// Parses nested fields and calls of methods.
 fn postfix(input: &mut Input, mut base: Term) -> Parsed<Term> {
     while input.has(".") && !input.has("..") {
         input.take(".");
@@ -256,7 +257,7 @@ fn postfix(input: &mut Input, mut base: Term) -> Parsed<Term> {
     Ok(base)
 }
 
-/// `::<..>`, if it comes next.
+/// Parses `::<..>`, if it is next.
 fn type_arguments(input: &mut Input) -> Parsed<TokenStream> {
     let mut of = TokenStream::new();
     if !input.has("::") {

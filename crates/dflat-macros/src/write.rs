@@ -1,4 +1,4 @@
-//! What a query becomes: calls of the methods of typed fields.
+//! Generates calls of the methods of typed fields.
 
 use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 

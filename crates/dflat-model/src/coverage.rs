@@ -1,4 +1,4 @@
-//! Whether one version of a type knows all that another knows.
+//! Checks whether one version of a type includes another version.
 
 use std::collections::HashSet;
 
@@ -14,10 +14,10 @@ impl TableDescriptor {
         let mut coverage = Coverage {
             types: &self.types,
             others: &other.types,
-            met: HashSet::from([(ROOT_TYPE, ROOT_TYPE)]),
+            seen: HashSet::from([(ROOT_TYPE, ROOT_TYPE)]),
             waiting: vec![(ROOT_TYPE, ROOT_TYPE)],
         };
-        // A list and no recursion: a file may nest types as deep as it likes.
+        // An explicit list and no recursion, because a file may nest types arbitrarily deep.
         while let Some((id, other)) = coverage.waiting.pop() {
             if !coverage.types(id, other) {
                 return false;
@@ -30,8 +30,8 @@ impl TableDescriptor {
 struct Coverage<'t> {
     types: &'t [TypeDescriptor],
     others: &'t [TypeDescriptor],
-    /// The pairs of types that are compared, or wait for it.
-    met: HashSet<(TypeId, TypeId)>,
+    /// The pairs of types that were compared or are waiting to be compared.
+    seen: HashSet<(TypeId, TypeId)>,
     waiting: Vec<(TypeId, TypeId)>,
 }
 
@@ -63,7 +63,7 @@ impl<'t> Coverage<'t> {
         a.end >= b.end
             && b.fields.iter().all(|field| {
                 let known = a.fields.iter().find(|known| known.voffset == field.voffset);
-                // A field that is deprecated by now keeps its slot.
+                // A field that was deprecated since keeps its slot.
                 known.is_none_or(|known| match (known.shape, field.shape) {
                     (Shape::Single(a), Shape::Single(b)) | (Shape::Vector(a), Shape::Vector(b)) => {
                         self.elements(a, b)
@@ -91,7 +91,7 @@ impl<'t> Coverage<'t> {
             | (Element::Struct(a), Element::Struct(b))
             | (Element::Table(a), Element::Table(b))
             | (Element::Union(a), Element::Union(b)) => {
-                if self.met.insert((a, b)) {
+                if self.seen.insert((a, b)) {
                     self.waiting.push((a, b));
                 }
                 true

@@ -1,7 +1,8 @@
-//! What the engine knows of a stored type: its storage, its keys and the layout of its bytes.
+//! Descriptors of stored types: their storage, their keys and the layout of their bytes.
 //!
-//! Descriptors are plain data that can stand in a `static` (generated code) or be built at run time
-//! from a schema. Types refer to one another by [`TypeId`], so that recursive schemas are finite.
+//! A descriptor is plain data. Generated code has it in a `static`; a schema can build it at run
+//! time. Types refer to one another by [`TypeId`], so that the descriptor of a recursive schema is
+//! finite.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use crate::{Field, IndexDescriptor, Scalar, Value};
 
-/// A stored type: one per root table of a schema.
+/// A stored type. Each root table of a schema has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDescriptor {
     /// The storage table's name, such as `mygame__sample__monster_v1_1`.
@@ -21,7 +22,7 @@ pub struct TableDescriptor {
     pub primary_key: Cow<'static, [Field]>,
     /// The secondary indexes.
     pub indexes: Cow<'static, [IndexDescriptor]>,
-    /// The types of the payload: the root table first, then all it reaches.
+    /// The types of the payload: the root table first, then all types that it reaches.
     pub types: Cow<'static, [TypeDescriptor]>,
 }
 
@@ -29,10 +30,10 @@ pub struct TableDescriptor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(pub u16);
 
-/// The root table of a payload.
+/// The id of the root table of a payload.
 pub const ROOT_TYPE: TypeId = TypeId(0);
 
-/// A type of the schema, as far as reading its bytes needs.
+/// A type of the schema, with all that is needed to read its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeDescriptor {
     /// A FlatBuffers table.
@@ -65,8 +66,8 @@ pub struct TableLayout {
     pub name: Cow<'static, str>,
     /// The fields that are not deprecated, by ascending vtable offset.
     pub fields: Cow<'static, [FieldLayout]>,
-    /// The vtable offset behind the last field, deprecated ones included: what stands there or
-    /// further was written by newer code.
+    /// The vtable offset after the last field, deprecated ones included. A field at this offset or
+    /// above was written by a newer version of the schema.
     pub end: u16,
 }
 
@@ -75,13 +76,13 @@ pub struct TableLayout {
 pub struct FieldLayout {
     /// The name.
     pub name: Cow<'static, str>,
-    /// The vtable offset of the value; a union's type code stands at `voffset - 2`.
+    /// The vtable offset of the value. The type code of a union is at `voffset - 2`.
     pub voffset: u16,
     /// The type.
     pub shape: Shape,
-    /// The value when absent; NULL for all but scalars, enums and strings.
+    /// The value of an absent field; NULL for all types but scalars, enums and strings.
     pub default: Value,
-    /// Whether the payload is corrupt without it.
+    /// Whether a payload without the field is corrupt.
     pub required: bool,
 }
 
@@ -90,7 +91,7 @@ pub struct FieldLayout {
 pub enum Shape {
     /// One value.
     Single(Element),
-    /// A vector; a vector of unions has its type codes in a second vector at `voffset - 2`.
+    /// A vector. A vector of unions has its type codes in a second vector at `voffset - 2`.
     Vector(Element),
 }
 
@@ -153,18 +154,18 @@ pub struct MemberLayout {
     pub name: Cow<'static, str>,
     /// The type code.
     pub code: u8,
-    /// What it holds: a table, a struct or text.
+    /// The type of its value: a table, a struct or a string.
     pub element: Element,
 }
 
-/// An enum's names.
+/// An enum's values and their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumLayout {
     /// The full name.
     pub name: Cow<'static, str>,
     /// The underlying integer.
     pub base: Scalar,
-    /// Whether values combine.
+    /// Whether the values are bits that can be combined.
     pub bit_flags: bool,
     /// The values and their names, in declaration order.
     pub values: Cow<'static, [EnumValueLayout]>,
@@ -179,7 +180,7 @@ pub struct EnumValueLayout {
     pub value: Value,
 }
 
-/// A cheaply cloned handle on a [`TableDescriptor`], static or shared.
+/// A handle to a static or shared [`TableDescriptor`], which is cheap to clone.
 #[derive(Clone)]
 pub struct Table(Inner);
 
@@ -190,25 +191,25 @@ enum Inner {
 }
 
 impl Table {
-    /// A handle on a descriptor of generated code.
+    /// Creates a handle to a descriptor of generated code.
     #[must_use]
     pub const fn from_static(descriptor: &'static TableDescriptor) -> Self {
         Self(Inner::Static(descriptor))
     }
 
-    /// A handle on a descriptor made at run time.
+    /// Creates a handle to a descriptor that was built at run time.
     #[must_use]
     pub fn new(descriptor: TableDescriptor) -> Self {
         Self(Inner::Shared(Arc::new(descriptor)))
     }
 
-    /// Whether both are handles on the same descriptor in memory.
+    /// Whether both handles refer to the same descriptor in memory.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }
 
-    /// Whether the objects of both are in the same table of a storage.
+    /// Whether the objects of both types are in the same table of a database.
     #[must_use]
     pub fn is_stored_as(&self, other: &Self) -> bool {
         self.is_same(other) || self.name == other.name

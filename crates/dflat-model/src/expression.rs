@@ -1,34 +1,35 @@
-//! Expressions: what conditions compare and orders sort by, as plain data.
+//! Expressions as plain data: the values that conditions compare and orders sort by.
 
 use std::fmt;
 
 use crate::predicate::write_joined;
 use crate::{Field, Value, VectorField};
 
-/// A value computed from an object. NULL if a part of it is, unless its docs say otherwise.
+/// A value computed from an object. It is NULL if a part of it is NULL, unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// The value of a field.
     Field(Field),
-    /// The same value whatever the object.
+    /// A constant.
     Literal(Value),
     /// A computation with two numbers.
     Arithmetic {
-        /// What is computed.
+        /// The operator.
         operator: Arithmetic,
-        /// The numbers it is computed in.
+        /// The type of numbers for the computation.
         domain: Domain,
-        /// The left side.
+        /// The left operand.
         left: Box<Self>,
-        /// The right side.
+        /// The right operand.
         right: Box<Self>,
     },
     /// The number of characters (Unicode scalar values) of a string.
     Length(Box<Self>),
-    /// The number of members of a vector: 0 for an absent one, NULL if what should hold it is
-    /// absent.
+    /// The number of members of a vector. It is 0 if the vector is absent, and NULL if the table,
+    /// struct or union member around the vector is absent.
     Count(VectorField),
-    /// The position, from 0, of a value in a list; the length of the list if it is not there.
+    /// The position, from 0, of a value in a list. If the list does not have the value, it is the
+    /// length of the list.
     Position {
         /// The value.
         operand: Box<Self>,
@@ -37,15 +38,14 @@ pub enum Expression {
     },
 }
 
-/// The numbers that arithmetic is done in. What does not fit, as the result or as an operand, is
-/// NULL.
+/// The type of numbers for arithmetic. An operand or a result that does not fit is NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// 64-bit signed integers.
     Signed,
     /// 64-bit unsigned integers.
     Unsigned,
-    /// Double-precision floating-point numbers: NaN is NULL, and so is an infinity of finite
+    /// Double-precision floating-point numbers. NaN is NULL, and so is an infinite result of finite
     /// operands.
     Float,
 }
@@ -59,19 +59,19 @@ pub enum Arithmetic {
     Subtract,
     /// `*`
     Multiply,
-    /// `/`; of integers, without the fraction.
+    /// `/`; the quotient of integers is truncated.
     Divide,
-    /// `%`; has the sign of the left side.
+    /// `%`; the result has the sign of the left operand.
     Remainder,
-    /// `&`, bit by bit; of floats NULL.
+    /// `&`, bit by bit; NULL for floats.
     BitAnd,
 }
 
 impl Expression {
-    /// How deep computations stand inside computations: 0 for a field or a literal.
+    /// The depth of nested computations: 0 for a field or a literal.
     #[must_use]
     pub fn depth(&self) -> usize {
-        // A stack of its own: the depth may be what a thread's stack can't hold.
+        // An explicit stack, because the depth may exceed a thread's stack.
         let mut deepest = 0;
         let (mut next, mut open) = (Some((self, 0)), Vec::new());
         while let Some((expression, depth)) = next.take().or_else(|| open.pop()) {
@@ -90,7 +90,7 @@ impl Expression {
         deepest
     }
 
-    /// The field, if it is nothing but one.
+    /// The field, if the expression is a field.
     #[must_use]
     pub const fn as_field(&self) -> Option<&Field> {
         match self {
@@ -99,7 +99,7 @@ impl Expression {
         }
     }
 
-    /// The value, if it is a literal.
+    /// The value, if the expression is a literal.
     #[must_use]
     pub const fn as_literal(&self) -> Option<&Value> {
         match self {

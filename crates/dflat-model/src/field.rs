@@ -1,20 +1,21 @@
-//! Where a queryable value stands inside an object, as plain data.
+//! Paths to values inside an object, as plain data.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::{Scalar, Value};
 
-/// One step from a FlatBuffers table, struct or union towards a value.
+/// One step of a path, from a FlatBuffers table, struct or union towards a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// A field of a table, by vtable offset. A union's is that of its value, not of its type code.
+    /// A field of a table, by vtable offset. For a union, it is the offset of the value and not that
+    /// of the type code.
     Field(u16),
     /// A field of a struct, by byte offset.
     Offset(u16),
-    /// The member of a union, by type code; NULL unless the union holds that member.
+    /// The member of a union, by type code; NULL if the union holds another member or is empty.
     Member(u8),
-    /// The type code of a union; 0, and never NULL, if it is empty.
+    /// The type code of a union. It is 0, and never NULL, if the union is empty.
     Tag,
 }
 
@@ -27,7 +28,7 @@ pub enum FieldKind {
     Text,
 }
 
-/// A path to a scalar or a string inside an object: what predicates, orders, keys and indexes use.
+/// A path to a scalar or a string inside an object. Predicates, orders, keys and indexes use paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// The name in the schema, such as `priority` or `content.TextContent.text`.
@@ -36,13 +37,13 @@ pub struct Field {
     pub steps: Cow<'static, [Step]>,
     /// The type of the value.
     pub kind: FieldKind,
-    /// The value if the last step is absent from the table it belongs to. If a table, struct or
-    /// union member on the way is absent, the value is NULL whatever this says.
+    /// The value if the field of the last step is absent from its table. If a table, struct or union
+    /// member before the last step is absent, the value is NULL and not this default.
     pub default: Value,
 }
 
 impl Field {
-    /// The key that names the field in storage: `f8`, `f4__f0`, `f26__u2__f4`, `f26__type`.
+    /// The key of the field in names of storage tables: `f8`, `f4__f0`, `f26__u2__f4`, `f26__type`.
     ///
     /// Source: the file format of Dflat for Swift.
     #[must_use]
@@ -59,7 +60,7 @@ impl Field {
         parts.join("__")
     }
 
-    /// Whether it is the type code of a union.
+    /// Whether the field is the type code of a union.
     #[must_use]
     pub fn is_tag(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Tag))
@@ -82,10 +83,11 @@ impl fmt::Display for Field {
     }
 }
 
-/// A path to a vector inside an object: what conditions on members use.
+/// A path to a vector inside an object. Conditions on members use it.
 ///
-/// The paths of such a condition start at a member: a scalar or a string by no step at all, a field
-/// of a struct or table by its step, a union's member by [`Step::Member`] or [`Step::Tag`].
+/// The paths of such a condition start at a member. For a scalar or a string, the path has no step;
+/// for a field of a struct or table, it has the field's step; for a union, it begins with
+/// [`Step::Member`] or [`Step::Tag`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorField {
     /// The name in the schema, such as `tags`.
@@ -112,7 +114,7 @@ pub enum VectorMember {
 }
 
 impl VectorMember {
-    /// The bytes that a member takes in its vector.
+    /// The size in bytes of a member in its vector.
     #[must_use]
     pub const fn size_bytes(self) -> usize {
         match self {
@@ -141,7 +143,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// The name SQL gives it.
+    /// The name of the type in SQL.
     #[must_use]
     pub const fn sql_name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The identity of a stored object within its table: positive, increasing, never reused.
+/// The identity of a stored object within its table: positive, increasing and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId(pub i64);
 
@@ -12,7 +12,7 @@ impl fmt::Display for RowId {
     }
 }
 
-/// The sequence number of a commit of one engine, from 1; 0 is before the first.
+/// The sequence number of a commit of one engine, from 1; 0 is before the first commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitSeq(pub u64);
 

@@ -1,4 +1,4 @@
-//! Secondary indexes: which values they hold, and of which objects.
+//! Secondary indexes: their fields, and the objects that they hold.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::fmt;
 use crate::predicate::write_joined;
 use crate::{Comparison, Expression, Field, FieldKind, Predicate, Scalar, Value};
 
-/// The most fields of an index.
+/// The limit on fields of an index.
 pub const INDEX_FIELDS_MAX: usize = 16;
 
 /// A secondary index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDescriptor {
-    /// The fields, by whose values it is ordered; never empty.
+    /// The fields, by whose values the index is ordered; never empty.
     pub fields: Cow<'static, [Field]>,
-    /// Whether values without NULL among them may occur together once only.
+    /// Whether each combination of values without NULL may occur only once.
     pub unique: bool,
-    /// Which objects have an entry: those for which it is true, or all.
+    /// The index has the objects for which this condition is true, or all objects if it is `None`.
     pub condition: Option<IndexCondition>,
 }
 
-/// Which objects an index has entries of: a predicate of comparisons with values, as plain data
-/// that can stand in a `static`.
+/// The condition of an index: a predicate of comparisons with values, as plain data that a `static`
+/// can have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexCondition {
-    /// A comparison with a value other than NULL; UNKNOWN if there is none.
+    /// A comparison with a value other than NULL; UNKNOWN if the field is NULL.
     Compare {
         /// The field.
         field: Field,
@@ -33,18 +33,18 @@ pub enum IndexCondition {
         /// The value.
         value: Value,
     },
-    /// Whether there is no value.
+    /// Whether the field is NULL.
     IsNull(Field),
-    /// Whether there is a value.
+    /// Whether the field is not NULL.
     IsNotNull(Field),
-    /// All conditions hold.
+    /// True if all conditions are true.
     And(Cow<'static, [Self]>),
-    /// At least one condition holds.
+    /// True if at least one condition is true.
     Or(Cow<'static, [Self]>),
 }
 
 impl IndexDescriptor {
-    /// An index of all objects over one field.
+    /// Creates an index of all objects over one field.
     #[must_use]
     pub fn plain(field: Field, unique: bool) -> Self {
         Self {
@@ -54,16 +54,17 @@ impl IndexDescriptor {
         }
     }
 
-    /// Whether it is over one field of all objects: the kind that Dflat for Swift has, too.
+    /// Whether the index is over one field of all objects, the kind that Dflat for Swift has too.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.fields.len() == 1 && self.condition.is_none()
     }
 
-    /// The key that names the index in storage, the same for indexes that hold the same: `f8`,
-    /// `f8_and_f10_by_0c2b4f0dd1f90a3e`. Names of fields do not count. Where it is not plain, all
-    /// counts that decides of what an object has in it; the key of a plain one is the original's,
-    /// and [`definition`](Self::definition) tells the rest.
+    /// The key of the index in names of storage tables, such as `f8` or
+    /// `f8_and_f10_by_0c2b4f0dd1f90a3e`. Indexes with the same contents have the same key; names of
+    /// fields do not count. The key of a plain index is that of Dflat for Swift, and does not depend
+    /// on types and defaults: see [`definition`](Self::definition). The key of any other index
+    /// depends on everything that determines the entries of an object.
     #[must_use]
     pub fn storage_key(&self) -> String {
         let keys: Vec<String> = self.fields.iter().map(Field::storage_key).collect();
@@ -74,28 +75,27 @@ impl IndexDescriptor {
         key
     }
 
-    /// A number that differs, in all likelihood, where an object may have something else in the
-    /// index: by its fields, their types and defaults, and its condition. Names of fields do not
-    /// count, nor whether it is unique.
+    /// A hash of everything that determines the entries of an object: the fields, their types and
+    /// defaults, and the condition. Names of fields do not count, nor whether the index is unique.
     #[must_use]
     pub fn definition(&self) -> u64 {
-        fnv(&self.nameless().encoded())
+        fnv(&self.without_names().encoded())
     }
 
-    /// The same index whatever its fields are called, and whether it is unique or not.
-    fn nameless(&self) -> Self {
+    /// The index without the names of its fields, and not unique.
+    fn without_names(&self) -> Self {
         Self {
-            fields: self.fields.iter().map(nameless).collect(),
+            fields: self.fields.iter().map(without_names).collect(),
             unique: false,
-            condition: self.condition.as_ref().map(IndexCondition::nameless),
+            condition: self.condition.as_ref().map(IndexCondition::without_names),
         }
     }
 }
 
-/// What stands before the hash in keys that have one.
+/// The text before the hash in a key with a hash.
 pub const KEY_HASH: &str = "_by_";
 
-fn nameless(field: &Field) -> Field {
+fn without_names(field: &Field) -> Field {
     Field {
         name: Cow::Borrowed(""),
         ..field.clone()
@@ -109,7 +109,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 }
 
 impl IndexCondition {
-    /// The same as a predicate.
+    /// Converts the condition to a predicate.
     #[must_use]
     pub fn to_predicate(&self) -> Predicate {
         let all = |parts: &[Self]| parts.iter().map(Self::to_predicate).collect();
@@ -130,7 +130,7 @@ impl IndexCondition {
         }
     }
 
-    /// Whether one of its fields is one of these.
+    /// Whether the condition uses one of these fields.
     pub fn mentions(&self, is: &dyn Fn(&Field) -> bool) -> bool {
         match self {
             Self::Compare { field, .. } | Self::IsNull(field) | Self::IsNotNull(field) => is(field),
@@ -138,27 +138,27 @@ impl IndexCondition {
         }
     }
 
-    fn nameless(&self) -> Self {
-        let all = |parts: &[Self]| parts.iter().map(Self::nameless).collect();
+    fn without_names(&self) -> Self {
+        let all = |parts: &[Self]| parts.iter().map(Self::without_names).collect();
         match self {
             Self::Compare {
                 field,
                 operator,
                 value,
             } => Self::Compare {
-                field: nameless(field),
+                field: without_names(field),
                 operator: *operator,
                 value: value.clone(),
             },
-            Self::IsNull(field) => Self::IsNull(nameless(field)),
-            Self::IsNotNull(field) => Self::IsNotNull(nameless(field)),
+            Self::IsNull(field) => Self::IsNull(without_names(field)),
+            Self::IsNotNull(field) => Self::IsNotNull(without_names(field)),
             Self::And(parts) => Self::And(all(parts)),
             Self::Or(parts) => Self::Or(all(parts)),
         }
     }
 }
 
-/// As a schema has it: `list_id, due where done == false`.
+/// Writes the index as a schema declares it: `list_id, due where done == false`.
 impl fmt::Display for IndexDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_joined(f, &self.fields, ", ")?;
@@ -250,7 +250,7 @@ mod tests {
             "due where done == false and (list is null or due is not null)"
         );
         let key = index.storage_key();
-        // Stands in files.
+        // This hash is in files.
         assert_eq!(key, "f10_by_c7caaa2292166187");
         let mut renamed = index.clone();
         renamed.fields.to_mut()[0].name = Cow::Borrowed("until");

@@ -1,8 +1,7 @@
 //! Plain data of the Dflat object database: descriptors, values, predicates, queries.
 //!
-//! Both the schema compiler and the engine stand on this crate. It has no behaviour beyond
-//! comparison, printing and a form as bytes, and no dependency. The public interface of Dflat is
-//! the crate `dflat`.
+//! The schema compiler and the engine both depend on this crate. It compares, prints and encodes its
+//! data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
 
 mod coverage;
 mod descriptor;

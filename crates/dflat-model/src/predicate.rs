@@ -1,7 +1,7 @@
-//! Predicates as plain data: a tree that can be printed, sent, planned and evaluated anywhere.
+//! Predicates as plain data: a tree that can be printed, encoded, planned and evaluated.
 //!
-//! Logic is SQL's, three-valued: a comparison with NULL is UNKNOWN, `and` is false if either side
-//! is false, `or` true if either is true, and a row qualifies on true only.
+//! Logic is three-valued as in SQL: a comparison with NULL is UNKNOWN, `and` is false if either side
+//! is false, `or` is true if either side is true, and a row qualifies only if the predicate is true.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,59 +12,61 @@ use crate::{Expression, Value, VectorField};
 /// A condition on an object, or on a member of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
-    /// True or false whatever the object.
+    /// True or false for every object.
     Constant(bool),
-    /// A comparison of two values; UNKNOWN if one is NULL.
+    /// A comparison of two values; UNKNOWN if one of them is NULL.
     Compare {
-        /// The left side.
+        /// The left operand.
         left: Expression,
         /// The operator.
         operator: Comparison,
-        /// The right side.
+        /// The right operand.
         right: Expression,
     },
-    /// Whether a value is one of several; UNKNOWN if it is NULL.
+    /// Whether a value is in a list; UNKNOWN if the value is NULL.
     In {
         /// The value.
         operand: Expression,
         /// The values.
         values: Vec<Value>,
     },
-    /// Whether there is no value; never UNKNOWN.
+    /// Whether a value is NULL; never UNKNOWN.
     IsNull(Expression),
-    /// A test of a string; UNKNOWN if it is NULL.
+    /// A test of a string; UNKNOWN if the string is NULL.
     Text {
         /// The string.
         operand: Expression,
         /// The test.
         test: TextTest,
-        /// What it is tested for.
+        /// The pattern.
         pattern: Cow<'static, str>,
-        /// Whether upper and lower case are the same.
+        /// Whether the test ignores case.
         ignore_case: bool,
     },
-    /// Whether a condition holds for a member of a vector, in which its paths start: false without
-    /// members, UNKNOWN if it is true for none and UNKNOWN for one, or if what should hold the
-    /// vector is absent.
+    /// Whether a condition is true for at least one member of a vector. The condition's paths start at
+    /// the member. The result is false without members. It is UNKNOWN if the condition is true for no
+    /// member and UNKNOWN for some, or if the table, struct or union member around the vector is
+    /// absent.
     Any {
         /// The vector.
         vector: VectorField,
         /// The condition.
         condition: Box<Self>,
     },
-    /// All conditions hold.
+    /// True if all conditions are true.
     And(Vec<Self>),
-    /// At least one condition holds.
+    /// True if at least one condition is true.
     Or(Vec<Self>),
-    /// The condition does not hold.
+    /// The negation of a condition.
     Not(Box<Self>),
 }
 
 /// A test of a string.
 ///
-/// With `ignore_case`, two characters are the same if the lower case of their upper case is, by
-/// Unicode's mappings of one character to one, whatever the locale: an accented letter is its
-/// capital, the three forms of the Greek sigma are one, and the German sharp s is not `ss`.
+/// With `ignore_case`, each character is mapped to upper case and then to lower case before it is
+/// compared. The mappings are Unicode's of one character to one character, in every locale. So an
+/// accented letter equals its capital, the three forms of the Greek sigma are equal, and the German
+/// sharp s does not equal `ss`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextTest {
     /// Equals the pattern.
@@ -73,15 +75,15 @@ pub enum TextTest {
     StartsWith,
     /// Ends with the pattern.
     EndsWith,
-    /// Has the pattern somewhere.
+    /// Contains the pattern.
     Contains,
-    /// Matches the pattern as a whole: `%` stands for any characters, `_` for one, and a backslash
-    /// takes the meaning from the character behind it.
+    /// Matches the pattern as a whole: `%` matches any characters, `_` matches one character, and a
+    /// backslash escapes the next character.
     Like,
 }
 
 impl Predicate {
-    /// Both conditions; a conjunction's parts are kept in one list.
+    /// Joins two conditions by *and*. Parts that are conjunctions are merged into one list.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -101,7 +103,7 @@ impl Predicate {
         }
     }
 
-    /// Either condition; a disjunction's parts are kept in one list.
+    /// Joins two conditions by *or*. Parts that are disjunctions are merged into one list.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -121,10 +123,10 @@ impl Predicate {
         }
     }
 
-    /// How deep conditions and computations stand in one another: 1 for a comparison of fields.
+    /// The depth of nested conditions and computations: 1 for a comparison of fields.
     #[must_use]
     pub fn depth(&self) -> usize {
-        // A stack of its own: the depth may be what a thread's stack can't hold.
+        // An explicit stack, because the depth may exceed a thread's stack.
         let mut deepest = 0;
         let (mut next, mut open) = (Some((self, 1)), Vec::new());
         while let Some((predicate, depth)) = next.take().or_else(|| open.pop()) {
@@ -149,7 +151,7 @@ impl Predicate {
         deepest
     }
 
-    /// The opposite; UNKNOWN stays UNKNOWN.
+    /// Negates the condition; UNKNOWN stays UNKNOWN.
     #[must_use]
     pub fn negate(self) -> Self {
         match self {
@@ -177,7 +179,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The operator that holds where this one does not.
+    /// The negated operator.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -190,7 +192,7 @@ impl Comparison {
         }
     }
 
-    /// Whether the operator holds for two values that compare so.
+    /// Whether the comparison is true for two values with this ordering.
     #[inline]
     #[must_use]
     pub fn accepts(self, ordering: Ordering) -> bool {

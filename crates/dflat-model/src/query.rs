@@ -5,33 +5,33 @@ use std::fmt;
 use crate::predicate::write_joined;
 use crate::{Expression, Predicate, RowId, Value};
 
-/// Which objects of a table, in which order, and how many.
+/// A query: the objects of a table that meet a condition, in an order, and a window of these.
 ///
-/// Objects that compare equal under `order` follow in ascending order of row id, whatever the
-/// directions in `order`.
+/// Objects that are equal under `order` are in ascending order of row id, for any directions in
+/// `order`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     /// The condition; `None` for all objects.
     pub predicate: Option<Predicate>,
     /// The keys of the order, the most significant first.
     pub order: Vec<Order>,
-    /// The place in the order behind which the result starts; `None` for the beginning.
+    /// The result starts after this position in the order, or at the beginning if it is `None`.
     pub after: Option<Cursor>,
-    /// How many objects are passed over from there.
+    /// The number of objects to skip from there.
     pub offset: usize,
     /// The largest number of objects; `None` for no limit.
     pub limit: Option<usize>,
 }
 
 impl Query {
-    /// Whether the result is all that meets the condition, and no window of it.
+    /// Whether the result has all objects that meet the condition, and not a window of these.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.offset == 0 && self.limit.is_none()
     }
 }
 
-/// A place in an order: behind an object, which need not exist any more.
+/// A position in an order: after an object, which may have been deleted since.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor {
     /// The [fingerprint](Query::order_fingerprint) of the order.
@@ -45,15 +45,15 @@ pub struct Cursor {
 /// A key of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// What is compared.
+    /// The expression to compare.
     pub key: Expression,
     /// The direction.
     pub direction: Direction,
-    /// Where objects without a value stand.
+    /// The position of objects without a value.
     pub nulls: Nulls,
 }
 
-/// Where objects without a value stand in an order.
+/// The position of objects without a value in an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Nulls {
     /// Below every value: first in an ascending order, last in a descending one.
@@ -66,9 +66,9 @@ pub enum Nulls {
 /// The direction of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the smallest.
+    /// Smallest first.
     Ascending,
-    /// From the largest.
+    /// Largest first.
     Descending,
 }
 

@@ -1,19 +1,19 @@
-//! Whether paths are those of a schema.
+//! Checks that paths are valid in a schema.
 
 use crate::{
     Element, Expression, Field, FieldKind, FieldLayout, Predicate, Query, ROOT_TYPE, Scalar, Shape,
     Step, TypeDescriptor, TypeId, Value, ValueRef, VectorField, VectorMember,
 };
 
-/// Where a path stands.
+/// The value that a path leads to.
 #[derive(Clone, Copy)]
-enum At {
+enum PathEnd {
     Value(Element),
     Vector(Element),
     Tag,
 }
 
-/// The types of a schema, and where paths start.
+/// The types of a schema, and the type at which paths start.
 #[derive(Clone, Copy)]
 struct Scope<'t> {
     types: &'t [TypeDescriptor],
@@ -21,7 +21,7 @@ struct Scope<'t> {
 }
 
 impl Query {
-    /// Whether all paths are those of a schema's root, with their types.
+    /// Whether all paths are valid from a schema's root table, and have the right types.
     #[must_use]
     pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
         let scope = Scope::root(types);
@@ -32,7 +32,7 @@ impl Query {
 }
 
 impl Predicate {
-    /// Whether all paths are those of a schema's root, with their types.
+    /// Whether all paths are valid from a schema's root table, and have the right types.
     #[must_use]
     pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
         Scope::root(types).has(self)
@@ -77,20 +77,20 @@ impl<'t> Scope<'t> {
 
     fn has_field(self, field: &Field) -> bool {
         let kind = match self.follow(&field.steps) {
-            Some(At::Tag) => Some(FieldKind::Scalar(Scalar::U8)),
-            Some(At::Value(Element::Text)) => Some(FieldKind::Text),
-            Some(At::Value(element)) => self.scalar(element).map(FieldKind::Scalar),
-            Some(At::Vector(_)) | None => None,
+            Some(PathEnd::Tag) => Some(FieldKind::Scalar(Scalar::U8)),
+            Some(PathEnd::Value(Element::Text)) => Some(FieldKind::Text),
+            Some(PathEnd::Value(element)) => self.scalar(element).map(FieldKind::Scalar),
+            Some(PathEnd::Vector(_)) | None => None,
         };
         kind == Some(field.kind) && self.has_default(field)
     }
 
-    /// Whether the value of an absent field is what the schema says: one of a table has its own,
-    /// and others are zero.
+    /// Whether the default of a path is that of the schema: the declared default for a field of a
+    /// table, and zero for others.
     fn has_default(self, field: &Field) -> bool {
         let expected = match field.steps.split_last() {
             Some((Step::Field(voffset), before)) => {
-                let Some(At::Value(Element::Table(id))) = self.follow(before) else {
+                let Some(PathEnd::Value(Element::Table(id))) = self.follow(before) else {
                     return false;
                 };
                 let layout = self.table_field(id, *voffset);
@@ -99,10 +99,10 @@ impl<'t> Scope<'t> {
             Some((Step::Offset(_) | Step::Tag, _)) => Some(ValueRef::Int(0)),
             // A string in a union.
             Some((Step::Member(_), _)) => Some(ValueRef::Null),
-            // A member of a vector is there.
+            // A member of a vector is never absent.
             None => return true,
         };
-        // NaN is NULL to a query.
+        // In a query NaN is NULL.
         let known = |value: ValueRef<'_>| match value {
             ValueRef::Float(float) if float.is_nan() => Value::Null,
             value => value.to_value(),
@@ -120,9 +120,9 @@ impl<'t> Scope<'t> {
         layout.fields.iter().find(|field| field.voffset == voffset)
     }
 
-    /// The type of a vector's members, if there is such a vector.
+    /// The type of a vector's members, or `None` if there is no such vector.
     fn members(self, vector: &VectorField) -> Option<Element> {
-        let Some(At::Vector(element)) = self.follow(&vector.steps) else {
+        let Some(PathEnd::Vector(element)) = self.follow(&vector.steps) else {
             return None;
         };
         let member = match element {
@@ -153,17 +153,17 @@ impl<'t> Scope<'t> {
         }
     }
 
-    fn follow(self, steps: &[Step]) -> Option<At> {
-        let mut at = At::Value(self.start);
+    fn follow(self, steps: &[Step]) -> Option<PathEnd> {
+        let mut at = PathEnd::Value(self.start);
         for step in steps {
-            let At::Value(element) = at else {
+            let PathEnd::Value(element) = at else {
                 return None;
             };
             at = match (element, *step) {
                 (Element::Table(id), Step::Field(voffset)) => {
                     match self.table_field(id, voffset)?.shape {
-                        Shape::Single(element) => At::Value(element),
-                        Shape::Vector(element) => At::Vector(element),
+                        Shape::Single(element) => PathEnd::Value(element),
+                        Shape::Vector(element) => PathEnd::Vector(element),
                     }
                 }
                 (Element::Struct(id), Step::Offset(offset)) => {
@@ -172,16 +172,16 @@ impl<'t> Scope<'t> {
                     };
                     let mut fields = layout.fields.iter();
                     let field = fields.find(|f| f.offset == offset.into() && f.array.is_none())?;
-                    At::Value(field.element)
+                    PathEnd::Value(field.element)
                 }
                 (Element::Union(id), Step::Member(code)) => {
                     let TypeDescriptor::Union(layout) = self.ty(id)? else {
                         return None;
                     };
                     let member = layout.members.iter().find(|member| member.code == code)?;
-                    At::Value(member.element)
+                    PathEnd::Value(member.element)
                 }
-                (Element::Union(_), Step::Tag) => At::Tag,
+                (Element::Union(_), Step::Tag) => PathEnd::Tag,
                 _ => return None,
             };
         }

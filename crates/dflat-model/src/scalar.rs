@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// The schema language's name.
+    /// The name in the schema language.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,13 +57,13 @@ impl Scalar {
         }
     }
 
-    /// Whether it is `float` or `double`.
+    /// Whether the type is `float` or `double`.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The smallest and largest integer it holds, or none for floats.
+    /// The smallest and the largest integer of the type, or `None` for floats.
     #[must_use]
     pub const fn integer_range(self) -> Option<(i128, i128)> {
         Some(match self {

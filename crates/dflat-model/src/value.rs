@@ -1,8 +1,8 @@
-//! Values that are compared, ordered, bound and stored in key and index columns.
+//! Values, which are compared, ordered, bound to statements and stored in key and index columns.
 //!
-//! Comparison and order equal SQLite's for the values Dflat stores: NULL below numbers, numbers by
-//! exact value, text by bytes. An unsigned integer above `i64::MAX` sorts after all other integers
-//! (it is stored as an 8-byte big-endian blob). NaN is NULL.
+//! Comparison and order equal those of SQLite for the values that Dflat stores: NULL is below
+//! numbers, numbers compare by exact value, and text by bytes. An unsigned integer above `i64::MAX` is
+//! stored as an 8-byte big-endian blob, and so sorts after all other integers. NaN is NULL.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// An owned value.
 ///
-/// Equality is of representation: integers that fit `i64` are always [`Value::Int`].
+/// Equality compares representations: integers that fit `i64` are always [`Value::Int`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// No value.
@@ -19,7 +19,7 @@ pub enum Value {
     Int(i64),
     /// An unsigned integer above `i64::MAX`.
     UInt(u64),
-    /// A floating-point number, `float` widened; never NaN when made by [`ValueRef::from_f64`].
+    /// A floating-point number; a `float` is widened. [`ValueRef::from_f64`] never makes a NaN.
     Float(f64),
     /// A string.
     Text(Cow<'static, str>),
@@ -32,7 +32,7 @@ impl Value {
         Self::Text(Cow::Owned(text.to_owned()))
     }
 
-    /// The value, borrowed.
+    /// Borrows the value.
     #[inline]
     #[must_use]
     pub fn as_ref(&self) -> ValueRef<'_> {
@@ -68,14 +68,14 @@ pub enum ValueRef<'a> {
 }
 
 impl<'a> ValueRef<'a> {
-    /// The value of an unsigned integer.
+    /// Creates the value of an unsigned integer.
     #[inline]
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
         i64::try_from(value).map_or(Self::UInt(value), Self::Int)
     }
 
-    /// The value of a floating-point number: NULL for NaN.
+    /// Creates the value of a floating-point number: NULL for NaN.
     #[inline]
     #[must_use]
     pub const fn from_f64(value: f64) -> Self {
@@ -86,7 +86,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// An owned copy.
+    /// Makes an owned copy.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {
@@ -98,14 +98,15 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether the value is NULL.
     #[inline]
     #[must_use]
     pub const fn is_null(self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Compares as an operator does: `None`, which is UNKNOWN, if either side is NULL.
+    /// Compares two values as an operator does. The result is `None`, which means UNKNOWN, if either
+    /// value is NULL.
     #[inline]
     #[must_use]
     pub fn compare(self, other: ValueRef<'_>) -> Option<Ordering> {
@@ -116,7 +117,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Compares as an ordering does: total, with NULL below everything.
+    /// Compares two values in the total order, in which NULL is below all other values.
     #[inline]
     #[must_use]
     pub fn order(self, other: ValueRef<'_>) -> Ordering {
@@ -131,7 +132,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Position of the value's class in the total order.
+    /// The position of the value's class in the total order.
     const fn class(self) -> u8 {
         match self {
             Self::Null => 0,
@@ -160,7 +161,7 @@ impl fmt::Display for ValueRef<'_> {
     }
 }
 
-/// Orders two floats; NaN, which is NULL, below all.
+/// Orders two floats. NaN, which is NULL, is below all others.
 fn order_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b)
         .unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))

@@ -1,4 +1,4 @@
-//! The command line's grammar.
+//! The arguments of the command line.
 
 use std::path::PathBuf;
 
@@ -26,40 +26,40 @@ Examples:
   Write src/generated/post.rs, for `include!`:
     dflatc compile -o src/generated schemas/post.fbs
 
-  Compile two schemas, with what they include, to src/schema.rs:
+Compile two schemas, with the files they include, to src/schema.rs:
     dflatc compile -o src --name schema -I schemas/shared schemas/post.fbs schemas/user.fbs
 
-  Fail if src/generated/post.rs was not made from the schema as it is:
+Fail if src/generated/post.rs is not the output for the current schema:
     dflatc compile --check -o src/generated schemas/post.fbs
 
   Use the types of equipment.fbs from another crate:
     dflatc compile --external equipment.fbs=::equipment::schema schemas/monster.fbs
 
-Nothing is written if there is an error; a file that would not change is not touched.";
+If there is an error, nothing is written. A file that would not change is not written.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   dflatc check schemas/*.fbs
 
-  Fail if objects stored by a release could not be read any more:
+Fail if the schema cannot read the objects that a release stored:
     dflatc check --against v1.0 schemas/post.fbs";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
   dflatc diff released/post.fbs schemas/post.fbs
 
-Changes that break what is stored are errors, and make the exit status 1. Warnings are free and have
-consequences, notes are free.";
+Changes that break stored objects are errors, and make the exit status 1. Warnings are safe but have
+consequences; notes are safe.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Writes Rust code for schema files and all they include.
+    /// Generates Rust code for schema files and all files they include.
     #[command(after_help = COMPILE_EXAMPLES)]
     Compile(CompileArguments),
-    /// Reports what is wrong with schema files, and writes nothing.
+    /// Reports errors in schema files, and writes nothing.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Says what two versions of a schema mean for objects that are stored.
+    /// Reports what the changes between two versions of a schema mean for stored objects.
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArguments),
     /// Explains a diagnostic.
@@ -78,16 +78,16 @@ pub(crate) enum Command {
 pub(crate) struct CompileArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-    /// The folder to write to; it is made if it does not exist.
+    /// The output folder, which is created if it does not exist.
     #[arg(short, long = "out-dir", value_name = "DIR", default_value = ".")]
     pub(crate) out_dir: PathBuf,
-    /// The name of the file to write, without `.rs` [default: that of the first FILE].
+    /// The name of the output file, without `.rs` [default: the name of the first FILE].
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Writes nothing, and fails if the output is not what would be written: for committed code.
+    /// Writes nothing, and fails if the output file is not current; use it for committed code.
     #[arg(long, conflicts_with = "depfile")]
     pub(crate) check: bool,
-    /// Also writes which files the output depends on, for make and ninja.
+    /// Also writes the list of files that the output depends on, for make and ninja.
     #[arg(long, value_name = "FILE")]
     pub(crate) depfile: Option<PathBuf>,
 }
@@ -96,24 +96,24 @@ pub(crate) struct CompileArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-    /// Also compares with an older version: a schema file, or a git revision of FILE.
+    /// Also compares FILE with an older version: a schema file, or a git revision.
     #[arg(long, value_name = "OLD")]
     pub(crate) against: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The schema that objects are stored with.
+    /// The schema of the stored objects.
     pub(crate) old: String,
-    /// The schema that is to read them.
+    /// The schema that will read them.
     pub(crate) new: String,
-    /// A folder where included files are looked up, after that of the file that includes them.
+    /// A folder to look up included files in, after the folder of the file that includes them.
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     pub(crate) include_dirs: Vec<PathBuf>,
     /// Compares FlatBuffers types only; no primary key is needed.
     #[arg(long)]
     pub(crate) payload_only: bool,
-    /// How changes are written to standard output, and errors to standard error.
+    /// The format of changes on standard output and of errors on standard error.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     pub(crate) message_format: MessageFormat,
 }
@@ -123,26 +123,26 @@ pub(crate) struct InputArguments {
     /// Schema files.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// A folder where included files are looked up, after that of the file that includes them.
+    /// A folder to look up included files in, after the folder of the file that includes them.
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     pub(crate) include_dirs: Vec<PathBuf>,
-    /// The path of the crate `dflat` where the code is compiled [default: ::dflat].
+    /// The path of the crate `dflat` in the generated code [default: ::dflat].
     #[arg(long, value_name = "PATH")]
     pub(crate) crate_path: Option<String>,
-    /// An included file whose types are compiled already, and the Rust module they are in.
+    /// An included file whose types are compiled already, and the Rust module that has them.
     #[arg(long, value_name = "FILE=PATH", value_parser = external)]
     pub(crate) external: Vec<External>,
-    /// Makes FlatBuffers types only, nothing that is stored or queried.
+    /// Generates FlatBuffers types only, without storage and queries.
     #[arg(long)]
     pub(crate) payload_only: bool,
-    /// How diagnostics are written to standard error; `json` is one object a line.
+    /// The format of diagnostics on standard error; `json` is one object on each line.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     pub(crate) message_format: MessageFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum MessageFormat {
-    /// Text with the lines in question.
+    /// Text with the relevant lines of the schema.
     Human,
     /// JSON.
     Json,

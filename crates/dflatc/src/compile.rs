@@ -10,7 +10,7 @@ use crate::arguments::{CheckArguments, CompileArguments, InputArguments};
 use crate::report::to_stderr;
 use crate::{Failure, diff};
 
-/// Writes the code of schema files.
+/// Generates the code of schema files, and writes or checks it.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     let outcome = run(&request(&arguments.input, arguments.name.clone()));
     to_stderr(
@@ -36,7 +36,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An error if a file has not this text.
+/// Returns an error if a file does not have this text.
 fn is_current(path: &Path, text: &str) -> Result<(), Failure> {
     let name = path.display();
     let why = match fs::read(path) {
@@ -49,7 +49,7 @@ fn is_current(path: &Path, text: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Reports what is wrong with schema files.
+/// Reports errors in schema files.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let input = &arguments.input;
     let outcome = run(&request(input, None));
@@ -77,7 +77,7 @@ fn request(arguments: &InputArguments, name: Option<String>) -> Request {
     }
 }
 
-/// A rule as make and ninja read it.
+/// A dependency rule in the format of make and ninja.
 fn dependencies(output: &Path, inputs: &[PathBuf]) -> String {
     let escaped = |path: &Path| {
         let path = path.display().to_string();

@@ -34,27 +34,27 @@ fn new_file(file: &str, revision: &str) -> Diagnostic {
 
 /// Compares two schema files.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<(), Failure> {
-    let reading = Reading {
+    let reader = VersionReader {
         include_dirs: &arguments.include_dirs,
         payload_only: arguments.payload_only,
         format: arguments.message_format,
     };
-    let old = reading.files(std::slice::from_ref(&arguments.old))?;
-    let new = reading.files(std::slice::from_ref(&arguments.new))?;
-    reading.compare(&old, &new)
+    let old = reader.files(std::slice::from_ref(&arguments.old))?;
+    let new = reader.files(std::slice::from_ref(&arguments.new))?;
+    reader.compare(&old, &new)
 }
 
 /// Compares schema files with an older file, or with their versions in a git revision.
 pub(crate) fn against(old: &str, input: &InputArguments) -> Result<(), Failure> {
-    let reading = Reading {
+    let reader = VersionReader {
         include_dirs: &input.include_dirs,
         payload_only: input.payload_only,
         format: input.message_format,
     };
     let old = if Path::new(old).is_file() {
-        reading.files(&[old.to_owned()])?
+        reader.files(&[old.to_owned()])?
     } else {
-        let loader = GitLoader::new(old, reading.include_dirs).map_err(Failure::Message)?;
+        let loader = GitLoader::new(old, reader.include_dirs).map_err(Failure::Message)?;
         let (mut there, mut absent) = (Vec::new(), Vec::new());
         for file in &input.files {
             if loader.has(file).map_err(Failure::Message)? {
@@ -63,28 +63,28 @@ pub(crate) fn against(old: &str, input: &InputArguments) -> Result<(), Failure> 
                 absent.push(new_file(file, old));
             }
         }
-        let version = reading.compiled(&there, &loader)?;
-        to_stdout(&absent, &version.sources, reading.format)?;
+        let version = reader.compiled(&there, &loader)?;
+        to_stdout(&absent, &version.sources, reader.format)?;
         version
     };
-    let new = reading.files(&input.files)?;
-    reading.compare(&old, &new)
+    let new = reader.files(&input.files)?;
+    reader.compare(&old, &new)
 }
 
-/// How versions are read and compared.
-struct Reading<'a> {
+/// The options for reading and comparing versions.
+struct VersionReader<'a> {
     include_dirs: &'a [PathBuf],
     payload_only: bool,
     format: MessageFormat,
 }
 
-impl Reading<'_> {
+impl VersionReader<'_> {
     fn files(&self, files: &[String]) -> Result<Compilation, Failure> {
         let loader = FileLoader::new(PathBuf::new(), self.include_dirs.to_vec());
         self.compiled(files, &loader)
     }
 
-    /// A version without errors; those of one that has any are reported.
+    /// Compiles a version, and reports its errors if it has any.
     fn compiled(&self, files: &[String], loader: &dyn Loader) -> Result<Compilation, Failure> {
         let options = Options {
             payload_only: self.payload_only,
@@ -97,7 +97,7 @@ impl Reading<'_> {
         Ok(version)
     }
 
-    /// Reports the changes; an error if one breaks what is stored.
+    /// Reports the changes. Returns an error if a change breaks stored objects.
     fn compare(&self, old: &Compilation, new: &Compilation) -> Result<(), Failure> {
         let [Some(old), Some(new)] = [old, new].map(|version| {
             let schema = version.schema.as_ref()?;

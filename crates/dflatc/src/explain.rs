@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::Failure;
 use crate::diff::FILE_ADDED;
 
-/// Prints what a code means.
+/// Prints the explanation of a code.
 pub(crate) fn explain(name: &str) -> Result<(), Failure> {
     let codes = dflat_schema::CODES.iter().chain(dflat_codegen::CODES);
     let codes = codes.chain(dflat_schema::EVOLUTION_CODES);
@@ -17,7 +17,7 @@ pub(crate) fn explain(name: &str) -> Result<(), Failure> {
             Ok(())
         }
         None => Err(Failure::Message(format!(
-            "there is no diagnostic {name}; codes are like E0090"
+            "there is no diagnostic {name}; an example of a code is E0090"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Schema files as they were in a git revision, by the program `git`.
+//! Reads schema files of a git revision, by calling `git`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,25 +8,25 @@ use std::process::Command;
 use dflat_build::candidates;
 use dflat_schema::{Loaded, Loader};
 
-/// Finds files of a revision where they stand in the repository of the working directory.
+/// Finds files of a revision, in the repository of the working directory.
 pub(crate) struct GitLoader<'a> {
     revision: &'a str,
-    /// The revision's commit: a branch may move meanwhile.
+    /// The revision's commit. A branch may move while the files are read.
     commit: String,
-    /// The repository's outermost folder.
+    /// The root folder of the repository.
     top: PathBuf,
     include_dirs: &'a [PathBuf],
 }
 
 impl<'a> GitLoader<'a> {
-    /// A loader for a revision that git knows; otherwise says why there is none.
+    /// Creates a loader for a revision, or returns an error if git cannot find the revision.
     pub(crate) fn new(revision: &'a str, include_dirs: &'a [PathBuf]) -> Result<Self, String> {
         let unknown = |error| match error {
             GitError::Failed(reason) if reason.is_empty() => {
-                format!("`{revision}` is neither a file nor a git revision here")
+                format!("`{revision}` is not a file and not a revision of the git repository")
             }
             error => format!(
-                "`{revision}` is no file, and no revision: {}",
+                "`{revision}` is not a file, and git cannot find this revision: {}",
                 error.reason()
             ),
         };
@@ -50,12 +50,12 @@ impl<'a> GitLoader<'a> {
         })
     }
 
-    /// Whether the revision has a file; an error if that cannot be told.
+    /// Whether the revision has a file. Returns an error if git cannot say.
     pub(crate) fn has(&self, path: &str) -> Result<bool, String> {
         let cannot = |reason: &dyn std::fmt::Display| {
             format!("cannot look up `{path}` in `{}`: {reason}", self.revision)
         };
-        let inside = self.place(Path::new(path));
+        let inside = self.repository_path(Path::new(path));
         if inside.map_err(|error| cannot(&error))?.is_none() {
             return Err(cannot(&"it is outside of the repository"));
         }
@@ -63,8 +63,8 @@ impl<'a> GitLoader<'a> {
         Ok(found.is_some())
     }
 
-    /// Where a file stands in the repository, as git writes it; `None` if it is outside.
-    fn place(&self, path: &Path) -> io::Result<Option<String>> {
+    /// The path of a file from the root of the repository, or `None` if the file is outside.
+    fn repository_path(&self, path: &Path) -> io::Result<Option<String>> {
         let path = resolved(&std::env::current_dir()?.join(path))?;
         let Ok(path) = path.strip_prefix(&self.top) else {
             return Ok(None);
@@ -74,9 +74,9 @@ impl<'a> GitLoader<'a> {
         Ok(Some(parts.join("/")))
     }
 
-    /// The text of a file of the revision, by its place in the repository.
-    fn text(&self, place: &str) -> io::Result<Option<String>> {
-        // Unlike `cat-file -e`, this tells a file that is absent from a failure.
+    /// The text of a file of the revision, by its path from the root of the repository.
+    fn text(&self, path: &str) -> io::Result<Option<String>> {
+        // Unlike `cat-file -e`, `ls-tree` distinguishes an absent file from a failure.
         let arguments = [
             "--literal-pathspecs",
             "ls-tree",
@@ -84,14 +84,14 @@ impl<'a> GitLoader<'a> {
             "--full-tree",
             &self.commit,
             "--",
-            place,
+            path,
         ];
         let entry = utf8(git(&arguments)?)?;
         let mut parts = entry.split([' ', '\t']);
         let (mode, kind, object) = (parts.next(), parts.next(), parts.next());
         match (mode, kind, object) {
             (Some("120000"), _, _) => {
-                let message = format!("`{place}` is a symbolic link there");
+                let message = format!("`{path}` is a symbolic link in the revision");
                 Err(io::Error::other(message))
             }
             (_, Some("blob"), Some(object)) => Ok(Some(utf8(git(&["cat-file", "blob", object])?)?)),
@@ -105,10 +105,10 @@ impl Loader for GitLoader<'_> {
         let prefix = format!("{}:", self.revision);
         let includer = includer.map(|includer| includer.strip_prefix(&prefix).unwrap_or(includer));
         for candidate in candidates(path, includer, self.include_dirs) {
-            let Some(place) = self.place(&candidate)? else {
+            let Some(inside) = self.repository_path(&candidate)? else {
                 continue;
             };
-            let Some(text) = self.text(&place)? else {
+            let Some(text) = self.text(&inside)? else {
                 continue;
             };
             let path = format!("{prefix}{}", candidate.to_string_lossy().replace('\\', "/"));
@@ -118,7 +118,7 @@ impl Loader for GitLoader<'_> {
     }
 }
 
-/// A path without symbolic links in its folders, those of them that are there today.
+/// Resolves symbolic links in the folders of a path, as far as the folders exist now.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     for folder in path.ancestors().skip(1) {
         match folder.canonicalize() {
@@ -133,11 +133,11 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// Why git gave no answer.
+/// Why a call of git failed.
 enum GitError {
-    /// It did not run.
+    /// The program could not be run.
     Absent(io::Error),
-    /// It ran, and said this.
+    /// The program failed, with this text on standard error.
     Failed(String),
 }
 
@@ -156,7 +156,7 @@ impl From<GitError> for io::Error {
     }
 }
 
-/// What git writes to standard output, if it succeeds.
+/// Runs git, and returns its standard output.
 fn git(arguments: &[&str]) -> Result<Vec<u8>, GitError> {
     let mut command = Command::new("git");
     let output = command.args(arguments).output().map_err(GitError::Absent)?;
@@ -171,7 +171,7 @@ fn utf8(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// An answer without the end of its line.
+/// The output of git, without the line end.
 fn line(bytes: Vec<u8>) -> io::Result<String> {
     let mut text = utf8(bytes)?;
     text.truncate(text.trim_end_matches(['\r', '\n']).len());

@@ -14,11 +14,11 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 
-/// How a run ends, other than well.
+/// Why a run failed.
 enum Failure {
-    /// It was said why.
+    /// The reason was reported already.
     Reported,
-    /// This is why.
+    /// A reason that is not reported yet.
     Message(String),
 }
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Failure::Message(message) = failure {
-                // Nothing is left to do if standard error is closed.
+                // If standard error is closed, the message cannot be shown anywhere.
                 let _ = writeln!(io::stderr(), "error: {message}");
             }
             ExitCode::FAILURE

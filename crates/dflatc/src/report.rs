@@ -1,4 +1,4 @@
-//! Diagnostics as the user sees them.
+//! Writes diagnostics for the user.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -17,7 +17,7 @@ pub(crate) fn to_stderr(
     write(stderr, terminal, diagnostics, sources, format)
 }
 
-/// Writes what was asked for to standard output.
+/// Writes diagnostics to standard output.
 pub(crate) fn to_stdout(
     diagnostics: &[Diagnostic],
     sources: &Sources,

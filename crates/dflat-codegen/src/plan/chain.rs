@@ -1,24 +1,25 @@
-//! Where the compiler of the generated code must not see from one type into the next.
+//! Decides where generated code hides the type of a field from rustc.
 //!
-//! rustc follows the types of fields to find whether a type is `Send`, and what dropping it
-//! touches, some 128 steps deep at most, and four of them lead from a table through a vector to the
-//! next. Types that own one another, vectors included, are therefore cut into chains that are
-//! shorter; the value at a cut is held so that its type does not show.
+//! To find whether a type is `Send` and what dropping it does, rustc follows the types of fields,
+//! 128 steps deep at most. Four of these steps lead from a table through a vector to the next table.
+//! So a long chain of types that own one another, also through vectors, is cut into shorter chains.
+//! At a cut, the outer type holds the inner value in a type that hides it.
 
 use dflat_schema::{Definition, DefinitionId, DefinitionKind, Element, Schema, UnionTarget};
 
 use super::recursion::{finishing_order, groups};
 
-/// The most types of a chain: at four steps each there is room for what users put around them.
+/// The limit on types in a chain. At four steps each, there is room for the types that users put
+/// around them.
 const TYPES_MAX: usize = 24;
 
-/// Which types own one another, however far.
+/// The groups of types that own one another, directly or through others.
 pub(super) struct Chains {
-    /// By [`DefinitionId`]: types of one group own one another.
+    /// By [`DefinitionId`]: the group of the type.
     groups: Vec<usize>,
-    /// By group: how many types it has.
+    /// By group: the number of its types.
     sizes: Vec<usize>,
-    /// By group: how many types follow one another from there to the end or the next cuts.
+    /// By group: the length of the longest chain of types from the group to the end or the next cut.
     heights: Vec<usize>,
 }
 
@@ -34,8 +35,8 @@ impl Chains {
             sizes,
             heights: vec![0; owned.len()],
         };
-        // A group's height grows with each member; what a member owns outside of its group is
-        // finished before it, with all of its own group.
+        // A group's height grows with each member. The groups that a member owns are finished before
+        // the member.
         for node in finished {
             let group = chains.groups[node];
             let mut below = 0;
@@ -62,7 +63,7 @@ impl Chains {
         }
     }
 
-    /// The tables that some type hides, in order.
+    /// The tables whose type some other type hides, in order.
     pub(super) fn hidden(&self, schema: &Schema) -> Vec<DefinitionId> {
         let mut hidden = vec![false; schema.definitions.len()];
         for (outer, definition) in (0..).map(DefinitionId).zip(&schema.definitions) {
@@ -81,8 +82,8 @@ impl Chains {
         self.own_height(outer) + self.heights[inner] > TYPES_MAX
     }
 
-    /// How many types of a group may follow one another. All tables of a large one are cut off, and
-    /// what is left is a table and a union.
+    /// The length of the longest chain within a group. In a large group all tables are cut off, which
+    /// leaves a table and a union.
     fn own_height(&self, group: usize) -> usize {
         match self.sizes[group] {
             size if size > TYPES_MAX => 2,
@@ -91,7 +92,7 @@ impl Chains {
     }
 }
 
-/// The tables and unions whose values a value owns, in vectors too.
+/// The tables and unions whose values a value owns, also in vectors.
 fn owned(definition: &Definition) -> Vec<usize> {
     let ids: Vec<DefinitionId> = match &definition.kind {
         DefinitionKind::Table(table) => {

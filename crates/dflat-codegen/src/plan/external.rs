@@ -1,13 +1,13 @@
-//! Which files' types are compiled elsewhere.
+//! Finds the files whose types another run generates.
 
 use dflat_schema::{Diagnostic, FileId, Schema};
 
 use crate::External;
 use crate::diagnostic::{EXTERNAL_FILE, error};
 
-/// By [`FileId`], the module that has the file's types, unless this run makes them.
+/// By [`FileId`]: the module that has the file's types, or `None` if this run generates them.
 ///
-/// What an external file includes was compiled along with it, and is external, too.
+/// Files that an external file includes were compiled with it, so they are external too.
 pub(super) fn origins<'s>(
     schema: &Schema,
     externals: &'s [External],
@@ -23,7 +23,7 @@ pub(super) fn origins<'s>(
             }
         }
         if !found {
-            let message = format!("no included file is `{file}`, which is said to be external");
+            let message = format!("the external file `{file}` is not included");
             errors.push(error(&EXTERNAL_FILE, message));
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn origins<'s>(
     Ok(origins)
 }
 
-/// Whether a loaded file's path is `name`, or ends with it at a directory's border.
+/// Whether the path of a loaded file is `name`, or ends with it after a directory separator.
 fn names(path: &str, name: &str) -> bool {
     path.strip_suffix(name)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))

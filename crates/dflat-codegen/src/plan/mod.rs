@@ -1,9 +1,8 @@
-//! What to generate, in terms of the schema: the same for every language.
+//! The plan of what to generate, in terms of the schema and independent of the target language.
 //!
-//! A plan resolves what each printer would otherwise decide again: which fields there are and of
-//! which kind, in which order inline values are written, where recursion needs a box and where a
-//! chain needs a veil, which types are nested in others, which are compiled elsewhere, what is
-//! stored and how.
+//! The plan decides which fields are generated and of which kind, the order of inline values, where
+//! recursion needs a box, where a long chain of types hides a type, which types are nested in others,
+//! which types another run generates, and how objects are stored.
 mod chain;
 mod external;
 mod recursion;
@@ -18,30 +17,31 @@ use crate::Options;
 use chain::Chains;
 use recursion::Recursion;
 
-/// A schema, ready to be printed.
+/// A schema with all decisions that printing needs.
 pub(crate) struct Plan<'s> {
-    /// File names of what was asked for, without directories.
+    /// The names of the requested files, without directories.
     pub(crate) requested: Vec<String>,
     /// By [`DefinitionId`].
     pub(crate) types: Vec<Type<'s>>,
-    /// Whether objects are stored, so that there are queries.
+    /// Whether objects are stored, and so can be queried.
     pub(crate) storage: bool,
-    /// Without storage, the types of all payloads, by [`DefinitionId`].
+    /// Without storage: the types of all payloads, by [`DefinitionId`].
     pub(crate) payloads: Vec<TypeDescriptor>,
-    /// The tables that are hidden in others, which the code of all of them reaches through one
-    /// table of functions, so that its compiler need not go from each to the next.
+    /// The tables whose types are hidden in others. Generated code calls their functions through one
+    /// list of function pointers, so that rustc does not follow a chain of generic functions.
     pub(crate) links: Vec<DefinitionId>,
     ownership: Ownership,
 }
 
-/// How values of types stand inside others.
+/// How types hold values of other types.
 struct Ownership {
     recursion: Recursion,
     chains: Chains,
 }
 
 impl Ownership {
-    /// Whether a table inside a value needs a box. What hides its type is one already.
+    /// Whether a table inside a value needs a box. At a cut it needs none, because the type that hides
+    /// it is a box already.
     fn boxes(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
         self.recursion.joins(outer, inner) && !self.chains.cuts(outer, inner)
     }
@@ -50,11 +50,11 @@ impl Ownership {
 /// A type of the schema.
 pub(crate) struct Type<'s> {
     pub(crate) definition: &'s Definition,
-    /// The module of another run that has the type.
+    /// The module that has the type, if another run generates it.
     pub(crate) external: Option<&'s str>,
-    /// Other types hold values of this one.
+    /// Whether other types hold values of this one.
     pub(crate) nested: bool,
-    /// How its objects are stored, if they are.
+    /// The storage of its objects, if they are stored.
     pub(crate) stored: Option<TableDescriptor>,
     pub(crate) kind: Kind<'s>,
 }
@@ -70,13 +70,13 @@ pub(crate) enum Kind<'s> {
 pub(crate) struct MemberPlan<'s> {
     pub(crate) source: &'s dflat_schema::UnionMember,
     pub(crate) target: Target,
-    /// The union contains itself by way of this member.
+    /// Whether the union contains itself through this member.
     pub(crate) boxed: bool,
-    /// Its type does not tell which member it is, so it needs a name of its own in queries.
+    /// Whether its type does not identify the member. Queries then need a marker type for it.
     pub(crate) ambiguous: bool,
 }
 
-/// What a union's member holds.
+/// The value that a union's member holds.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Target {
     Struct(DefinitionId),
@@ -87,30 +87,30 @@ pub(crate) enum Target {
 pub(crate) struct StructPlan<'s> {
     pub(crate) size: u32,
     pub(crate) align: u32,
-    /// Those that are not deprecated.
+    /// The fields that are not deprecated.
     pub(crate) fields: Vec<StructFieldPlan<'s>>,
 }
 
 pub(crate) struct StructFieldPlan<'s> {
     pub(crate) source: &'s StructField,
     pub(crate) item: Item,
-    /// Bytes from one element of an array to the next.
+    /// The bytes from one element of an array to the next.
     pub(crate) stride: u32,
 }
 
 pub(crate) struct TablePlan<'s> {
-    /// Those that are not deprecated, in declaration order.
+    /// The fields that are not deprecated, in declaration order.
     pub(crate) fields: Vec<FieldPlan<'s>>,
-    /// The inline values in the order they are written: by descending alignment, then by offset.
+    /// The inline values in the order of writing: by descending alignment, then by offset.
     pub(crate) inline: Vec<Inline>,
 }
 
 /// A value in a table's inline part.
 #[derive(Clone, Copy)]
 pub(crate) enum Inline {
-    /// The field at a position of [`TablePlan::fields`]: its value or the offset to it.
+    /// The value of the field at an index of [`TablePlan::fields`], or the offset to the value.
     Value(usize),
-    /// The type code, or the vector of type codes, of the union field at a position.
+    /// The type code, or the vector of type codes, of the union field at an index.
     Code(usize),
 }
 
@@ -130,7 +130,7 @@ pub(crate) enum Value<'s> {
         id: DefinitionId,
         optional: bool,
     },
-    /// A string; always there if it has a default.
+    /// A string; never absent if it has a default.
     Text {
         default: Option<&'s str>,
     },
@@ -199,13 +199,13 @@ impl<'s> Plan<'s> {
         &self.types[id.0 as usize]
     }
 
-    /// Whether values of the table `inner` inside an `outer` hide their type, lest the compiler of
-    /// the code follow too long a chain.
+    /// Whether values of the table `inner` inside an `outer` hide their type, so that rustc does not
+    /// follow too long a chain.
     pub(crate) fn hides(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
         self.ownership.chains.cuts(outer, inner)
     }
 
-    /// The enum of an id that names one.
+    /// The enum with an id, which must be that of an enum.
     pub(crate) fn enumeration(&self, id: DefinitionId) -> Option<&'s Enum> {
         match self.ty(id).kind {
             Kind::Enum(found) => Some(found),
@@ -213,7 +213,7 @@ impl<'s> Plan<'s> {
         }
     }
 
-    /// The first table that is generated here: what all share is with it.
+    /// The first table that this run generates. Items that all tables share are generated with it.
     pub(crate) fn first_table(&self) -> Option<DefinitionId> {
         let mut tables = self.iter().filter(|(_, ty)| ty.external.is_none());
         tables
@@ -227,18 +227,18 @@ impl<'s> Plan<'s> {
     }
 }
 
-/// The last part of a path, whatever system wrote it.
+/// The last part of a path, with separators of any system.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// The position of an enum's default value: 0 or else the first.
+/// The index of an enum's default value: the value 0, or else the first.
 pub(crate) fn default_value(found: &Enum) -> usize {
     let zero = found.values.iter().position(|value| value.value == 0);
     zero.unwrap_or_default()
 }
 
-/// By id, whether values of the type stand inside others.
+/// By id: whether other types hold values of the type.
 fn nested(schema: &Schema) -> Vec<bool> {
     let mut nested = vec![false; schema.definitions.len()];
     let mut mark = |element| {
@@ -360,7 +360,7 @@ fn table<'s>(
             value: value(schema, ownership, id, source),
         })
         .collect();
-    // Descending alignment leaves no padding between values; ties in the order of the vtable.
+    // Descending alignment leaves no padding between values. Ties are in the order of the vtable.
     let mut inline = Vec::new();
     for (position, field) in fields.iter().enumerate() {
         let voffset = field.source.voffset;
@@ -410,7 +410,7 @@ fn value<'s>(
         },
         Item::Struct(id) => Value::Struct(id),
         Item::Union(id) => Value::Union(id),
-        // Of a cycle through unions, the union's member takes the box.
+        // In a cycle through unions, the union's member has the box.
         Item::Table(id) => Value::Table {
             id,
             boxed: ownership.boxes(table, id),

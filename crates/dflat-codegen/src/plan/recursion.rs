@@ -1,10 +1,10 @@
-//! Which types contain themselves by value, so that somewhere a box is needed.
+//! Finds the types that contain themselves by value, which need a box.
 
 use dflat_schema::{DefinitionId, DefinitionKind, Element, FieldType, Schema, UnionTarget};
 
 /// The groups of types that contain one another.
 pub(super) struct Recursion {
-    /// By [`DefinitionId`]; types of one group contain one another.
+    /// By [`DefinitionId`]: the group of the type.
     groups: Vec<usize>,
 }
 
@@ -15,13 +15,14 @@ impl Recursion {
         Self { groups }
     }
 
-    /// Whether a value of `inner` inside an `outer` can contain an `outer` again.
+    /// Whether a value of `inner` inside an `outer` can contain another `outer`.
     pub(super) fn joins(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
         self.groups[outer.0 as usize] == self.groups[inner.0 as usize]
     }
 }
 
-/// The types whose values stand inside a value: not behind a vector, which has its own allocation.
+/// The types whose values a value contains. A vector does not count, because it has its own
+/// allocation.
 fn contained(definition: &dflat_schema::Definition) -> Vec<usize> {
     let ids: Vec<DefinitionId> = match &definition.kind {
         DefinitionKind::Table(table) => table
@@ -46,9 +47,9 @@ fn contained(definition: &dflat_schema::Definition) -> Vec<usize> {
     ids.into_iter().map(|id| id.0 as usize).collect()
 }
 
-/// The strongly connected components, each node's by one of its members, from
-/// [`finishing_order`]. No search uses the call stack: a hostile schema nests types as deep as it
-/// likes.
+/// The strongly connected component of each node, identified by one of its members. The input is
+/// [`finishing_order`]. The search uses an explicit stack, because a hostile schema can nest types
+/// arbitrarily deep.
 pub(super) fn groups(edges: &[Vec<usize>], finished: &[usize]) -> Vec<usize> {
     let mut sources = vec![Vec::new(); edges.len()];
     for (source, targets) in edges.iter().enumerate() {
@@ -69,7 +70,7 @@ pub(super) fn groups(edges: &[Vec<usize>], finished: &[usize]) -> Vec<usize> {
     groups
 }
 
-/// All nodes, each behind those it leads to as far as no cycle prevents it.
+/// All nodes, each after the nodes it leads to, except where a cycle prevents this.
 pub(super) fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(edges.len());
     let mut visited = vec![false; edges.len()];

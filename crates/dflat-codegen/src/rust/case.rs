@@ -1,6 +1,6 @@
 //! Names of the schema in Rust's cases.
 
-/// Words that are no names in some edition.
+/// Keywords of any edition.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
@@ -9,7 +9,7 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// The words of a name, lower case: split at underscores and where capitals begin.
+/// The words of a name in lower case, split at underscores and before capitals.
 fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     for part in name.split('_').filter(|part| !part.is_empty()) {
@@ -34,7 +34,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// `hp_old`: fields and modules. Not yet safe from keywords.
+/// `hp_old`: fields and modules. The result may be a keyword.
 pub(crate) fn snake(name: &str) -> String {
     let joined = words(name).join("_");
     if joined.starts_with(|first: char| first.is_ascii_digit()) {
@@ -48,7 +48,7 @@ pub(crate) fn snake(name: &str) -> String {
 pub(crate) fn screaming(name: &str) -> String {
     let snake = snake(name);
     let upper = snake.to_ascii_uppercase();
-    // A name without letters would be that of the accessor, too.
+    // Without letters, the name of the constant would equal the name of the accessor.
     if upper == snake {
         format!("FIELD{upper}")
     } else {
@@ -56,7 +56,8 @@ pub(crate) fn screaming(name: &str) -> String {
     }
 }
 
-/// `TextContent`: types and variants. Capitals within a word stay, unless all are (`RED`, `Red`).
+/// `TextContent`: types and variants. Capitals within a word stay, except in a word of capitals only:
+/// `RED` becomes `Red`.
 pub(crate) fn camel(name: &str) -> String {
     let mut out = String::new();
     for part in name.split('_').filter(|part| !part.is_empty()) {
@@ -79,7 +80,7 @@ pub(crate) fn camel(name: &str) -> String {
     }
 }
 
-/// The name as an identifier: raw if it is a keyword.
+/// The name as an identifier, which is raw for a keyword.
 pub(crate) fn identifier(name: String) -> String {
     if matches!(name.as_str(), "self" | "super" | "crate") {
         format!("{name}_")
@@ -90,13 +91,13 @@ pub(crate) fn identifier(name: String) -> String {
     }
 }
 
-/// Names of built-in types and of lint tools, which a module of that name would hide.
+/// Names of built-in types and of lint tools. A module with such a name would hide them.
 const BUILT_IN: &[&str] = &[
     "bool", "char", "clippy", "f16", "f32", "f64", "f128", "i8", "i16", "i32", "i64", "i128",
     "isize", "rustdoc", "rustfmt", "str", "u8", "u16", "u32", "u64", "u128", "usize",
 ];
 
-/// The module of a namespace's part.
+/// The module of one part of a namespace.
 pub(crate) fn module(name: &str) -> String {
     let snake = snake(name);
     if BUILT_IN.contains(&snake.as_str()) {

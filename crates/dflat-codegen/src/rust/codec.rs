@@ -1,4 +1,4 @@
-//! How a table is decoded from its view, and encoded.
+//! The functions that decode a table from its view, and encode it.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ impl Scope<'_> {
         });
     }
 
-    /// The function that makes the owned struct of a view.
+    /// The function that converts a view to an owned struct.
     pub(super) fn decode_fields(self, head: &str, fields: &[Named<'_>], text: &mut Text) {
         let name = if fields.is_empty() { "_" } else { "view" };
         let view = format!("{name}: {}Ref<'_>", self.base());
@@ -171,7 +171,7 @@ impl Scope<'_> {
     }
 }
 
-/// `encoder.slot(voffset, present)`; what the payload is corrupt without is always there.
+/// `encoder.slot(voffset, present)`. A required field is always present.
 fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
     let always = matches!(
         field.value,
@@ -181,7 +181,7 @@ fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
     atom("encoder").method("slot", [atom(voffset.to_string()), present])
 }
 
-/// The local variables of the slots of each field, and of its type codes.
+/// The local variables for the slot of each field, and of its type codes.
 fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
     let mut taken: BTreeSet<String> = fields.iter().map(|(m, _)| m.field.clone()).collect();
     taken.insert("encoder".to_owned());

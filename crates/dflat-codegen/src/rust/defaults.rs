@@ -8,8 +8,8 @@ use super::{NONE, Scope, scalar_type};
 use crate::plan::{FieldPlan, Kind, Value, default_value};
 
 impl Scope<'_> {
-    /// What an accessor returns, and an owned field holds, without a value. For a string, what an
-    /// accessor returns.
+    /// The result of an accessor, and the value of an owned field, if the field is absent. For a
+    /// string, only the result of an accessor.
     pub(super) fn default(self, field: &FieldPlan<'_>) -> String {
         match field.value {
             Value::Scalar {
@@ -40,7 +40,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether the default is that of the owned field's type, so that `Default` can be derived.
+    /// Whether the default equals that of the owned field's type, so that `Default` can be derived.
     pub(super) fn is_plain_default(self, field: &FieldPlan<'_>) -> bool {
         match (field.value, &field.source.default) {
             (
@@ -104,7 +104,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The value of an absent field as plain data, which predicates read.
+    /// The value of an absent field as plain data, which predicates use.
     pub(super) fn plain_default(self, field: &FieldPlan<'_>) -> Expr {
         let value = format!("{}::Value", self.codegen());
         let null = || atom(format!("{value}::Null"));
@@ -140,7 +140,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The lint that the literals of a field need.
+    /// The lint to allow for the literals of a field.
     pub(super) fn literal_lints(self, field: &FieldPlan<'_>) -> Option<&'static str> {
         match field.source.default {
             FieldDefault::Float(value) if is_near_constant(value) => {
@@ -161,7 +161,7 @@ fn scalar_literal(scalar: Scalar, default: &FieldDefault) -> String {
     }
 }
 
-/// The shortest literal that reads back as the number.
+/// The shortest literal that parses to the number.
 pub(super) fn float_literal(scalar: Scalar, value: f64) -> String {
     let ty = scalar_type(scalar);
     if value.is_nan() {
@@ -176,7 +176,7 @@ pub(super) fn float_literal(scalar: Scalar, value: f64) -> String {
     }
 }
 
-/// Whether clippy would ask for a constant of the standard library.
+/// Whether clippy would suggest a constant of the standard library.
 pub(super) fn is_near_constant(value: f64) -> bool {
     use std::f64::consts as c;
     let constants = [

@@ -1,7 +1,8 @@
 //! A table's descriptor as a static.
 //!
-//! Printed from the value, not from the schema, so that generated code and a schema read at run
-//! time describe the same storage. One line an element and no rustfmt: it is data.
+//! It is printed from the descriptor's value and not from the schema, so that generated code and a
+//! schema read at run time describe the same storage. Each element is on one line, without rustfmt,
+//! because a descriptor is data.
 
 use dflat_model::{
     Element, EnumLayout, Field, FieldKind, FieldLayout, IndexCondition, IndexDescriptor,
@@ -53,7 +54,7 @@ pub(super) fn print_types(types: &[TypeDescriptor], codegen: &str, text: &mut Te
     text.line("];");
 }
 
-/// Whether clippy would ask for a constant of the standard library in place of a default.
+/// Whether clippy would suggest a constant of the standard library for a default.
 fn has_near_constant(ty: &TypeDescriptor) -> bool {
     let near = |field: &FieldLayout| match field.default {
         Value::Float(value) => is_near_constant(value),
@@ -65,7 +66,7 @@ fn has_near_constant(ty: &TypeDescriptor) -> bool {
     }
 }
 
-/// The same of the values in a condition.
+/// The same for the values in a condition.
 fn compares_near_constant(condition: &IndexCondition) -> bool {
     match condition {
         IndexCondition::Compare {

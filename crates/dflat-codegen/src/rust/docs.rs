@@ -1,13 +1,13 @@
-//! Comments of the schema as documentation comments that no lint or doc test stumbles over.
+//! Converts comments of the schema to documentation comments without warnings or doc tests.
 //!
-//! A schema's author did not write for rustdoc: `[ubyte]` is no link, `<id>` no HTML, and an
-//! indented example no doc test. Real markdown survives: links, lists, code, emphasis.
+//! A comment in a schema is not written for rustdoc: `[ubyte]` is not a link, `<id>` is not HTML, and
+//! an indented example is not a doc test. Markdown is kept: links, lists, code and emphasis.
 
-/// The lines without markers, ready to stand behind `/// `.
+/// The lines of a comment, to be written after `/// `.
 pub(crate) fn lines(written: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut fenced = false;
-    // The column of the text of the list item that a line would continue.
+    // The column of the text of the current list item, which a line may continue.
     let mut item: Option<usize> = None;
     for line in written.iter().flat_map(|line| line.split(['\n', '\r'])) {
         let line = cleaned(line);
@@ -47,8 +47,8 @@ pub(crate) fn lines(written: &[String]) -> Vec<String> {
     out
 }
 
-/// Without tabs, control characters, trailing blanks, and the characters that reorder text, which
-/// the Rust compiler refuses in comments.
+/// Removes tabs, control characters, trailing blanks, and characters that reorder text, which the
+/// Rust compiler refuses in comments.
 fn cleaned(line: &str) -> String {
     let reorders = |c| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     let line = line.replace('\t', "    ");
@@ -71,7 +71,8 @@ fn marker(content: &str) -> Option<usize> {
     content[width..].starts_with(' ').then_some(width + 1)
 }
 
-/// With a backslash before brackets that begin no link and signs that would begin HTML.
+/// Adds a backslash before brackets that do not begin a link, and before characters that would begin
+/// HTML.
 fn escaped(content: &str) -> String {
     let mut out = String::with_capacity(content.len());
     let mut code = false;
@@ -111,7 +112,10 @@ mod tests {
             "See [the page](https://a.b).",
             "See [the page](https://a.b).",
         );
-        check("A `[ubyte]` is no [ubyte].", "A `[ubyte]` is no \\[ubyte].");
+        check(
+            "A `[ubyte]` is not [ubyte].",
+            "A `[ubyte]` is not \\[ubyte].",
+        );
         check("At most <n> items.", "At most \\<n> items.");
         check("    let x = 1;", "let x = 1;");
         check("```\nx\n```", "```text\nx\n```");

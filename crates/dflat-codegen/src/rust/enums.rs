@@ -52,7 +52,7 @@ impl Scope<'_> {
     fn enum_members(self, values: &[(&Member, &dflat_schema::EnumValue)], text: &mut Text) {
         let variant = |member: &Member| format!("Self::{}", member.variant);
         text.member(|text| {
-            text.line("/// All values, in the schema's order.");
+            text.line("/// All values, in the order of the schema.");
             let all = values
                 .iter()
                 .map(|(member, _)| atom(variant(member)))
@@ -61,7 +61,7 @@ impl Scope<'_> {
             text.assignment(&declaration, &Expr::Array(all));
         });
         text.item(|text| {
-            text.line("/// The value's name in the schema.");
+            text.line("/// The name of the value in the schema.");
             text.line(MUST_USE);
             text.function("pub const fn name", &["self"], "&'static str", |text| {
                 text.block("match self", |text| {
@@ -73,7 +73,7 @@ impl Scope<'_> {
         });
     }
 
-    /// What enums and bit flags have in common.
+    /// The items that enums and bit flags have in common.
     fn enum_trait(self, found: &Enum, text: &mut Text, from_base: impl FnOnce(&mut Text)) {
         let (name, base) = (self.base(), scalar_type(found.base));
         let (dflat, codegen) = (self.dflat(), self.codegen());
@@ -134,21 +134,21 @@ impl Scope<'_> {
                 "bitor",
                 "other: Self",
                 "Self(self.0 | other.0)",
-                "The flags of both.",
+                "The flags that are set in either operand.",
             ),
             (
                 "BitAnd",
                 "bitand",
                 "other: Self",
                 "Self(self.0 & other.0)",
-                "The common flags.",
+                "The flags that are set in both operands.",
             ),
             (
                 "BitXor",
                 "bitxor",
                 "other: Self",
                 "Self(self.0 ^ other.0)",
-                "The flags of one only.",
+                "The flags that are set in exactly one operand.",
             ),
             (
                 "Not",
@@ -173,7 +173,7 @@ impl Scope<'_> {
         }
         text.item(|text| {
             text.implementation("::core::ops::BitOrAssign", name, |text| {
-                text.line("/// Sets the other's flags, too.");
+                text.line("/// Sets the flags of `other` too.");
                 text.function(
                     "fn bitor_assign",
                     &["&mut self", "other: Self"],
@@ -207,7 +207,7 @@ impl Scope<'_> {
         let functions: [(&str, &str, &[&str], &str, &str); 5] = [
             ("No flag.", "empty", &[], "Self", "Self(0)"),
             (
-                "The flags of these bits; unknown ones are kept.",
+                "The flags of these bits; unknown bits are kept.",
                 "from_bits",
                 &[&bits],
                 "Self",
@@ -222,7 +222,7 @@ impl Scope<'_> {
                 "self.0 == 0",
             ),
             (
-                "Whether all flags of the other are set.",
+                "Whether all flags of `other` are set.",
                 "contains",
                 &["self", "other: Self"],
                 "bool",
@@ -240,7 +240,7 @@ impl Scope<'_> {
     }
 }
 
-/// The lint that variants fall under which all begin or end alike, or like their type.
+/// The lint to allow if all variants begin or end alike, or like the type.
 pub(super) fn variant_lints(name: &str, variants: &[&str]) -> &'static [&'static str] {
     let like_type = variants
         .iter()

@@ -6,15 +6,15 @@ use super::text::Text;
 use super::{MUST_USE, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, StructPlan, Value};
 
-/// What a query can do with a field.
+/// The operations that a query has for a field.
 pub(super) enum Query {
-    /// Compare it, as this type.
+    /// Comparisons with values of this type.
     Compare(String),
-    /// Go further, by this type of fields.
+    /// Access to nested fields, by this type.
     Enter(String),
-    /// Ask for its members, which are of this type.
+    /// Conditions on its members, which have this type.
     Members(String),
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
@@ -36,8 +36,8 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The type with the query fields of a table, a struct or a union, as `kind` says, and `new`;
-    /// then `methods`.
+    /// Prints the type with the query fields of a table, a struct or a union, according to `kind`: its
+    /// function `new`, then `methods`.
     pub(super) fn query_fields(self, kind: &str, methods: impl FnOnce(&mut Text), text: &mut Text) {
         let (base, codegen) = (self.base(), self.codegen());
         let owned = match self.ty().stored {
@@ -57,7 +57,7 @@ impl<'p> Scope<'p> {
             self.allow(&self.accessor_lints(), text);
             text.block(format!("impl<R> {base}Fields<R>"), |text| {
                 text.member(|text| {
-                    text.line("/// The fields behind a path.");
+                    text.line("/// The query fields of the value at a path.");
                     text.line("#[doc(hidden)]");
                     text.line(MUST_USE);
                     let path = format!("path: {codegen}::Path<R>");

@@ -1,4 +1,4 @@
-//! Tables that others hide, whose code is reached through one static.
+//! The code of hidden tables, which is called through one static list.
 
 use super::Scope;
 use super::layout::{Expr, atom, call};
@@ -6,18 +6,18 @@ use super::tables::Named;
 use super::text::Text;
 
 impl Scope<'_> {
-    /// Whether some type hides this table.
+    /// Whether another type hides this table.
     pub(super) fn is_linked(self) -> bool {
         self.plan().links.binary_search(&self.id).is_ok()
     }
 
-    /// The table's link.
+    /// The expression of the table's link.
     pub(super) fn link(self) -> Expr {
         let (owned, codegen) = (self.own_owned(), self.codegen());
         call(format!("<{owned} as {codegen}::Linked>::link"), [])
     }
 
-    /// What the table does itself, and how the others are reached.
+    /// Prints the functions of the table, and its access to the links of all tables.
     pub(super) fn linked(self, fields: &[Named<'_>], text: &mut Text) {
         let (base, codegen) = (self.base(), self.codegen());
         text.item(|text| {
@@ -58,7 +58,7 @@ impl Scope<'_> {
         });
     }
 
-    /// The links of all tables, which stand with the first.
+    /// Prints the links of all tables, which are generated with the first table.
     fn links(self, text: &mut Text) {
         let codegen = self.codegen();
         match self.plan().links.first() {

@@ -1,4 +1,4 @@
-//! A plan as Rust text.
+//! Prints a plan as Rust text.
 
 mod case;
 mod codec;
@@ -26,21 +26,21 @@ use crate::plan::{Item, Kind, Plan, Type};
 use names::{Member, Names};
 use text::Text;
 
-/// `Option` in generated code, where a user's type may be called that.
+/// `Option` in generated code, where a user's type may have the same name.
 const OPTION: &str = "::core::option::Option";
 const SOME: &str = "::core::option::Option::Some";
 const NONE: &str = "::core::option::Option::None";
-/// About what a type's code takes.
+/// The approximate number of bytes of a type's code.
 const TYPE_BYTES: usize = 10_000;
 const MUST_USE: &str = "#[must_use]";
 
-/// Prints everything that is not compiled elsewhere.
+/// Prints all types, except those that another run generates.
 pub(crate) fn print(plan: &Plan<'_>, options: &Options) -> Result<String, Vec<Diagnostic>> {
     let paths = options.external.iter().map(|external| &external.path);
     let errors: Vec<Diagnostic> = paths
         .chain(&options.crate_path)
         .filter(|path| !is_path(path))
-        .map(|path| error(&RUST_PATH, format!("`{path}` is no Rust path")))
+        .map(|path| error(&RUST_PATH, format!("`{path}` is not a Rust path")))
         .collect();
     if !errors.is_empty() {
         return Err(errors);
@@ -77,7 +77,7 @@ pub(crate) fn print(plan: &Plan<'_>, options: &Options) -> Result<String, Vec<Di
     Ok(text.finish())
 }
 
-/// Whether a text is `a::b`, perhaps with `::` before.
+/// Whether a text has the form `a::b` or `::a::b`.
 fn is_path(text: &str) -> bool {
     let text = text.strip_prefix("::").unwrap_or(text);
     text.split("::").all(|part| {
@@ -87,14 +87,14 @@ fn is_path(text: &str) -> bool {
     })
 }
 
-/// The types of a namespace, and the namespaces in it by name, with the schema's name.
+/// The types of a namespace, and its inner namespaces by name, with their names in the schema.
 #[derive(Default)]
 struct Module {
     types: Vec<DefinitionId>,
     inner: Vec<(String, String, Self)>,
 }
 
-/// What all printing needs.
+/// The context of all printing.
 struct Printer<'p> {
     plan: &'p Plan<'p>,
     names: &'p Names,
@@ -181,7 +181,7 @@ impl<'p> Scope<'p> {
         self.printer.names.members(self.id)
     }
 
-    /// How to name another type here, or what `suffix` makes of it.
+    /// The path of another type from here, with `suffix` appended to its name.
     fn path(self, id: DefinitionId, suffix: &str) -> String {
         self.printer.names.path(self.module, id, suffix)
     }
@@ -192,7 +192,7 @@ impl<'p> Scope<'p> {
         self.path(id, if stored { "Data" } else { "" })
     }
 
-    /// How a value of this type holds the owned form of another table.
+    /// The type in which a value of this type holds another table in owned form.
     fn held(self, id: DefinitionId, boxed: bool) -> String {
         let (owned, codegen) = (self.owned(id), self.codegen());
         if self.plan().hides(self.id, id) {
@@ -204,7 +204,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A scalar's Rust type, as everyone names it.
+    /// The usual name of a scalar's Rust type.
     fn item_type(self, item: Item) -> String {
         match item {
             Item::Scalar(scalar) => scalar_type(scalar).to_owned(),
@@ -214,26 +214,26 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// An attribute that keeps these lints from types nobody uses yet, and further ones.
+    /// Prints an attribute that allows these lints, and those for unused items.
     ///
-    /// Text that is included cannot begin with attributes of its module, and in a program, other
-    /// than in a library, the compiler reports public items that are not used. Inside a namespace's
-    /// module, the module's attribute is enough.
+    /// In a program, unlike in a library, rustc reports public items that are not used, and included
+    /// text cannot begin with an attribute for its module. Inside the module of a namespace, the
+    /// module's attribute is enough.
     fn allow(self, lints: &[&str], text: &mut Text) {
         if self.module.is_empty() {
             text.line("#[allow(dead_code, unreachable_pub)]");
         }
         if self.base().ends_with('_') {
-            // A type called `Self` keeps its underscore before `Ref` and the like.
+            // A type called `Self` keeps its underscore before suffixes such as `Ref`.
             text.line("#[allow(non_camel_case_types)]");
         }
-        // One attribute each, because a long list would break.
+        // One attribute for each lint, because a long list would not fit a line.
         for lint in lints {
             text.line(format!("#[allow({lint})]"));
         }
     }
 
-    /// The lints that accessors of these names need.
+    /// The lints to allow for accessors with these names.
     fn accessor_lints(self) -> Vec<&'static str> {
         let mut lints = Vec::new();
         let named = |test: &dyn Fn(&str) -> bool| self.members().iter().any(|m| test(&m.method));
@@ -248,7 +248,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// A type in a sentence, with its article, as a link unless that would be ambiguous.
+/// A type in a sentence, as a link unless the link would be ambiguous.
 fn linked(name: &str) -> String {
     /// Derive macros that are always in scope.
     const DERIVES: &[&str] = &[

@@ -1,4 +1,4 @@
-//! The Rust name of everything in a plan, and whether two are one.
+//! The Rust names of all items in a plan, and the check for equal names.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::case::{camel, identifier, module, screaming, snake};
 use crate::diagnostic::{NAME_CLASH, NO_NAME, error_at};
 use crate::plan::{Kind, Plan, Type};
 
-/// Methods that an accessor must not hide, and those whose names clippy keeps for traits.
+/// Methods that an accessor must not hide, and methods whose names clippy reserves for traits.
 const RESERVED_METHODS: &[&str] = &[
     "as_ref",
     "borrow",
@@ -35,10 +35,10 @@ const RESERVED_METHODS: &[&str] = &[
     "try_into",
 ];
 
-/// Associated constants of our own.
+/// The associated constants that generated types have anyway.
 const RESERVED_CONSTANTS: &[&str] = &["ALL", "TABLE"];
 
-/// More errors than anyone reads.
+/// The limit on errors.
 const ERRORS_MAX: usize = 200;
 
 /// The names of a plan.
@@ -97,7 +97,7 @@ impl Names {
                 require_name(name, span, &mut errors);
             }
             require_name(&ty.definition.name, &ty.definition.span, &mut errors);
-            // Invariant: the parser bounds how deep namespaces, and so modules, nest.
+            // Invariant: the parser bounds the nesting of namespaces, and so of modules.
             for part in &ty.definition.namespace {
                 require_name(part, &ty.definition.span, &mut errors);
             }
@@ -141,7 +141,7 @@ impl Names {
         &self.names(id).members
     }
 
-    /// How code in the module `from` names the type, or what `suffix` makes of it.
+    /// The path of the type in the module `from`, with `suffix` appended to its name.
     pub(crate) fn path(&self, from: &[String], id: DefinitionId, suffix: &str) -> String {
         let names = self.names(id);
         let name = format!("{}{suffix}", names.base);
@@ -173,7 +173,7 @@ impl Names {
             let (name, span) = (&ty.definition.name, &ty.definition.span);
             for suffix in suffixes(plan, ty) {
                 let item = format!("{}{suffix}", names.base);
-                // One word about a type is enough: its companions clash as it does.
+                // One error for each type is enough: types with suffixes clash in the same way.
                 if !items.claim(&names.module, &item, name, span, errors) {
                     break;
                 }
@@ -209,7 +209,7 @@ fn has_marker(plan: &Plan<'_>, ty: &Type<'_>, name: &str) -> bool {
     }
 }
 
-/// The names a type takes in its module, by what is appended to its own.
+/// The suffixes of the names that a type uses in its module.
 fn suffixes(plan: &Plan<'_>, ty: &Type<'_>) -> Vec<&'static str> {
     let mut suffixes = vec![""];
     let view = matches!(ty.kind, Kind::Table(_) | Kind::Union(_));
@@ -226,7 +226,7 @@ fn suffixes(plan: &Plan<'_>, ty: &Type<'_>) -> Vec<&'static str> {
     suffixes
 }
 
-/// The names and places of a type's members, as the schema has them.
+/// The names of a type's members in the schema, with their positions.
 fn members<'p>(ty: &'p Type<'_>) -> Vec<(&'p str, &'p Span)> {
     match &ty.kind {
         Kind::Enum(found) => {
@@ -258,20 +258,20 @@ fn members<'p>(ty: &'p Type<'_>) -> Vec<(&'p str, &'p Span)> {
 
 fn require_name(name: &str, span: &Span, errors: &mut Vec<Diagnostic>) {
     if snake(name).is_empty() && errors.len() < ERRORS_MAX {
-        let message = format!("`{name}` has no form in generated code");
-        let label = "no letter, no digit".to_owned();
+        let message = format!("`{name}` cannot be used in generated code");
+        let label = "the name has no letter and no digit".to_owned();
         let mut error = error_at(&NO_NAME, message, span, label);
         error.help = Some("rename it".to_owned());
         errors.push(error);
     }
 }
 
-/// Names and who has them.
+/// The used names, each with the item that uses it.
 #[derive(Default)]
 struct Claims(BTreeMap<(Vec<String>, String), (String, Span)>);
 
 impl Claims {
-    /// Whether the name was free.
+    /// Adds a name, or reports that it is used already. Returns whether it was free.
     fn claim(
         &mut self,
         module: &[String],
@@ -292,10 +292,15 @@ impl Claims {
             return false;
         }
         let message = format!("`{first}` and `{name}` both become `{generated}` in generated code");
-        let mut clash = error_at(&NAME_CLASH, message, span, "the second".to_owned());
+        let mut clash = error_at(
+            &NAME_CLASH,
+            message,
+            span,
+            "second item with this name".to_owned(),
+        );
         clash.secondary.push(Label {
             span: first_span.clone(),
-            text: "the first".to_owned(),
+            text: "first item with this name".to_owned(),
         });
         clash.help = Some("rename one of the two".to_owned());
         errors.push(clash);

@@ -23,14 +23,14 @@ impl<'p> Scope<'p> {
             text.docs(&self.ty().definition.docs, docs);
             text.line("///");
             text.line(format!(
-                "/// Its values as a plain struct are [`{base}Data`]."
+                "/// [`{base}Data`] has its values as a plain struct."
             ));
             text.line("#[derive(Clone)]");
             self.allow(&[], text);
             text.line(format!("pub struct {base}({codegen}::Handle);"));
         });
         text.item(|text| {
-            let change = "its creation, an update, an upsert or its deletion";
+            let change = "a creation, an update, an upsert or a deletion";
             text.line(format!("/// A change to {}: {change}.", linked(base)));
             self.allow(&[], text);
             text.line(format!(
@@ -77,7 +77,7 @@ impl<'p> Scope<'p> {
     fn constants(self, fields: &[Named<'_>], text: &mut Text) {
         let dflat = self.dflat();
         text.member(|text| {
-            text.line("/// The type's storage, as `perform_changes` takes it.");
+            text.line("/// The table of the type's objects, an argument of `perform_changes`.");
             let table = atom(format!("<Self as {dflat}::Object>::TABLE"));
             text.assignment(&format!("pub const TABLE: {dflat}::Table"), &table);
         });
@@ -186,20 +186,20 @@ impl<'p> Scope<'p> {
         });
     }
 
-    /// The type of a part of the key; a reference is written as `reference`.
+    /// The type of a field of the key; a reference begins with `reference`.
     fn key_type(self, value: Value<'_>, reference: &str) -> String {
         match value {
             Value::Scalar { scalar, .. } => scalar_type(scalar).to_owned(),
             Value::Enum { id, .. } => self.path(id, ""),
-            // Invariant: a key holds scalars, enums and strings.
+            // Invariant: the fields of a key are scalars, enums and strings.
             _ => format!("{reference}str"),
         }
     }
 }
 
-/// One as it is, several in parentheses.
+/// A single item as it is, several in parentheses.
 fn tuple(parts: &[String], text: &mut Text) -> String {
-    /// The columns up to which rustfmt leaves a tuple on one line.
+    /// The number of columns up to which rustfmt leaves a tuple on one line.
     const ONE_LINE_MAX: usize = 60;
     match parts {
         [only] => only.clone(),

@@ -1,4 +1,4 @@
-//! Tables that stand for themselves: as bytes, and as JSON.
+//! Tables that can be converted to and from bytes and JSON.
 
 use super::Scope;
 use super::descriptor::print_types;
@@ -6,7 +6,7 @@ use super::layout::{atom, call};
 use super::text::Text;
 
 impl Scope<'_> {
-    /// What a table needs to be a payload: without storage each one is, otherwise a root.
+    /// Prints the items of a payload. Without storage each table is a payload, otherwise only a root.
     pub(super) fn payload(self, text: &mut Text) {
         let stored = self.ty().stored.is_some();
         if self.plan().storage && !stored {

@@ -61,7 +61,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Arrays of more than 32 elements have no `Default`.
+    /// Prints `Default`, which arrays of more than 32 elements do not implement.
     fn struct_default(self, fields: &[(&Member, &StructFieldPlan<'_>)], text: &mut Text) {
         text.item(|text| {
             text.implementation("::core::default::Default", self.base(), |text| {
@@ -150,12 +150,12 @@ impl Scope<'_> {
     }
 }
 
-/// The end of the names of the functions that read and write one of these inside a struct.
+/// The suffix of the functions that read and write such a value inside a struct.
 fn item_suffix(item: Item) -> &'static str {
     match item {
         Item::Enum(_) => "enum_member",
         Item::Struct(_) => "struct_member",
-        // Invariant: a struct holds nothing else.
+        // Invariant: a struct holds no other type.
         Item::Scalar(_) | Item::Text | Item::Table(_) | Item::Union(_) => "member",
     }
 }

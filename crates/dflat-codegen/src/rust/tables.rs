@@ -9,12 +9,12 @@ use crate::plan::{FieldPlan, Item, TablePlan, Value};
 /// A field with its names.
 pub(super) type Named<'p> = (&'p Member, &'p FieldPlan<'p>);
 
-/// Whose accessor is written.
+/// The type on which an accessor is generated.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Receiver {
-    /// The view: borrows from the payload.
+    /// The view, whose accessors borrow from the payload.
     View,
-    /// The object: borrows from itself.
+    /// The object, whose accessors borrow from the object.
     Object,
 }
 
@@ -46,7 +46,7 @@ impl<'p> Scope<'p> {
         self.payload(text);
     }
 
-    /// The name of the owned form of the type itself.
+    /// The name of the owned form of the type.
     pub(super) fn own_owned(self) -> String {
         let suffix = if self.ty().stored.is_some() {
             "Data"
@@ -62,10 +62,10 @@ impl<'p> Scope<'p> {
         text.item(|text| {
             if self.ty().stored.is_some() {
                 let linked = linked(base);
-                text.line(format!("/// The values of {linked}, as an owned struct."));
+                text.line(format!("/// The values of {linked} as an owned struct."));
             } else {
                 let docs = &self.ty().definition.docs;
-                text.docs(docs, "A table of the schema, as an owned struct.");
+                text.docs(docs, "A table of the schema as an owned struct.");
             }
             let default = if derived { "Default, " } else { "" };
             text.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
@@ -113,7 +113,7 @@ impl<'p> Scope<'p> {
                 ""
             };
             let linked = linked(base);
-            text.line(format!("/// The view on {values}{linked}{inside}."));
+            text.line(format!("/// A view of {values}{linked}{inside}."));
             text.line("#[derive(Clone, Copy)]");
             self.allow(&[], text);
             text.line(format!(
@@ -168,7 +168,7 @@ impl<'p> Scope<'p> {
         });
     }
 
-    /// The schema's comment on a field, or its name and what it is in storage.
+    /// Prints the schema's comment on a field, or else its name and its role in storage.
     pub(super) fn field_docs(self, field: &FieldPlan<'_>, text: &mut Text) {
         let source = field.source;
         text.docs(
@@ -177,7 +177,7 @@ impl<'p> Scope<'p> {
         );
     }
 
-    /// `: the primary key.` and the like, or nothing.
+    /// The role of a field in storage, such as `: the primary key.`, or nothing.
     pub(super) fn storage_role(self, field: &FieldPlan<'_>) -> &'static str {
         let storage = field.source.storage;
         match &self.ty().stored {
@@ -320,7 +320,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Writes the fields of a view to `f`.
+    /// Prints code that writes the fields of a view to `f`.
     pub(super) fn debug_fields(self, view: &str, fields: &[Named<'_>]) -> Expr {
         let name = atom(format!("{:?}", self.base()));
         let begin = atom("f").method("debug_struct", [name]);
@@ -331,7 +331,7 @@ impl<'p> Scope<'p> {
         all.method("finish", [])
     }
 
-    /// An attribute for the literals in an item, if they need one.
+    /// Prints an attribute that allows the lints for the literals in an item, if they need one.
     pub(super) fn allow_literals(self, fields: &[Named<'_>], text: &mut Text) {
         if let Some(lint) = fields
             .iter()

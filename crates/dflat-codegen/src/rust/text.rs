@@ -1,7 +1,7 @@
-//! The emitter: lines at an indentation, and the constructs that break when they get too long.
+//! The writer of Rust text: indented lines, and constructs that break if they are too long.
 //!
-//! What it writes is clean under rustfmt by construction. Where a name is so long that no layout
-//! fits the line, the item gets `#[rustfmt::skip]`, so that rustfmt has no other opinion of it.
+//! Its output is formatted as rustfmt formats it. If a name is so long that no layout fits the line,
+//! the item gets `#[rustfmt::skip]`, so that rustfmt does not change it.
 
 use std::iter;
 
@@ -10,19 +10,19 @@ use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
 
 const TAB: usize = 4;
 
-/// Rust text in the making.
+/// Rust text that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     out: String,
     indent: usize,
-    /// A line of the item that is being written does not fit.
+    /// Whether a line of the current item does not fit.
     overlong: bool,
-    /// No item was written since the last opening brace: no blank line is due.
+    /// Whether no item was written since the last opening brace, so that no blank line is needed.
     first: bool,
 }
 
 impl Text {
-    /// An empty text that will have about so many bytes.
+    /// An empty text with room for `bytes` bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             out: String::with_capacity(bytes),
@@ -35,10 +35,10 @@ impl Text {
         self.out
     }
 
-    /// A line at the current indentation.
+    /// Writes a line at the current indentation.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
         let text = text.as_ref();
-        // A text that fits has no line that does not.
+        // If the whole text fits, each of its lines fits.
         if self.indent + text.len() > WIDTH_MAX {
             self.overlong |= text.split('\n').any(|line| self.exceeds(line));
         }
@@ -49,7 +49,7 @@ impl Text {
     }
 
     fn exceeds(&self, line: &str) -> bool {
-        // Lines after the first come from a layout and bring their indentation along.
+        // Lines after the first come from a layout and have their indentation already.
         let indent = if line.starts_with(' ') {
             0
         } else {
@@ -58,21 +58,21 @@ impl Text {
         indent + line.len() > WIDTH_MAX && !line.starts_with("//")
     }
 
-    /// A line that rustfmt does not see.
+    /// Writes a line that rustfmt ignores.
     pub(crate) fn verbatim_line(&mut self, text: &str) {
         let overlong = self.overlong;
         self.line(text);
         self.overlong = overlong;
     }
 
-    /// A line that opens a block, the block, and its closing brace.
+    /// Writes a line that opens a block, the block, and its closing brace.
     pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Self)) {
         self.line(format!("{} {{", head.as_ref()).trim_start());
         self.body(body);
         self.line("}");
     }
 
-    /// The inside of a block whose opening line is written.
+    /// Writes the inside of a block whose opening line is written already.
     pub(crate) fn body(&mut self, body: impl FnOnce(&mut Self)) {
         self.indent += TAB;
         self.first = true;
@@ -81,7 +81,7 @@ impl Text {
         self.indent -= TAB;
     }
 
-    /// An item or a member of one: behind a blank line, unless it is the first in its block.
+    /// Writes an item, or a member of an item, after a blank line unless it is the first in its block.
     pub(crate) fn item(&mut self, body: impl FnOnce(&mut Self)) {
         if !self.first {
             self.out.push('\n');
@@ -89,7 +89,7 @@ impl Text {
         self.member(body);
     }
 
-    /// A member that follows the one before without a blank line.
+    /// Writes a member without a blank line before it.
     pub(crate) fn member(&mut self, body: impl FnOnce(&mut Self)) {
         let outer = std::mem::take(&mut self.overlong);
         let start = self.out.len();
@@ -103,7 +103,7 @@ impl Text {
         self.first = false;
     }
 
-    /// The schema's comment, or else a sentence of ours.
+    /// Writes the schema's comment, or else the sentence `otherwise`.
     pub(crate) fn docs(&mut self, written: &[String], otherwise: &str) {
         let lines = docs::lines(written);
         if lines.is_empty() {
@@ -114,7 +114,7 @@ impl Text {
         }
     }
 
-    /// A function: its signature, which breaks if it must, and its body.
+    /// Writes a function: its signature, which breaks if it does not fit a line, and its body.
     pub(crate) fn function(
         &mut self,
         name: &str,
@@ -141,14 +141,14 @@ impl Text {
                 self.line(end);
                 self.line("{");
             }
-            // A list of type parameters would break, too.
+            // A list of type parameters would break too.
             self.overlong |= name.contains('<');
         }
         self.body(body);
         self.line("}");
     }
 
-    /// `impl interface for target`, which breaks if it must.
+    /// Writes `impl interface for target`, which breaks if it does not fit a line.
     pub(crate) fn implementation(
         &mut self,
         interface: &str,
@@ -176,17 +176,17 @@ impl Text {
         self.line("}");
     }
 
-    /// An expression that is a block's value.
+    /// Writes an expression that is the value of a block.
     pub(crate) fn value(&mut self, expr: &Expr) {
         self.expression("", expr, 0, "");
     }
 
-    /// An expression that is a statement.
+    /// Writes an expression that is a statement.
     pub(crate) fn statement(&mut self, expr: &Expr) {
         self.expression("", expr, 1, ";");
     }
 
-    /// `name: expression,` of a struct literal.
+    /// Writes `name: expression,` of a struct literal.
     pub(crate) fn literal_field(&mut self, name: &str, expr: &Expr) {
         self.expression(&format!("{name}: "), expr, 1, ",");
     }
@@ -199,7 +199,7 @@ impl Text {
         }
     }
 
-    /// `left = expression;`, on the next line where that reads better.
+    /// Writes `left = expression;`, with the expression on the next line where rustfmt puts it there.
     pub(crate) fn assignment(&mut self, left: &str, expr: &Expr) {
         let shape = Shape::line(self.indent, 1);
         let same = shape
@@ -220,7 +220,7 @@ impl Text {
         }
     }
 
-    /// `pattern => expression,` of a match.
+    /// Writes `pattern => expression,` of a match.
     pub(crate) fn arm(&mut self, pattern: &str, expr: &Expr) {
         let shape = Shape::line(self.indent, 1);
         let same = shape
@@ -242,7 +242,7 @@ impl Text {
         }
     }
 
-    /// Conditions that must all hold, as a block's value.
+    /// Writes conditions joined by `&&` as the value of a block.
     pub(crate) fn conjunction(&mut self, conditions: &[(String, String)]) {
         let flat = |(left, right): &(String, String)| format!("{left} == {right}");
         let all: Vec<String> = conditions.iter().map(flat).collect();
@@ -259,7 +259,7 @@ impl Text {
         }
     }
 
-    /// A struct literal as a block's value; on one line if it is tiny.
+    /// Writes a struct literal as the value of a block, on one line if it is short.
     pub(crate) fn literal(&mut self, name: &str, fields: &[(String, Expr)]) {
         /// rustfmt's `struct_lit_width`.
         const TINY: usize = 18;
@@ -281,7 +281,7 @@ impl Text {
         }
     }
 
-    /// Keeps rustfmt away from the item that is being written.
+    /// Makes rustfmt skip the current item.
     pub(crate) fn skip_rustfmt(&mut self) {
         self.overlong = true;
     }

@@ -24,7 +24,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A union's view; one of structs only borrows nothing.
+    /// Prints a union's view. If all members are structs, the view borrows nothing.
     pub(super) fn union_view(self, id: DefinitionId, lifetime: &str) -> String {
         let path = self.path(id, "Ref");
         let borrows = match &self.plan().ty(id).kind {
@@ -75,7 +75,7 @@ impl<'p> Scope<'p> {
         });
         text.item(|text| {
             let linked = linked(base);
-            text.line(format!("/// The view on {linked} inside an object."));
+            text.line(format!("/// A view of {linked} inside an object."));
             text.line("#[derive(Clone, Copy, Debug, PartialEq)]");
             self.allow(&lints, text);
             let view = self.union_view(self.id, "'a");
@@ -207,8 +207,8 @@ impl<'p> Scope<'p> {
         });
     }
 
-    /// The member in queries: its type, or a type of its own if that does not tell which member it
-    /// is.
+    /// The type that identifies the member in queries: the member's type, or a marker type if several
+    /// members have that type.
     fn union_member(self, member: &Member, plan: &MemberPlan<'_>, text: &mut Text) {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         let marker = format!("{base}{}", member.variant);
@@ -257,8 +257,7 @@ impl<'p> Scope<'p> {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         let member = format!("M: {codegen}::UnionMember<{base}>");
         let path = || atom("self").field("0");
-        let as_docs =
-            "The fields of the member `M`; they have no value while the union holds another.";
+        let as_docs = "The query fields of the member `M`; their values are missing if the union holds another.";
         for (docs, name, result, value) in [
             (
                 as_docs,
@@ -273,7 +272,7 @@ impl<'p> Scope<'p> {
                 path().method(format!("matches::<{base}, M>"), []),
             ),
             (
-                "The type code of the member it holds; 0 if it is empty.",
+                "The type code of the current member, or 0 if the union is empty.",
                 "tag".to_owned(),
                 format!("{dflat}::Field<R, u8>"),
                 path().method("tag", []),

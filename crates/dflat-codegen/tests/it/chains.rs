@@ -1,5 +1,5 @@
-//! Hundreds of tables that lead from one to the next: rustc needs no larger limits for their code,
-//! and values go through it.
+//! Hundreds of tables that lead from one to the next: their code compiles within rustc's default
+//! limits, and values are written and read correctly.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,23 +7,23 @@ use std::path::Path;
 use dflat_codegen::{Options, generate};
 use dflat_schema::{MemoryLoader, compile};
 
-/// More than rustc follows when it asks what is `Send` or dropped, and than it instantiates
-/// functions inside one another: 128 of each.
+/// More tables than the limit of rustc on nested types for `Send` and drop checks, and on nested
+/// instances of functions, which is 128 for each.
 const LENGTH: usize = 150;
 
-/// The tables of a value: more than stand between two places where types are hidden, and less than
-/// a payload may have.
+/// The number of nested tables of a value: more than between two cuts, and less than the limit of a
+/// payload.
 const DEPTH: usize = 40;
 
-/// How a table holds the next.
+/// The ways in which a table holds the next one.
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
-    /// Whether the last leads to the first.
+    /// Whether the last table leads to the first.
     circle: bool,
-    /// The type of the field, given the number of the next table.
+    /// The type of the field that holds the next table, which has this number.
     field: fn(usize) -> String,
-    /// The value of the field, given that table's.
+    /// The value of the field, made of the value of the next table.
     value: fn(usize, &str) -> String,
 }
 
@@ -100,7 +100,7 @@ impl Shape {
         code.text
     }
 
-    /// A test of the code: a value that goes through a workspace, on another thread.
+    /// A test of the generated code, which writes a value to a workspace and reads it on another thread.
     fn program(self) -> String {
         let mut value = format!("T{DEPTH}::default()");
         for number in (0..DEPTH).rev() {
@@ -126,7 +126,7 @@ impl Shape {
     }
 }
 
-/// The files of a package whose program checks values of every shape.
+/// The files of a package whose program checks values of all shapes.
 pub(crate) fn package() -> Vec<(String, String)> {
     let dflat = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dflat");
     let manifest = format!(

@@ -1,4 +1,4 @@
-//! All generated code compiles in every edition, under the strictest lints that users may have.
+//! All generated code compiles in every edition, with the strictest lints that users may set.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use super::golden::{cases, data};
 
 const EDITIONS: [&str; 3] = ["2018", "2021", "2024"];
 
-/// Writes a file unless it is so already, so that cargo does not compile it again.
+/// Writes a file unless it has the text already, so that Cargo does not compile it again.
 fn write(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return;
@@ -33,8 +33,8 @@ fn modules(visibility: &str) -> String {
     modules
 }
 
-/// A workspace with a library and a program of each edition, and with [`chains`], beside the
-/// build's own files.
+/// Creates a workspace with a library and a program of each edition, and the package of [`chains`], in
+/// the target folder.
 static WORKSPACE: LazyLock<PathBuf> = LazyLock::new(workspace);
 
 fn workspace() -> PathBuf {

@@ -1,4 +1,4 @@
-//! What can be wrong only when code is generated: each schema of `tests/err` and its diagnostics.
+//! Errors that only the generation of code can find: each schema of `tests/err` and its diagnostics.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/err")
 }
 
-/// The names of the files that end so.
+/// The names of the files with this extension.
 fn names(extension: &str) -> BTreeSet<String> {
     let files = fs::read_dir(folder()).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -22,7 +22,7 @@ fn names(extension: &str) -> BTreeSet<String> {
     stems.collect()
 }
 
-/// The options a schema asks for in its first line.
+/// The options in the first line of a schema.
 fn options(text: &str) -> Options {
     let mut options = Options::default();
     let wish = text

@@ -1,4 +1,4 @@
-//! Each folder of `tests/data` has the schema that is named like it, what that includes, and the
+//! Each folder of `tests/data` has a schema of the same name, the files it includes, and the generated
 //! code.
 
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn compile_case(case: &str) -> Compilation {
     compile(&[format!("{case}.fbs")], &loader, &options)
 }
 
-/// The diagnostics as people read them.
+/// The rendered diagnostics.
 pub(crate) fn rendered(diagnostics: &[dflat_schema::Diagnostic], sources: &Sources) -> String {
     let rendered = diagnostics.iter().map(|d| d.render(sources, Style::Plain));
     rendered.collect::<Vec<_>>().join("\n\n")

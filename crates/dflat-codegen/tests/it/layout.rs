@@ -1,4 +1,4 @@
-//! rustfmt against names of every length, where lines begin to break.
+//! Compares the layout with rustfmt, for names of all lengths at which lines begin to break.
 
 use dflat_codegen::{Options, generate};
 use dflat_schema::{MemoryLoader, compile};

@@ -1,4 +1,4 @@
-//! Whatever schema the front end lets pass, code is generated or refused, soon.
+//! For every schema that compiles, code is generated or refused, in a short time.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use dflat_schema::{MemoryLoader, compile};
 
 use super::golden::{cases, data, rendered};
 
-/// Compiles a text as far as it goes; whether code came out.
+/// Compiles a text as far as possible, and returns whether code was generated.
 fn survives(text: &str, payload_only: bool) -> bool {
     let start = Instant::now();
     let loader = MemoryLoader::new()
@@ -28,7 +28,7 @@ fn survives(text: &str, payload_only: bool) -> bool {
         }
         made.is_ok()
     });
-    // What a debug build may need for a megabyte.
+    // The time that a debug build may need for a megabyte.
     assert!(
         start.elapsed() < Duration::from_secs(30),
         "{:?}",
@@ -92,7 +92,7 @@ fn large_hostile_texts_compile_in_time() {
     assert!(survives(&deep, false));
 }
 
-/// A part of each schema is left out, or stands twice: most stay schemas, of odd shape.
+/// Removes or duplicates a part of each schema. Most results are valid schemas of unusual shape.
 #[test]
 fn mutated_schemas_never_panic() {
     let mut made = 0;
@@ -109,5 +109,5 @@ fn mutated_schemas_never_panic() {
             made += u32::from(survives(&longer.concat(), position % 2 == 0));
         }
     }
-    assert!(made > 100, "only {made} of the schemas are right");
+    assert!(made > 100, "only {made} of the schemas are valid");
 }

@@ -1,4 +1,5 @@
-//! Values through generated code: owned struct, payload, verified, view, owned struct again.
+//! Values through generated code: an owned struct is encoded, verified, viewed, and decoded to an owned
+//! struct again.
 
 use dflat::Object;
 use dflat::codegen::{Encoder, Message, TableReader, ValueRef};
@@ -20,7 +21,7 @@ case!(scalars);
 case!(structs);
 case!(unions);
 
-/// The value's payload, which must be right and read as the same value.
+/// The value's payload, which must verify and decode to the same value.
 #[track_caller]
 fn check<T: Object>(data: &T::Data) -> Vec<u8>
 where

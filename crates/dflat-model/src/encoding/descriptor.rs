@@ -1,4 +1,4 @@
-//! Descriptors: what a file keeps of the newest code that wrote to it.
+//! Descriptors as bytes. A file keeps the descriptor of the newest schema that wrote to each table.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl TableDescriptor {
-    /// Its form as bytes. A default that is NaN is left out.
+    /// Encodes the descriptor. A default that is NaN is left out.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let plain = self.indexes.iter().all(IndexDescriptor::is_plain);
@@ -27,8 +27,8 @@ impl TableDescriptor {
         to_bytes(self, version)
     }
 
-    /// Reads what `to_bytes` wrote, and checks that codecs can follow it: that there is no cycle of
-    /// structs, no offset without room and no type of another kind than it is said to be.
+    /// Decodes the output of `to_bytes`, and checks that codecs can use it: there is no cycle of
+    /// structs, each field is inside its struct, and each type has the expected kind.
     ///
     /// # Errors
     /// See [`DecodeError`].
@@ -62,7 +62,7 @@ impl Encode for TableDescriptor {
     }
 }
 
-/// Structs, field by field.
+/// Implements `Encode` for structs, field by field.
 macro_rules! fields {
     ($($type:ident { $($field:ident)* })*) => {$(
         impl Encode for $type {
@@ -89,7 +89,7 @@ fields! {
     EnumValueLayout { name value }
 }
 
-/// Enums whose variants hold one thing, by a number.
+/// Implements `Encode` for enums whose variants hold one value: a number, then the value.
 macro_rules! choices {
     ($($type:ident { $($code:literal $variant:ident($inner:ty))* })*) => {$(
         impl Encode for $type {
@@ -328,7 +328,7 @@ mod tests {
             for bit in 0..8 {
                 let mut damaged = bytes.clone();
                 damaged[position] ^= 1 << bit;
-                // Whatever is accepted is encoded to something that is accepted.
+                // An accepted descriptor is encoded to bytes that are accepted.
                 if let Ok(read) = TableDescriptor::from_bytes(&damaged) {
                     assert_eq!(TableDescriptor::from_bytes(&read.to_bytes()), Ok(read));
                 }

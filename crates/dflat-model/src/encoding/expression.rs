@@ -1,4 +1,4 @@
-//! Paths and what is computed of them.
+//! Paths and expressions as bytes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::{
     VectorMember,
 };
 
-/// Enums without data, by their position in a list.
+/// Implements `Encode` for enums without data, by their position in a list.
 macro_rules! codes {
     ($($type:ident { $($variant:ident)* })*) => {$(
         impl Encode for $type {
@@ -121,7 +121,7 @@ impl Encode for Field {
         encode_list(&self.steps, out);
         self.kind.encode(out);
         match &self.default {
-            // NaN is NULL to a query, and has no form.
+            // In a query NaN is NULL, so it has no encoding.
             Value::Float(default) if default.is_nan() => Value::Null.encode(out),
             default => default.encode(out),
         }

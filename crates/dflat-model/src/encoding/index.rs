@@ -1,4 +1,5 @@
-//! Indexes in descriptors: in the first version over one field of all objects each.
+//! Indexes in descriptors as bytes. In the first version, each index is over one field of all
+//! objects.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,7 @@ pub(super) fn decode(input: &mut Input<'_>) -> Decoded<Vec<IndexDescriptor>> {
 }
 
 impl IndexDescriptor {
-    /// Its form in descriptors of the second version.
+    /// Encodes the index as in descriptors of the second version.
     pub(crate) fn encoded(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.encode(&mut out);
@@ -37,7 +38,7 @@ impl IndexDescriptor {
     }
 }
 
-/// An index as the first version has it.
+/// An index of the first version.
 struct Plain(Field, bool);
 
 impl Encode for Plain {

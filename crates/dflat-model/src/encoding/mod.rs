@@ -1,9 +1,8 @@
-//! Conditions, queries, places and descriptors as bytes, with a version: to be kept or sent.
+//! Conditions, queries, cursors and descriptors as bytes with a version.
 //!
-//! The format is in `docs/query-format.md`, that of descriptors in `docs/storage-format.md`.
-//! Decoding takes any bytes whatsoever: it refuses what is malformed, nests deeper than
-//! [`NESTING_MAX`] or is larger than [`BYTES_MAX`], and never allocates more than in proportion to
-//! the bytes it has read.
+//! `docs/query-format.md` has the format, and `docs/storage-format.md` that of descriptors. Decoding
+//! takes any bytes. It refuses bytes that are malformed, nest deeper than [`NESTING_MAX`] or are more
+//! than [`BYTES_MAX`], and allocates memory in proportion to the bytes it has read.
 
 mod descriptor;
 mod expression;
@@ -17,38 +16,38 @@ use std::fmt;
 
 use crate::{Cursor, Predicate, Query};
 
-/// The version that is written, and of conditions, queries and places the only one that is read.
+/// The version of conditions, queries and cursors, both for writing and for reading.
 pub const ENCODING_VERSION: u8 = 1;
-/// The version of descriptors with indexes over several fields or of some objects, which are not
-/// to be taken for something else by code that does not know such indexes.
+/// The version of descriptors with indexes over several fields or of some objects. Code that does not
+/// know such indexes refuses it.
 pub const DESCRIPTOR_VERSION: u8 = 2;
-/// The largest encoding that is read.
+/// The size limit for decoding.
 pub const BYTES_MAX: usize = 1024 * 1024;
-/// How deep an encoding that is read may nest: enough for a query with conditions 256 deep, which
-/// stand inside the query, and whose innermost expression has lists of its own.
+/// The limit on the nesting of an encoding. It is enough for a query with conditions 256 levels deep,
+/// plus the query around them and the lists inside the innermost expression.
 pub const NESTING_MAX: usize = 259;
 
-/// Why bytes are not what they should be.
+/// Why bytes cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// They are of another version.
+    /// The bytes have an unknown version.
     Version(u8),
-    /// They are malformed, or there are more or fewer than needed.
+    /// The bytes are malformed, too few or too many.
     Malformed,
-    /// They nest deeper than [`NESTING_MAX`].
+    /// The encoding nests deeper than [`NESTING_MAX`].
     TooDeep,
-    /// There are more than [`BYTES_MAX`].
+    /// There are more bytes than [`BYTES_MAX`].
     TooLarge,
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Version(version) => write!(f, "version {version} is not known"),
+            Self::Version(version) => write!(f, "unknown version {version} of the encoding"),
             Self::Malformed => f.write_str("the bytes are malformed"),
-            Self::TooDeep => write!(f, "it nests deeper than {NESTING_MAX}"),
-            Self::TooLarge => write!(f, "it is larger than {BYTES_MAX} bytes"),
+            Self::TooDeep => write!(f, "the encoding nests more than {NESTING_MAX} levels deep"),
+            Self::TooLarge => write!(f, "the encoding is larger than {BYTES_MAX} bytes"),
         }
     }
 }
@@ -57,13 +56,13 @@ impl std::error::Error for DecodeError {}
 
 type Decoded<T> = Result<T, DecodeError>;
 
-/// What has a form as bytes.
+/// A type that can be encoded as bytes.
 trait Encode: Sized {
     fn encode(&self, out: &mut Vec<u8>);
     fn decode(input: &mut Input<'_>) -> Decoded<Self>;
 }
 
-/// Bytes that are being read.
+/// The bytes that are not read yet.
 struct Input<'a> {
     rest: &'a [u8],
     nesting: usize,
@@ -86,7 +85,7 @@ impl<'a> Input<'a> {
         Ok(bytes)
     }
 
-    /// Reads something that stands one deeper.
+    /// Decodes an item one level deeper.
     fn nested<T: Encode>(&mut self) -> Decoded<T> {
         if self.nesting == NESTING_MAX {
             return Err(DecodeError::TooDeep);
@@ -104,7 +103,7 @@ fn to_bytes(what: &impl Encode, version: u8) -> Vec<u8> {
     out
 }
 
-/// Reads something whole that was written in a version up to the latest.
+/// Decodes all bytes, which may have any version up to `latest`.
 fn from_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
     if bytes.len() > BYTES_MAX {
         return Err(DecodeError::TooLarge);
@@ -128,13 +127,13 @@ fn from_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
 macro_rules! bytes {
     ($($type:ty)*) => {$(
         impl $type {
-            /// Its form as bytes.
+/// Encodes the value as bytes.
             #[must_use]
             pub fn to_bytes(&self) -> Vec<u8> {
                 to_bytes(self, ENCODING_VERSION)
             }
 
-            /// Reads what `to_bytes` wrote. Fields are not checked against a schema.
+/// Decodes the output of `to_bytes`. Fields are not checked against a schema.
             ///
             /// # Errors
             /// See [`DecodeError`].

@@ -1,4 +1,4 @@
-//! Numbers, strings, lists and values.
+//! Numbers, strings, lists and values as bytes.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ impl Encode for u64 {
         for shift in (0..64).step_by(7) {
             let byte = input.byte()?;
             let bits = Self::from(byte & 0x7F);
-            // A number has one form: no bits beyond the last, and no byte that adds nothing.
+            // Each number has one encoding: no bits beyond the last, and no byte that adds nothing.
             if bits << shift >> shift != bits || (byte == 0 && shift > 0) {
                 return Err(DecodeError::Malformed);
             }
@@ -34,7 +34,7 @@ impl Encode for u64 {
     }
 }
 
-/// Twice the number, or twice the distance from -1 and one more, so that small numbers are short.
+/// `2 n`, or `-2 n - 1` below zero, so that numbers near zero are short.
 impl Encode for i64 {
     fn encode(&self, out: &mut Vec<u8>) {
         (((self << 1) ^ (self >> 63)) as u64).encode(out);
@@ -108,8 +108,8 @@ pub(super) fn encode_list<T: Encode>(list: &[T], out: &mut Vec<u8>) {
     list.iter().for_each(|item| item.encode(out));
 }
 
-/// Reads a list. Each of its items takes a byte at least, so that it can't be longer than the bytes
-/// allow.
+/// Decodes a list. Each item takes at least one byte, so the list cannot have more items than there
+/// are bytes.
 pub(super) fn decode_list<T: Encode>(input: &mut Input<'_>) -> Decoded<Vec<T>> {
     let count = usize::decode(input)?;
     let mut list = Vec::new();

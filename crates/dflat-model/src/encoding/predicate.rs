@@ -1,4 +1,4 @@
-//! Conditions.
+//! Conditions as bytes.
 
 use std::borrow::Cow;
 

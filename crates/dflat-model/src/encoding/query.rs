@@ -1,4 +1,4 @@
-//! Queries and places in their orders.
+//! Queries and cursors as bytes.
 
 use super::expression::codes;
 use super::plain::{decode_list, encode_list};
@@ -43,7 +43,7 @@ impl Encode for Cursor {
 }
 
 impl Query {
-    /// Tells the order from others: 64-bit FNV-1a of the order as bytes.
+    /// A hash that identifies the order: 64-bit FNV-1a of the encoded order.
     #[must_use]
     pub fn order_fingerprint(&self) -> u64 {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a descriptor that came from a file is one that codecs can follow.
+//! Checks whether codecs can use a descriptor from a file.
 
 use crate::{
     Element, INDEX_FIELDS_MAX, IndexDescriptor, ROOT_TYPE, Shape, StructLayout, TableDescriptor,
@@ -8,13 +8,13 @@ use crate::{
 /// The vtable offset of a table's first field.
 const FIRST_VOFFSET: u16 = 4;
 
-/// The largest alignment that the format has.
+/// The largest alignment of the format.
 const ALIGN_MAX: u32 = 256;
 
-/// How deep structs may nest.
+/// The limit on the nesting of structs.
 const STRUCT_DEPTH_MAX: usize = 64;
 
-/// The largest struct: its table's inline part has to hold it.
+/// The limit on the size of a struct, which must fit the inline part of a table.
 const STRUCT_SIZE_MAX: u32 = 64 * 1024;
 
 pub(super) fn is_sound(table: &TableDescriptor) -> bool {
@@ -34,10 +34,10 @@ pub(super) fn is_sound(table: &TableDescriptor) -> bool {
             }),
             TypeDescriptor::Enum(found) => !found.base.is_float(),
         })
-        && types.have_an_end()
+        && types.have_no_cycle()
 }
 
-/// Whether each of its fields can be a column of one table.
+/// Whether each field of an index can be a column of one table.
 fn is_sound_index(index: &IndexDescriptor) -> bool {
     let fields = &index.fields;
     (1..=INDEX_FIELDS_MAX).contains(&fields.len())
@@ -55,7 +55,7 @@ impl Types<'_> {
         self.0.get(usize::from(id)).is_some_and(kind)
     }
 
-    /// Whether a type of the right kind stands behind an element.
+    /// Whether the type of an element exists and has the right kind.
     fn has(self, element: Element) -> bool {
         match element {
             Element::Scalar(_) | Element::Text => true,
@@ -70,7 +70,7 @@ impl Types<'_> {
         let mut next = FIRST_VOFFSET;
         table.fields.iter().all(|field| {
             let (Shape::Single(element) | Shape::Vector(element)) = field.shape;
-            // A union's type codes stand in the slot before.
+            // The type codes of a union are in the slot before.
             let first = match element {
                 Element::Union(_) => next.saturating_add(2),
                 _ => next,
@@ -110,28 +110,28 @@ impl Types<'_> {
         }
     }
 
-    /// Whether no struct contains itself. Each is left once, when all it contains have been.
-    fn have_an_end(self) -> bool {
-        let mut left = vec![false; self.0.len()];
+    /// Whether no struct contains itself. Each round marks the structs that contain only marked ones.
+    fn have_no_cycle(self) -> bool {
+        let mut marked = vec![false; self.0.len()];
         for _ in 0..STRUCT_DEPTH_MAX {
             let mut changed = false;
             for (position, ty) in self.0.iter().enumerate() {
                 let ends = match ty {
                     TypeDescriptor::Struct(found) => found.fields.iter().all(|field| {
                         !matches!(field.element, Element::Struct(TypeId(id))
-                            if !left.get(usize::from(id)).is_some_and(|left| *left))
+                            if !marked.get(usize::from(id)).is_some_and(|marked| *marked))
                     }),
                     _ => true,
                 };
-                if let Some(left) = left.get_mut(position) {
-                    changed |= ends && !*left;
-                    *left = ends;
+                if let Some(mark) = marked.get_mut(position) {
+                    changed |= ends && !*mark;
+                    *mark = ends;
                 }
             }
             if !changed {
                 break;
             }
         }
-        left.iter().all(|left| *left)
+        marked.iter().all(|marked| *marked)
     }
 }

@@ -1,4 +1,4 @@
-//! The bytes as the documentation has them, and bytes that are none.
+//! Tests of the documented bytes, and of bytes that cannot be decoded.
 
 use std::borrow::Cow;
 
@@ -139,7 +139,7 @@ fn hostile_bytes_are_refused() {
     assert!(deep(NESTING_MAX - 1).is_ok());
     assert_eq!(deep(NESTING_MAX), Err(DecodeError::TooDeep));
     assert_eq!(deep(1_000_000), Err(DecodeError::TooDeep));
-    // A list that says to be longer than there are bytes.
+    // A list with a count larger than the number of bytes.
     let long = [&[1, 6][..], &[0xFF; 9], &[1, 0, 1]].concat();
     assert_eq!(Predicate::from_bytes(&long), Err(DecodeError::Malformed));
     assert_eq!(
@@ -151,7 +151,7 @@ fn hostile_bytes_are_refused() {
         Predicate::from_bytes(&vec![1; BYTES_MAX + 1]),
         Err(DecodeError::TooLarge)
     );
-    // Numbers of more than 64 bits, and in a second form.
+    // Numbers of more than 64 bits, and numbers in a longer encoding than needed.
     let number = |bytes: &[u8]| Cursor::from_bytes(&[&[1, 0, 1], bytes, &[0]].concat());
     assert!(number(&[2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]).is_ok());
     assert!(number(&[2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2]).is_err());

@@ -94,7 +94,7 @@ fn exercise(text: &str) -> Compilation {
     match &compilation.schema {
         None => assert!(
             !compilation.diagnostics.is_empty(),
-            "no schema, no reason: {text:?}"
+            "neither a schema nor a diagnostic: {text:?}"
         ),
         Some(schema) => {
             for file in &schema.files {

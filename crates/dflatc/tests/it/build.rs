@@ -1,5 +1,4 @@
-//! What `docs/build.md` shows: the commands of CMake and Bazel, run as they stand, and their
-//! depfiles.
+//! Runs the commands of CMake and Bazel in `docs/build.md`, and checks their depfiles.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +18,7 @@ fn blocks(language: &str) -> Vec<String> {
         .collect()
 }
 
-/// A project with a schema and one it includes, as the page has it.
+/// Creates the project of the page: a schema, and a schema that it includes.
 fn project() -> tempfile::TempDir {
     let project = folder(&[]);
     for folder in ["schemas", "shared", "out"] {
@@ -102,7 +101,7 @@ fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The project as the page has it, with CMake and Ninja; skipped where they are not.
+/// Builds the project of the page with CMake and Ninja. The test is skipped without them.
 #[test]
 fn cmake_builds_again_when_an_included_file_changes() {
     if !is_there("cmake") || !is_there("ninja") {
@@ -130,7 +129,7 @@ fn cmake_builds_again_when_an_included_file_changes() {
 
     let part = project.path().join("shared/part.fbs");
     fs::write(&part, "table Part { y: int; }").unwrap();
-    // Whatever the clock of the file system resolves.
+    // The time stamp must change with any resolution of the file system's clock.
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     fs::File::options()
         .write(true)

@@ -81,7 +81,7 @@ fn run_schema(example: &str) -> Output {
     dflatc(folder.path(), &arguments)
 }
 
-/// Runs an example ```` ```sh ````: what a file's text cannot show, such as bytes and limits.
+/// Runs an example ```` ```sh ````, which shows bytes or limits that the text of a file cannot show.
 fn run_shell(example: &str) -> Output {
     let folder = folder(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_dflatc"));

@@ -25,7 +25,7 @@ fn every_change_has_its_section_and_its_example() {
         let explained = dflatc(folder(&[]).path(), &["explain", code]);
         assert!(text(&explained.stdout).starts_with(&format!("{code}: {summary}\n")));
         if code == "W0304" {
-            // Only a repository shows it: see the tests below.
+            // It needs a git repository: see the tests below.
             continue;
         }
         let (_, example) = body.split_once("```fbs\n// old\n").unwrap();
@@ -129,11 +129,11 @@ fn a_schema_is_checked_against_a_git_revision() {
 
     let output = check("v2");
     assert_eq!(output.status.code(), Some(1));
-    let expected = "error: `v2` is neither a file nor a git revision here\n";
+    let expected = "error: `v2` is not a file and not a revision of the git repository\n";
     assert_eq!(text(&output.stderr), expected);
 }
 
-/// A repository whose only commit has a schema, which was changed since.
+/// Creates a repository with one commit that has a schema, and changes the schema after it.
 fn repository(before: &str, after: &str) -> tempfile::TempDir {
     let folder = folder(&[]);
     for part in ["schemas", "build"] {
@@ -192,7 +192,7 @@ fn a_file_that_a_revision_lacks_is_named() {
     let arguments = ["check", "--against", "HEAD", "schemas/renamed.fbs"];
     let output = dflatc(folder.path(), &arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let message = "`schemas/renamed.fbs` is not in `HEAD`, and was not compared";
+    let message = "`schemas/renamed.fbs` is not in `HEAD` and was not compared";
     let stdout = text(&output.stdout);
     assert!(
         stdout.starts_with(&format!("warning[W0304]: {message}\n")),
@@ -226,12 +226,12 @@ fn a_failure_of_git_is_an_error() {
         (
             &outside,
             "HEAD",
-            "`HEAD` is no file, and no revision: fatal: not a git repository",
+            "`HEAD` is not a file, and git cannot find this revision: fatal: not a git repository",
         ),
         (
             &inside,
             "v1",
-            "`v1` is neither a file nor a git revision here",
+            "`v1` is not a file and not a revision of the git repository",
         ),
         (
             &inside,
@@ -245,7 +245,7 @@ fn a_failure_of_git_is_an_error() {
         assert!(stderr.starts_with(&format!("error: {message}")), "{stderr}");
     }
 
-    // A repository that lost a part is not one that never had it.
+    // A missing object in the repository is an error, and not an absent file.
     for part in fs::read_dir(inside.path().join(".git/objects")).unwrap() {
         let part = part.unwrap();
         let entries: Vec<_> = fs::read_dir(part.path()).unwrap().collect();

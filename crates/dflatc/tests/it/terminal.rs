@@ -1,4 +1,4 @@
-//! Colours: on a terminal, and nowhere else.
+//! Colours are written to a terminal only.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ fn a_pipe_gets_plain_text() {
     assert!(!text(&output.stderr).contains('\u{1b}'));
 }
 
-/// `script` of util-linux gives the compiler a terminal; skipped where there is none.
+/// `script` of util-linux runs the compiler in a terminal. The test is skipped without it.
 #[test]
 fn a_terminal_gets_colours_unless_they_are_unwanted() {
     let is_there = Command::new("script")

@@ -1,6 +1,6 @@
 //! Chains of method calls.
 
-use super::group::Group;
+use super::bracketed_list::BracketedList;
 use super::{Expr, GROUP_MAX, Link, Shape, TAB, first_line, line_break, newlines};
 
 /// A chain of method calls.
@@ -13,7 +13,7 @@ impl Link {
     fn layout(&self, shape: Shape) -> Option<String> {
         let name = format!(".{}", self.name);
         match &self.arguments {
-            Some(arguments) => Group::parentheses(&name, arguments).layout(shape),
+            Some(arguments) => BracketedList::parentheses(&name, arguments).layout(shape),
             None => (name.len() <= shape.width).then_some(name),
         }
     }
@@ -23,7 +23,7 @@ impl Chain<'_> {
     pub(super) fn layout(&self, shape: Shape) -> Option<String> {
         let mut head = self.root.layout(shape)?;
         let mut links = self.links;
-        // A head that is no longer than an indentation takes the next link to its line.
+        // If the head is no longer than an indentation, the next link is on the same line.
         let tab = TAB.saturating_sub(shape.offset);
         while head.len() <= tab && !head.contains('\n') {
             let [first, rest @ ..] = links else { break };
@@ -78,7 +78,7 @@ fn last_link(
     };
     let fits = first_line(&behind).len() <= budget;
     let lines = newlines(&behind);
-    // No layout is shorter than one line, and one of five is not worth comparing.
+    // One line is the shortest layout, and a layout of five lines or more is not compared.
     if fits && (lines == 0 || lines >= 4) {
         return Some((behind, true));
     }

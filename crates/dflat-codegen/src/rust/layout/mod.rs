@@ -1,22 +1,22 @@
-//! Expressions laid out as rustfmt lays them out.
+//! Lays out expressions as rustfmt does.
 //!
-//! Only what generated code consists of: names, calls, method chains, references and arrays. The
-//! rules are those of rustfmt's default style: a call breaks when its arguments are wider than 60
-//! columns, a chain when it is wider than 60, and the last argument may overflow if it is the only
-//! one. `None` stands for "does not fit"; the printer then keeps rustfmt away from the whole item.
+//! It supports only the expressions of generated code: names, calls, method chains, references and
+//! arrays. The rules are those of rustfmt's default style: a call breaks if its arguments are wider
+//! than 60 columns, a chain if it is wider than 60, and a single argument may overflow. `None` means
+//! that an expression does not fit; the printer then makes rustfmt skip the whole item.
 
+mod bracketed_list;
 mod chain;
-mod group;
 
+use bracketed_list::BracketedList;
 use chain::Chain;
-use group::Group;
 
-/// Columns of a line.
+/// The columns of a line.
 pub(crate) const WIDTH_MAX: usize = 100;
-/// Columns of the arguments of a call, of an array's elements, and of a chain.
+/// The columns of the arguments of a call, of an array's elements, and of a chain.
 const GROUP_MAX: usize = 60;
 const TAB: usize = 4;
-/// Elements up to this width fill lines instead of taking one each.
+/// Elements up to this width share lines; wider elements have a line each.
 const SHORT_ELEMENT_MAX: usize = 10;
 
 /// An expression.
@@ -41,7 +41,7 @@ pub(crate) struct Link {
     arguments: Option<Vec<Expr>>,
 }
 
-/// A name, a literal, or anything else that stays on one line.
+/// A name, a literal, or other text that stays on one line.
 pub(crate) fn atom(text: impl Into<String>) -> Expr {
     Expr::Atom(text.into())
 }
@@ -71,7 +71,7 @@ impl Expr {
         Self::Prefixed('&', Box::new(self))
     }
 
-    /// The contrary of the expression.
+    /// The negation of the expression.
     pub(crate) fn negated(self) -> Self {
         Self::Prefixed('!', Box::new(self))
     }
@@ -87,12 +87,14 @@ impl Expr {
         }
     }
 
-    /// The expression's lines from the column that `shape` begins at.
+    /// The lines of the expression, from the column at which `shape` begins.
     pub(crate) fn layout(&self, shape: Shape) -> Option<String> {
         match self {
             Self::Atom(text) => (text.len() <= shape.width).then(|| text.clone()),
-            Self::Call(callee, arguments) => Group::parentheses(callee, arguments).layout(shape),
-            Self::Array(elements) => Group::brackets(elements).layout(shape),
+            Self::Call(callee, arguments) => {
+                BracketedList::parentheses(callee, arguments).layout(shape)
+            }
+            Self::Array(elements) => BracketedList::brackets(elements).layout(shape),
             Self::Prefixed(sign, inner) => {
                 Some(format!("{sign}{}", inner.layout(shape.after(1)?)?))
             }
@@ -100,7 +102,7 @@ impl Expr {
         }
     }
 
-    /// The expression on one line, however long.
+    /// The expression on one line of any length.
     pub(crate) fn flat(&self) -> String {
         match self {
             Self::Atom(text) => text.clone(),
@@ -125,13 +127,14 @@ impl Expr {
         }
     }
 
-    /// Whether a text of this expression is a chain with a link on a line of its own.
+    /// Whether a layout of this expression is a chain with a link on a line of its own.
     fn breaks_links(&self, text: &str) -> bool {
         let link = |line: &str| line.trim_start().starts_with('.');
         matches!(self, Self::Chain(..)) && text.lines().skip(1).any(link)
     }
 
-    /// Whether the expression may begin on its caller's line and end below, as the only argument.
+    /// Whether the expression, as the only argument, may begin on the line of the call and end on a
+    /// later one.
     fn overflows(&self) -> bool {
         match self {
             Self::Atom(_) => false,
@@ -146,8 +149,8 @@ fn flat_list(items: &[Expr]) -> String {
     items.join(", ")
 }
 
-/// Where text goes: the indentation of its block, the columns between it and the text, and the
-/// columns left for the text.
+/// The space for a text: the indentation of its block, the columns between the indentation and the
+/// text, and the columns left for the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     indent: usize,
@@ -156,7 +159,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The whole line of a block, with `reserved` columns kept free at its end.
+    /// A whole line of a block, with `reserved` columns free at its end.
     pub(crate) fn line(indent: usize, reserved: usize) -> Self {
         let width = WIDTH_MAX.saturating_sub(indent + reserved);
         Self {
@@ -166,7 +169,7 @@ impl Shape {
         }
     }
 
-    /// What is left behind `columns` of text.
+    /// The space left after `columns` of text.
     pub(crate) fn after(self, columns: usize) -> Option<Self> {
         let width = self.width.checked_sub(columns)?;
         Some(Self {
@@ -181,12 +184,12 @@ impl Shape {
         Some(Self { width, ..self })
     }
 
-    /// The lines of a block inside.
+    /// The lines of an inner block.
     fn nested(self) -> Self {
         Self::line(self.indent + TAB, 0)
     }
 
-    /// Columns at the line's end that the shape must not use.
+    /// The columns at the end of the line that the shape must not use.
     fn reserved(self) -> usize {
         WIDTH_MAX.saturating_sub(self.indent + self.offset + self.width)
     }
@@ -211,7 +214,7 @@ fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or(text)
 }
 
-/// Whether an expression reads better on a line of its own than behind what it belongs to.
+/// Whether rustfmt puts an expression on a line of its own, and not after the text before it.
 pub(crate) fn prefers_next_line(same: &str, next: &str) -> bool {
     let opens =
         |bracket| first_line(same).ends_with(bracket) && !first_line(next).ends_with(bracket);

@@ -16,10 +16,10 @@ pub enum Color {
 
 #[allow(dead_code, unreachable_pub)]
 impl Color {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> Vec3Fields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -131,7 +131,7 @@ impl<R> Vec3Fields<R> {
 
 ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Weapon {
@@ -141,7 +141,7 @@ pub struct Weapon {
     pub damage: i16,
 }
 
-/// The view on a [`Weapon`] inside an object.
+/// A view of a [`Weapon`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct WeaponRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -209,7 +209,7 @@ pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> WeaponFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -239,7 +239,7 @@ impl<R> WeaponFields<R> {
 
 ::dflat::__query_element!(table Weapon, WeaponFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Orb {
@@ -249,7 +249,7 @@ pub struct Orb {
     pub color: Color,
 }
 
-/// The view on an [`Orb`] inside an object.
+/// A view of an [`Orb`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OrbRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -317,7 +317,7 @@ pub struct OrbFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> OrbFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -358,7 +358,7 @@ pub enum Equipment {
     Orb(Orb),
 }
 
-/// The view on an [`Equipment`] inside an object.
+/// A view of an [`Equipment`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -436,14 +436,14 @@ pub struct EquipmentFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> EquipmentFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Equipment>>(&self) -> M::Fields<R> {
         self.0.member::<Equipment, M>()
@@ -455,7 +455,7 @@ impl<R> EquipmentFields<R> {
         self.0.matches::<Equipment, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -464,7 +464,7 @@ impl<R> EquipmentFields<R> {
 
 ::dflat::__query_element!(union Equipment, EquipmentFields);
 
-/// The values of a [`Monster`], as an owned struct.
+/// The values of a [`Monster`] as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MonsterData {
@@ -529,7 +529,7 @@ impl ::core::default::Default for MonsterData {
     }
 }
 
-/// The view on the values of a [`Monster`].
+/// A view of the values of a [`Monster`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MonsterRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -758,18 +758,18 @@ impl ::dflat::codegen::Message for MonsterData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`MonsterData`].
+/// [`MonsterData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Monster(::dflat::codegen::Handle);
 
-/// A change to a [`Monster`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Monster`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type MonsterChangeRequest = ::dflat::ChangeRequest<Monster>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Monster {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `name`: the primary key.

@@ -27,7 +27,7 @@ pub enum ValueType {
 
 #[allow(dead_code, unreachable_pub)]
 impl ValueType {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 8] = [
         Self::BoolValue,
         Self::LongValue,
@@ -39,7 +39,7 @@ impl ValueType {
         Self::FlatBuffersValue,
     ];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl ::dflat::codegen::Enum for ValueType {
 
 ::dflat::__vector_element!(enum ValueType);
 
-/// The values of a [`DictItem`], as an owned struct.
+/// The values of a [`DictItem`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DictItemData {
@@ -109,7 +109,7 @@ pub struct DictItemData {
     pub codable: ::dflat::codegen::Vec<u8>,
 }
 
-/// The view on the values of a [`DictItem`].
+/// A view of the values of a [`DictItem`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DictItemRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -268,18 +268,18 @@ impl ::dflat::codegen::Message for DictItemData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`DictItemData`].
+/// [`DictItemData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DictItem(::dflat::codegen::Handle);
 
-/// A change to a [`DictItem`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`DictItem`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type DictItemChangeRequest = ::dflat::ChangeRequest<DictItem>;
 
 #[allow(dead_code, unreachable_pub)]
 impl DictItem {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `key`: part of the primary key.

@@ -18,10 +18,10 @@ pub enum Color {
 
 #[allow(dead_code, unreachable_pub)]
 impl Color {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 2] = [Self::Red, Self::Green];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl ::dflat::codegen::Enum for Color {
 
 ::dflat::__vector_element!(enum Color);
 
-/// The values of a [`Thing`], as an owned struct.
+/// The values of a [`Thing`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ThingData {
@@ -65,7 +65,7 @@ pub struct ThingData {
     pub any: ::core::option::Option<Any>,
 }
 
-/// The view on the values of a [`Thing`].
+/// A view of the values of a [`Thing`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ThingRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -153,18 +153,18 @@ impl ::dflat::codegen::Message for ThingData {
 /// not rust
 /// ```
 ///
-/// Its values as a plain struct are [`ThingData`].
+/// [`ThingData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Thing(::dflat::codegen::Handle);
 
-/// A change to a [`Thing`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Thing`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type ThingChangeRequest = ::dflat::ChangeRequest<Thing>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Thing {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `name`: the primary key.
@@ -323,7 +323,7 @@ pub struct Part {
     pub count: i32,
 }
 
-/// The view on a [`Part`] inside an object.
+/// A view of a [`Part`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PartRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -381,7 +381,7 @@ pub struct PartFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> PartFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -433,7 +433,7 @@ pub struct PosFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> PosFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -464,7 +464,7 @@ pub enum Any {
     Pos(Pos),
 }
 
-/// The view on an [`Any`] inside an object.
+/// A view of an [`Any`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -544,14 +544,14 @@ pub struct AnyFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> AnyFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Any>>(&self) -> M::Fields<R> {
         self.0.member::<Any, M>()
@@ -563,7 +563,7 @@ impl<R> AnyFields<R> {
         self.0.matches::<Any, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()

@@ -19,10 +19,10 @@ pub mod my_game {
         }
 
         impl Color {
-            /// All values, in the schema's order.
+            /// All values, in the order of the schema.
             pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
 
-            /// The value's name in the schema.
+            /// The name of the value in the schema.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -54,7 +54,7 @@ pub mod my_game {
 
         ::dflat::__vector_element!(enum Color);
 
-        /// A table of the schema, as an owned struct.
+        /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Weapon {
             /// `name`
@@ -63,7 +63,7 @@ pub mod my_game {
             pub damage: i16,
         }
 
-        /// The view on a [`Weapon`] inside an object.
+        /// A view of a [`Weapon`] inside an object.
         #[derive(Clone, Copy)]
         pub struct WeaponRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -127,7 +127,7 @@ pub mod my_game {
         pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> WeaponFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -157,7 +157,7 @@ pub mod my_game {
 
         ::dflat::__query_element!(table Weapon, WeaponFields);
 
-        /// A table of the schema, as an owned struct.
+        /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
             /// `name`
@@ -166,7 +166,7 @@ pub mod my_game {
             pub color: Color,
         }
 
-        /// The view on an [`Orb`] inside an object.
+        /// A view of an [`Orb`] inside an object.
         #[derive(Clone, Copy)]
         pub struct OrbRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -230,7 +230,7 @@ pub mod my_game {
         pub struct OrbFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> OrbFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {

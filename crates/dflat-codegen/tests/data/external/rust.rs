@@ -13,7 +13,7 @@ pub mod shop {
         Orb(crate::equipment::my_game::sample::Orb),
     }
 
-    /// The view on an [`Item`] inside an object.
+    /// A view of an [`Item`] inside an object.
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum ItemRef<'a> {
@@ -102,14 +102,14 @@ pub mod shop {
     pub struct ItemFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> ItemFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
             Self(path)
         }
 
-        /// The fields of the member `M`; they have no value while the union holds another.
+        /// The query fields of the member `M`; their values are missing if the union holds another.
         #[must_use]
         pub fn as_<M: ::dflat::codegen::UnionMember<Item>>(&self) -> M::Fields<R> {
             self.0.member::<Item, M>()
@@ -121,7 +121,7 @@ pub mod shop {
             self.0.matches::<Item, M>()
         }
 
-        /// The type code of the member it holds; 0 if it is empty.
+        /// The type code of the current member, or 0 if the union is empty.
         #[must_use]
         pub fn tag(&self) -> ::dflat::Field<R, u8> {
             self.0.tag()
@@ -130,7 +130,7 @@ pub mod shop {
 
     ::dflat::__query_element!(union Item, ItemFields);
 
-    /// The values of a [`Sale`], as an owned struct.
+    /// The values of a [`Sale`] as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SaleData {
         /// `id`: the primary key.
@@ -161,7 +161,7 @@ pub mod shop {
         }
     }
 
-    /// The view on the values of a [`Sale`].
+    /// A view of the values of a [`Sale`].
     #[derive(Clone, Copy)]
     pub struct SaleRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -285,15 +285,15 @@ pub mod shop {
 
     /// A stored object of the schema: immutable, cheaply cloned.
     ///
-    /// Its values as a plain struct are [`SaleData`].
+    /// [`SaleData`] has its values as a plain struct.
     #[derive(Clone)]
     pub struct Sale(::dflat::codegen::Handle);
 
-    /// A change to a [`Sale`]: its creation, an update, an upsert or its deletion.
+    /// A change to a [`Sale`]: a creation, an update, an upsert or a deletion.
     pub type SaleChangeRequest = ::dflat::ChangeRequest<Sale>;
 
     impl Sale {
-        /// The type's storage, as `perform_changes` takes it.
+        /// The table of the type's objects, an argument of `perform_changes`.
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
         /// The query field `id`: the primary key.

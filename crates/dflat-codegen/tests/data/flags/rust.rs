@@ -22,7 +22,7 @@ impl Rights {
         Self(0)
     }
 
-    /// The flags of these bits; unknown ones are kept.
+    /// The flags of these bits; unknown bits are kept.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
@@ -40,7 +40,7 @@ impl Rights {
         self.0 == 0
     }
 
-    /// Whether all flags of the other are set.
+    /// Whether all flags of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -50,7 +50,7 @@ impl Rights {
 impl ::core::ops::BitOr for Rights {
     type Output = Self;
 
-    /// The flags of both.
+    /// The flags that are set in either operand.
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -59,7 +59,7 @@ impl ::core::ops::BitOr for Rights {
 impl ::core::ops::BitAnd for Rights {
     type Output = Self;
 
-    /// The common flags.
+    /// The flags that are set in both operands.
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -68,7 +68,7 @@ impl ::core::ops::BitAnd for Rights {
 impl ::core::ops::BitXor for Rights {
     type Output = Self;
 
-    /// The flags of one only.
+    /// The flags that are set in exactly one operand.
     fn bitxor(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
@@ -84,7 +84,7 @@ impl ::core::ops::Not for Rights {
 }
 
 impl ::core::ops::BitOrAssign for Rights {
-    /// Sets the other's flags, too.
+    /// Sets the flags of `other` too.
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -126,7 +126,7 @@ impl Wide {
         Self(0)
     }
 
-    /// The flags of these bits; unknown ones are kept.
+    /// The flags of these bits; unknown bits are kept.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
@@ -144,7 +144,7 @@ impl Wide {
         self.0 == 0
     }
 
-    /// Whether all flags of the other are set.
+    /// Whether all flags of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -154,7 +154,7 @@ impl Wide {
 impl ::core::ops::BitOr for Wide {
     type Output = Self;
 
-    /// The flags of both.
+    /// The flags that are set in either operand.
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -163,7 +163,7 @@ impl ::core::ops::BitOr for Wide {
 impl ::core::ops::BitAnd for Wide {
     type Output = Self;
 
-    /// The common flags.
+    /// The flags that are set in both operands.
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -172,7 +172,7 @@ impl ::core::ops::BitAnd for Wide {
 impl ::core::ops::BitXor for Wide {
     type Output = Self;
 
-    /// The flags of one only.
+    /// The flags that are set in exactly one operand.
     fn bitxor(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
@@ -188,7 +188,7 @@ impl ::core::ops::Not for Wide {
 }
 
 impl ::core::ops::BitOrAssign for Wide {
-    /// Sets the other's flags, too.
+    /// Sets the flags of `other` too.
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -210,7 +210,7 @@ impl ::dflat::codegen::Enum for Wide {
 
 ::dflat::__vector_element!(enum Wide);
 
-/// The values of an [`User`], as an owned struct.
+/// The values of an [`User`] as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct UserData {
@@ -245,7 +245,7 @@ impl ::core::default::Default for UserData {
     }
 }
 
-/// The view on the values of an [`User`].
+/// A view of the values of an [`User`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct UserRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -357,18 +357,18 @@ impl ::dflat::codegen::Message for UserData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`UserData`].
+/// [`UserData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct User(::dflat::codegen::Handle);
 
-/// A change to an [`User`]: its creation, an update, an upsert or its deletion.
+/// A change to an [`User`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type UserChangeRequest = ::dflat::ChangeRequest<User>;
 
 #[allow(dead_code, unreachable_pub)]
 impl User {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: the primary key.

@@ -14,10 +14,10 @@ pub enum State {
 
 #[allow(dead_code, unreachable_pub)]
 impl State {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 2] = [Self::Open, Self::Done];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl ::dflat::codegen::Enum for State {
 
 ::dflat::__vector_element!(enum State);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Note {
@@ -57,7 +57,7 @@ pub struct Note {
     pub length: i32,
 }
 
-/// The view on a [`Note`] inside an object.
+/// A view of a [`Note`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct NoteRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -125,7 +125,7 @@ pub struct NoteFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> NoteFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -166,7 +166,7 @@ pub enum Content {
     Words(::dflat::codegen::String),
 }
 
-/// The view on a [`Content`] inside an object.
+/// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -249,14 +249,14 @@ pub struct ContentFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> ContentFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Content>>(&self) -> M::Fields<R> {
         self.0.member::<Content, M>()
@@ -268,7 +268,7 @@ impl<R> ContentFields<R> {
         self.0.matches::<Content, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -277,7 +277,7 @@ impl<R> ContentFields<R> {
 
 ::dflat::__query_element!(union Content, ContentFields);
 
-/// The values of a [`Task`], as an owned struct.
+/// The values of a [`Task`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TaskData {
@@ -301,7 +301,7 @@ pub struct TaskData {
     pub content: ::core::option::Option<Content>,
 }
 
-/// The view on the values of a [`Task`].
+/// A view of the values of a [`Task`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TaskRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -437,18 +437,18 @@ impl ::dflat::codegen::Message for TaskData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`TaskData`].
+/// [`TaskData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Task(::dflat::codegen::Handle);
 
-/// A change to a [`Task`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Task`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type TaskChangeRequest = ::dflat::ChangeRequest<Task>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Task {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: the primary key.

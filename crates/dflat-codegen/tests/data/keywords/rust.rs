@@ -18,10 +18,10 @@ pub enum Match {
 
 #[allow(dead_code, unreachable_pub)]
 impl Match {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 4] = [Self::Self_, Self::None, Self::Some, Self::Ok];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl ::dflat::codegen::Enum for Match {
 
 ::dflat::__vector_element!(enum Match);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
@@ -76,7 +76,7 @@ pub struct Self_ {
     pub r#try: Match,
 }
 
-/// The view on a [`Self_`] inside an object.
+/// A view of a [`Self_`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
@@ -200,7 +200,7 @@ pub struct Self_Fields<R>(::dflat::codegen::Path<R>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
 impl<R> Self_Fields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -293,7 +293,7 @@ pub enum Type {
     Box(Self_),
 }
 
-/// The view on a [`Type`] inside an object.
+/// A view of a [`Type`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -405,14 +405,14 @@ pub struct TypeFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> TypeFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Type>>(&self) -> M::Fields<R> {
         self.0.member::<Type, M>()
@@ -424,7 +424,7 @@ impl<R> TypeFields<R> {
         self.0.matches::<Type, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -433,7 +433,7 @@ impl<R> TypeFields<R> {
 
 ::dflat::__query_element!(union Type, TypeFields);
 
-/// The values of a [`Loop`], as an owned struct.
+/// The values of a [`Loop`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct LoopData {
@@ -501,7 +501,7 @@ pub struct LoopData {
     pub r#where: ::dflat::codegen::Vec<Self_>,
 }
 
-/// The view on the values of a [`Loop`].
+/// A view of the values of a [`Loop`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct LoopRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -876,12 +876,12 @@ impl ::dflat::codegen::Message for LoopData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`LoopData`].
+/// [`LoopData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Loop(::dflat::codegen::Handle);
 
-/// A change to a [`Loop`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Loop`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type LoopChangeRequest = ::dflat::ChangeRequest<Loop>;
 
@@ -889,7 +889,7 @@ pub type LoopChangeRequest = ::dflat::ChangeRequest<Loop>;
 #[allow(clippy::wrong_self_convention)]
 #[allow(clippy::len_without_is_empty)]
 impl Loop {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `fn`: part of the primary key.

@@ -19,10 +19,10 @@ pub mod my_game {
         }
 
         impl Color {
-            /// All values, in the schema's order.
+            /// All values, in the order of the schema.
             pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
 
-            /// The value's name in the schema.
+            /// The name of the value in the schema.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -54,7 +54,7 @@ pub mod my_game {
 
         ::dflat::__vector_element!(enum Color);
 
-        /// A table of the schema, as an owned struct.
+        /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Weapon {
             /// `name`
@@ -63,7 +63,7 @@ pub mod my_game {
             pub damage: i16,
         }
 
-        /// The view on a [`Weapon`] inside an object.
+        /// A view of a [`Weapon`] inside an object.
         #[derive(Clone, Copy)]
         pub struct WeaponRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -127,7 +127,7 @@ pub mod my_game {
         pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> WeaponFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -157,7 +157,7 @@ pub mod my_game {
 
         ::dflat::__query_element!(table Weapon, WeaponFields);
 
-        /// A table of the schema, as an owned struct.
+        /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
             /// `name`
@@ -166,7 +166,7 @@ pub mod my_game {
             pub color: Color,
         }
 
-        /// The view on an [`Orb`] inside an object.
+        /// A view of an [`Orb`] inside an object.
         #[derive(Clone, Copy)]
         pub struct OrbRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -230,7 +230,7 @@ pub mod my_game {
         pub struct OrbFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> OrbFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -270,7 +270,7 @@ pub mod my_game {
             Orb(Orb),
         }
 
-        /// The view on an [`Equipment`] inside an object.
+        /// A view of an [`Equipment`] inside an object.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant)]
         pub enum EquipmentRef<'a> {
@@ -355,14 +355,14 @@ pub mod my_game {
         pub struct EquipmentFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> EquipmentFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
                 Self(path)
             }
 
-            /// The fields of the member `M`; they have no value while the union holds another.
+            /// The query fields of the member `M`; their values are missing if the union holds another.
             #[must_use]
             pub fn as_<M: ::dflat::codegen::UnionMember<Equipment>>(&self) -> M::Fields<R> {
                 self.0.member::<Equipment, M>()
@@ -377,7 +377,7 @@ pub mod my_game {
                 self.0.matches::<Equipment, M>()
             }
 
-            /// The type code of the member it holds; 0 if it is empty.
+            /// The type code of the current member, or 0 if the union is empty.
             #[must_use]
             pub fn tag(&self) -> ::dflat::Field<R, u8> {
                 self.0.tag()
@@ -423,7 +423,7 @@ pub mod my_game {
         pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
 
         impl<R> Vec3Fields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -463,14 +463,14 @@ pub mod my_game {
 
         ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
-        /// A table of the schema, as an owned struct.
+        /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Profile {
             /// `url`
             pub url: ::core::option::Option<::dflat::codegen::String>,
         }
 
-        /// The view on a [`Profile`] inside an object.
+        /// A view of a [`Profile`] inside an object.
         #[derive(Clone, Copy)]
         pub struct ProfileRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -523,7 +523,7 @@ pub mod my_game {
         pub struct ProfileFields<R>(::dflat::codegen::Path<R>);
 
         impl<R> ProfileFields<R> {
-            /// The fields behind a path.
+            /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
             pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -543,7 +543,7 @@ pub mod my_game {
 
         ::dflat::__query_element!(table Profile, ProfileFields);
 
-        /// The values of a [`Monster`], as an owned struct.
+        /// The values of a [`Monster`] as an owned struct.
         #[derive(Clone, Debug, PartialEq)]
         pub struct MonsterData {
             /// `pos`
@@ -601,7 +601,7 @@ pub mod my_game {
             }
         }
 
-        /// The view on the values of a [`Monster`].
+        /// A view of the values of a [`Monster`].
         #[derive(Clone, Copy)]
         pub struct MonsterRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -809,15 +809,15 @@ pub mod my_game {
 
         /// A stored object of the schema: immutable, cheaply cloned.
         ///
-        /// Its values as a plain struct are [`MonsterData`].
+        /// [`MonsterData`] has its values as a plain struct.
         #[derive(Clone)]
         pub struct Monster(::dflat::codegen::Handle);
 
-        /// A change to a [`Monster`]: its creation, an update, an upsert or its deletion.
+        /// A change to a [`Monster`]: a creation, an update, an upsert or a deletion.
         pub type MonsterChangeRequest = ::dflat::ChangeRequest<Monster>;
 
         impl Monster {
-            /// The type's storage, as `perform_changes` takes it.
+            /// The table of the type's objects, an argument of `perform_changes`.
             pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
             /// The query fields of `pos`.

@@ -97,7 +97,7 @@ pub struct GroupFields<R>(::dflat::codegen::Path<R>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl<R> GroupFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -277,7 +277,7 @@ impl<R> GroupFields<R> {
 
 ::dflat::__query_element!(struct Group, GroupFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Index {
@@ -349,7 +349,7 @@ pub struct Index {
     pub as_str: ::core::option::Option<::dflat::codegen::String>,
 }
 
-/// The view on an [`Index`] inside an object.
+/// A view of an [`Index`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct IndexRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -745,7 +745,7 @@ pub struct IndexFields<R>(::dflat::codegen::Path<R>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl<R> IndexFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -1082,7 +1082,7 @@ pub enum Values {
     Order(::dflat::codegen::Box<OrderData>),
 }
 
-/// The view on a [`Values`] inside an object.
+/// A view of a [`Values`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -1243,14 +1243,14 @@ pub struct ValuesFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> ValuesFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Values>>(&self) -> M::Fields<R> {
         self.0.member::<Values, M>()
@@ -1262,7 +1262,7 @@ impl<R> ValuesFields<R> {
         self.0.matches::<Values, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -1271,7 +1271,7 @@ impl<R> ValuesFields<R> {
 
 ::dflat::__query_element!(union Values, ValuesFields);
 
-/// The values of an [`Order`], as an owned struct.
+/// The values of an [`Order`] as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OrderData {
@@ -1483,7 +1483,7 @@ impl ::core::default::Default for OrderData {
     }
 }
 
-/// The view on the values of an [`Order`].
+/// A view of the values of an [`Order`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OrderRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -2213,7 +2213,7 @@ pub struct OrderFields<R>(::dflat::codegen::Path<R>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl<R> OrderFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -2857,19 +2857,19 @@ impl<R> OrderFields<R> {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`OrderData`].
+/// [`OrderData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Order(::dflat::codegen::Handle);
 
-/// A change to an [`Order`]: its creation, an update, an upsert or its deletion.
+/// A change to an [`Order`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type OrderChangeRequest = ::dflat::ChangeRequest<Order>;
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl Order {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `select`: part of the primary key.
@@ -3912,10 +3912,10 @@ pub mod select {
         }
 
         impl OrderBy {
-            /// All values, in the schema's order.
+            /// All values, in the order of the schema.
             pub const ALL: [Self; 4] = [Self::Asc, Self::Desc, Self::Weird, Self::FooBar];
 
-            /// The value's name in the schema.
+            /// The name of the value in the schema.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -3979,7 +3979,7 @@ pub mod select {
                 Self(0)
             }
 
-            /// The flags of these bits; unknown ones are kept.
+            /// The flags of these bits; unknown bits are kept.
             #[must_use]
             pub const fn from_bits(bits: u8) -> Self {
                 Self(bits)
@@ -3997,7 +3997,7 @@ pub mod select {
                 self.0 == 0
             }
 
-            /// Whether all flags of the other are set.
+            /// Whether all flags of `other` are set.
             #[must_use]
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
@@ -4007,7 +4007,7 @@ pub mod select {
         impl ::core::ops::BitOr for Clone {
             type Output = Self;
 
-            /// The flags of both.
+            /// The flags that are set in either operand.
             fn bitor(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
@@ -4016,7 +4016,7 @@ pub mod select {
         impl ::core::ops::BitAnd for Clone {
             type Output = Self;
 
-            /// The common flags.
+            /// The flags that are set in both operands.
             fn bitand(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
@@ -4025,7 +4025,7 @@ pub mod select {
         impl ::core::ops::BitXor for Clone {
             type Output = Self;
 
-            /// The flags of one only.
+            /// The flags that are set in exactly one operand.
             fn bitxor(self, other: Self) -> Self {
                 Self(self.0 ^ other.0)
             }
@@ -4041,7 +4041,7 @@ pub mod select {
         }
 
         impl ::core::ops::BitOrAssign for Clone {
-            /// Sets the other's flags, too.
+            /// Sets the flags of `other` too.
             fn bitor_assign(&mut self, other: Self) {
                 self.0 |= other.0;
             }

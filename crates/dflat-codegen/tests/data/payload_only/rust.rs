@@ -16,10 +16,10 @@ pub enum Color {
 
 #[allow(dead_code, unreachable_pub)]
 impl Color {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl ::dflat::codegen::Enum for Color {
 
 ::dflat::__vector_element!(enum Color);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
@@ -57,7 +57,7 @@ pub struct TextContent {
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
-/// The view on a [`TextContent`] inside an object.
+/// A view of a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -164,7 +164,7 @@ impl ::dflat::Payload for TextContent {
 
 ::dflat::__json!(table TextContent);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
@@ -172,7 +172,7 @@ pub struct ImageContent {
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
 }
 
-/// The view on an [`ImageContent`] inside an object.
+/// A view of an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -249,7 +249,7 @@ pub enum Content {
     ImageContent(ImageContent),
 }
 
-/// The view on a [`Content`] inside an object.
+/// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -304,7 +304,7 @@ impl ::dflat::codegen::Union for Content {
     }
 }
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Post {
@@ -320,7 +320,7 @@ pub struct Post {
     pub content: ::core::option::Option<Content>,
 }
 
-/// The view on a [`Post`] inside an object.
+/// A view of a [`Post`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);

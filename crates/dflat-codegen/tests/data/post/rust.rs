@@ -16,10 +16,10 @@ pub enum Color {
 
 #[allow(dead_code, unreachable_pub)]
 impl Color {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Blue];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl ::dflat::codegen::Enum for Color {
 
 ::dflat::__vector_element!(enum Color);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
@@ -59,7 +59,7 @@ pub struct TextContent {
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
-/// The view on a [`TextContent`] inside an object.
+/// A view of a [`TextContent`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContentRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -118,7 +118,7 @@ pub struct TextContentFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> TextContentFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -138,7 +138,7 @@ impl<R> TextContentFields<R> {
 
 ::dflat::__query_element!(table TextContent, TextContentFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
@@ -146,7 +146,7 @@ pub struct ImageContent {
     pub images: ::dflat::codegen::Vec<::dflat::codegen::String>,
 }
 
-/// The view on an [`ImageContent`] inside an object.
+/// A view of an [`ImageContent`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContentRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -209,7 +209,7 @@ pub struct ImageContentFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> ImageContentFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -236,7 +236,7 @@ pub enum Content {
     ImageContent(ImageContent),
 }
 
-/// The view on a [`Content`] inside an object.
+/// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -320,14 +320,14 @@ pub struct ContentFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> ContentFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Content>>(&self) -> M::Fields<R> {
         self.0.member::<Content, M>()
@@ -339,7 +339,7 @@ impl<R> ContentFields<R> {
         self.0.matches::<Content, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -348,7 +348,7 @@ impl<R> ContentFields<R> {
 
 ::dflat::__query_element!(union Content, ContentFields);
 
-/// The values of a [`Post`], as an owned struct.
+/// The values of a [`Post`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PostData {
@@ -364,7 +364,7 @@ pub struct PostData {
     pub content: ::core::option::Option<Content>,
 }
 
-/// The view on the values of a [`Post`].
+/// A view of the values of a [`Post`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -459,18 +459,18 @@ impl ::dflat::codegen::Message for PostData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`PostData`].
+/// [`PostData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Post(::dflat::codegen::Handle);
 
-/// A change to a [`Post`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Post`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type PostChangeRequest = ::dflat::ChangeRequest<Post>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Post {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `title`: the primary key.

@@ -16,10 +16,10 @@ pub enum Level {
 
 #[allow(dead_code, unreachable_pub)]
 impl Level {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 3] = [Self::Low, Self::Mid, Self::High];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,10 +65,10 @@ pub enum Huge {
 
 #[allow(dead_code, unreachable_pub)]
 impl Huge {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 2] = [Self::Zero, Self::Top];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl ::dflat::codegen::Enum for Huge {
 
 ::dflat::__vector_element!(enum Huge);
 
-/// The values of a [`Scalars`], as an owned struct.
+/// The values of a [`Scalars`] as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ScalarsData {
@@ -197,7 +197,7 @@ impl ::core::default::Default for ScalarsData {
     }
 }
 
-/// The view on the values of a [`Scalars`].
+/// A view of the values of a [`Scalars`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ScalarsRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -526,19 +526,19 @@ impl ::dflat::codegen::Message for ScalarsData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`ScalarsData`].
+/// [`ScalarsData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Scalars(::dflat::codegen::Handle);
 
-/// A change to a [`Scalars`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Scalars`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type ScalarsChangeRequest = ::dflat::ChangeRequest<Scalars>;
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::approx_constant)]
 impl Scalars {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: the primary key.

@@ -14,10 +14,10 @@ pub enum Result {
 
 #[allow(dead_code, unreachable_pub)]
 impl Result {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 2] = [Self::Ok, Self::Err];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ pub struct VecFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> VecFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -99,7 +99,7 @@ impl<R> VecFields<R> {
 
 ::dflat::__query_element!(struct Vec, VecFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Option {
@@ -107,7 +107,7 @@ pub struct Option {
     pub none: i32,
 }
 
-/// The view on an [`Option`] inside an object.
+/// A view of an [`Option`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OptionRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -163,7 +163,7 @@ pub struct OptionFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> OptionFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -183,7 +183,7 @@ impl<R> OptionFields<R> {
 
 ::dflat::__query_element!(table Option, OptionFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct String {
@@ -191,7 +191,7 @@ pub struct String {
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
-/// The view on a [`String`] inside an object.
+/// A view of a [`String`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct StringRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -250,7 +250,7 @@ pub struct StringFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> StringFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -270,7 +270,7 @@ impl<R> StringFields<R> {
 
 ::dflat::__query_element!(table String, StringFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Box {
@@ -278,7 +278,7 @@ pub struct Box {
     pub inner: ::core::option::Option<::dflat::codegen::Box<Box>>,
 }
 
-/// The view on a [`Box`] inside an object.
+/// A view of a [`Box`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct BoxRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -335,7 +335,7 @@ pub struct BoxFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> BoxFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -351,12 +351,12 @@ impl<R> BoxFields<R> {
 
 ::dflat::__query_element!(table Box, BoxFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Default {}
 
-/// The view on a `Default` inside an object.
+/// A view of a `Default` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DefaultRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -400,7 +400,7 @@ pub struct DefaultFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> DefaultFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -410,7 +410,7 @@ impl<R> DefaultFields<R> {
 
 ::dflat::__query_element!(table Default, DefaultFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Clone {
@@ -418,7 +418,7 @@ pub struct Clone {
     pub value: ::core::option::Option<Default>,
 }
 
-/// The view on a `Clone` inside an object.
+/// A view of a `Clone` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CloneRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -477,7 +477,7 @@ pub struct CloneFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> CloneFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -493,7 +493,7 @@ impl<R> CloneFields<R> {
 
 ::dflat::__query_element!(table Clone, CloneFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Debug {
@@ -501,7 +501,7 @@ pub struct Debug {
     pub values: ::dflat::codegen::Vec<Default>,
 }
 
-/// The view on a `Debug` inside an object.
+/// A view of a `Debug` inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DebugRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -564,7 +564,7 @@ pub struct DebugFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> DebugFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -595,7 +595,7 @@ pub enum Some {
     Default(Default),
 }
 
-/// The view on a [`Some`] inside an object.
+/// A view of a [`Some`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -711,14 +711,14 @@ pub struct SomeFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> SomeFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Some>>(&self) -> M::Fields<R> {
         self.0.member::<Some, M>()
@@ -730,7 +730,7 @@ impl<R> SomeFields<R> {
         self.0.matches::<Some, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -739,7 +739,7 @@ impl<R> SomeFields<R> {
 
 ::dflat::__query_element!(union Some, SomeFields);
 
-/// The values of a `Copy`, as an owned struct.
+/// The values of a `Copy` as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CopyData {
@@ -763,7 +763,7 @@ pub struct CopyData {
     pub vecs: ::dflat::codegen::Vec<Vec>,
 }
 
-/// The view on the values of a `Copy`.
+/// A view of the values of a `Copy`.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CopyRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -912,18 +912,18 @@ impl ::dflat::codegen::Message for CopyData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`CopyData`].
+/// [`CopyData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Copy(::dflat::codegen::Handle);
 
-/// A change to a `Copy`: its creation, an update, an upsert or its deletion.
+/// A change to a `Copy`: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type CopyChangeRequest = ::dflat::ChangeRequest<Copy>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Copy {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `Sized`: the primary key.

@@ -14,10 +14,10 @@ pub enum Side {
 
 #[allow(dead_code, unreachable_pub)]
 impl Side {
-    /// All values, in the schema's order.
+    /// All values, in the order of the schema.
     pub const ALL: [Self; 2] = [Self::Left, Self::Right];
 
-    /// The value's name in the schema.
+    /// The name of the value in the schema.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> Vec3Fields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -171,7 +171,7 @@ pub struct BoxFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> BoxFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -286,7 +286,7 @@ pub struct GridFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> GridFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -338,7 +338,7 @@ pub struct TinyFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> TinyFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -358,7 +358,7 @@ impl<R> TinyFields<R> {
 
 ::dflat::__query_element!(struct Tiny, TinyFields);
 
-/// The values of a [`Place`], as an owned struct.
+/// The values of a [`Place`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PlaceData {
@@ -376,7 +376,7 @@ pub struct PlaceData {
     pub tinies: ::dflat::codegen::Vec<Tiny>,
 }
 
-/// The view on the values of a [`Place`].
+/// A view of the values of a [`Place`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PlaceRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -479,18 +479,18 @@ impl ::dflat::codegen::Message for PlaceData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`PlaceData`].
+/// [`PlaceData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Place(::dflat::codegen::Handle);
 
-/// A change to a [`Place`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Place`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type PlaceChangeRequest = ::dflat::ChangeRequest<Place>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Place {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: the primary key.

@@ -36,7 +36,7 @@ pub struct PointFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> PointFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -102,7 +102,7 @@ pub struct FarFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> FarFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -128,7 +128,7 @@ impl<R> FarFields<R> {
 
 ::dflat::__query_element!(struct Far, FarFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Note {
@@ -138,7 +138,7 @@ pub struct Note {
     pub at: ::core::option::Option<Point>,
 }
 
-/// The view on a [`Note`] inside an object.
+/// A view of a [`Note`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct NoteRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -206,7 +206,7 @@ pub struct NoteFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> NoteFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -249,7 +249,7 @@ pub enum Body {
     Ref(Ref),
 }
 
-/// The view on a [`Body`] inside an object.
+/// A view of a [`Body`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -410,14 +410,14 @@ pub struct BodyFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> BodyFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Body>>(&self) -> M::Fields<R> {
         self.0.member::<Body, M>()
@@ -429,7 +429,7 @@ impl<R> BodyFields<R> {
         self.0.matches::<Body, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -438,7 +438,7 @@ impl<R> BodyFields<R> {
 
 ::dflat::__query_element!(union Body, BodyFields);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Ref {
@@ -446,7 +446,7 @@ pub struct Ref {
     pub x: i32,
 }
 
-/// The view on a [`Ref`] inside an object.
+/// A view of a [`Ref`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct RefRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -500,7 +500,7 @@ pub struct RefFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> RefFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -531,7 +531,7 @@ pub enum Shape {
     Far(Far),
 }
 
-/// The view on a [`Shape`] inside an object.
+/// A view of a [`Shape`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
@@ -608,14 +608,14 @@ pub struct ShapeFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> ShapeFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Shape>>(&self) -> M::Fields<R> {
         self.0.member::<Shape, M>()
@@ -627,7 +627,7 @@ impl<R> ShapeFields<R> {
         self.0.matches::<Shape, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -644,7 +644,7 @@ pub enum Single {
     Note(Note),
 }
 
-/// The view on a [`Single`] inside an object.
+/// A view of a [`Single`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub enum SingleRef<'a> {
@@ -702,14 +702,14 @@ pub struct SingleFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> SingleFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
         Self(path)
     }
 
-    /// The fields of the member `M`; they have no value while the union holds another.
+    /// The query fields of the member `M`; their values are missing if the union holds another.
     #[must_use]
     pub fn as_<M: ::dflat::codegen::UnionMember<Single>>(&self) -> M::Fields<R> {
         self.0.member::<Single, M>()
@@ -721,7 +721,7 @@ impl<R> SingleFields<R> {
         self.0.matches::<Single, M>()
     }
 
-    /// The type code of the member it holds; 0 if it is empty.
+    /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
     pub fn tag(&self) -> ::dflat::Field<R, u8> {
         self.0.tag()
@@ -730,7 +730,7 @@ impl<R> SingleFields<R> {
 
 ::dflat::__query_element!(union Single, SingleFields);
 
-/// The values of a [`Message`], as an owned struct.
+/// The values of a [`Message`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MessageData {
@@ -750,7 +750,7 @@ pub struct MessageData {
     pub nested: ::core::option::Option<Holder>,
 }
 
-/// The view on the values of a [`Message`].
+/// A view of the values of a [`Message`].
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MessageRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -884,18 +884,18 @@ impl ::dflat::codegen::Message for MessageData {
 
 /// A stored object of the schema: immutable, cheaply cloned.
 ///
-/// Its values as a plain struct are [`MessageData`].
+/// [`MessageData`] has its values as a plain struct.
 #[derive(Clone)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Message(::dflat::codegen::Handle);
 
-/// A change to a [`Message`]: its creation, an update, an upsert or its deletion.
+/// A change to a [`Message`]: a creation, an update, an upsert or a deletion.
 #[allow(dead_code, unreachable_pub)]
 pub type MessageChangeRequest = ::dflat::ChangeRequest<Message>;
 
 #[allow(dead_code, unreachable_pub)]
 impl Message {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: the primary key.
@@ -1112,7 +1112,7 @@ impl ::dflat::Payload for MessageData {
 
 ::dflat::__json!(table MessageData);
 
-/// A table of the schema, as an owned struct.
+/// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Holder {
@@ -1124,7 +1124,7 @@ pub struct Holder {
     pub note: ::core::option::Option<Note>,
 }
 
-/// The view on a [`Holder`] inside an object.
+/// A view of a [`Holder`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
 pub struct HolderRef<'a>(::dflat::codegen::TableReader<'a>);
@@ -1205,7 +1205,7 @@ pub struct HolderFields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<R> HolderFields<R> {
-    /// The fields behind a path.
+    /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {

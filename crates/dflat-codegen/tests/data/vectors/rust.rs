@@ -15,10 +15,10 @@ pub mod v {
     }
 
     impl E {
-        /// All values, in the schema's order.
+        /// All values, in the order of the schema.
         pub const ALL: [Self; 2] = [Self::A, Self::B];
 
-        /// The value's name in the schema.
+        /// The name of the value in the schema.
         #[must_use]
         pub const fn name(self) -> &'static str {
             match self {
@@ -66,7 +66,7 @@ pub mod v {
             Self(0)
         }
 
-        /// The flags of these bits; unknown ones are kept.
+        /// The flags of these bits; unknown bits are kept.
         #[must_use]
         pub const fn from_bits(bits: u64) -> Self {
             Self(bits)
@@ -84,7 +84,7 @@ pub mod v {
             self.0 == 0
         }
 
-        /// Whether all flags of the other are set.
+        /// Whether all flags of `other` are set.
         #[must_use]
         pub const fn contains(self, other: Self) -> bool {
             self.0 & other.0 == other.0
@@ -94,7 +94,7 @@ pub mod v {
     impl ::core::ops::BitOr for F {
         type Output = Self;
 
-        /// The flags of both.
+        /// The flags that are set in either operand.
         fn bitor(self, other: Self) -> Self {
             Self(self.0 | other.0)
         }
@@ -103,7 +103,7 @@ pub mod v {
     impl ::core::ops::BitAnd for F {
         type Output = Self;
 
-        /// The common flags.
+        /// The flags that are set in both operands.
         fn bitand(self, other: Self) -> Self {
             Self(self.0 & other.0)
         }
@@ -112,7 +112,7 @@ pub mod v {
     impl ::core::ops::BitXor for F {
         type Output = Self;
 
-        /// The flags of one only.
+        /// The flags that are set in exactly one operand.
         fn bitxor(self, other: Self) -> Self {
             Self(self.0 ^ other.0)
         }
@@ -128,7 +128,7 @@ pub mod v {
     }
 
     impl ::core::ops::BitOrAssign for F {
-        /// Sets the other's flags, too.
+        /// Sets the flags of `other` too.
         fn bitor_assign(&mut self, other: Self) {
             self.0 |= other.0;
         }
@@ -193,7 +193,7 @@ pub mod v {
     pub struct SFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> SFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -246,7 +246,7 @@ pub mod v {
     pub struct S2Fields<R>(::dflat::codegen::Path<R>);
 
     impl<R> S2Fields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -266,14 +266,14 @@ pub mod v {
 
     ::dflat::__query_element!(struct S2, S2Fields);
 
-    /// A table of the schema, as an owned struct.
+    /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct T {
         /// `s`
         pub s: ::core::option::Option<::dflat::codegen::String>,
     }
 
-    /// The view on a [`T`] inside an object.
+    /// A view of a [`T`] inside an object.
     #[derive(Clone, Copy)]
     pub struct TRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -326,7 +326,7 @@ pub mod v {
     pub struct TFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> TFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -360,7 +360,7 @@ pub mod v {
         Alias(S),
     }
 
-    /// The view on an [`U`] inside an object.
+    /// A view of an [`U`] inside an object.
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum URef<'a> {
@@ -494,14 +494,14 @@ pub mod v {
     pub struct UFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> UFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
             Self(path)
         }
 
-        /// The fields of the member `M`; they have no value while the union holds another.
+        /// The query fields of the member `M`; their values are missing if the union holds another.
         #[must_use]
         pub fn as_<M: ::dflat::codegen::UnionMember<U>>(&self) -> M::Fields<R> {
             self.0.member::<U, M>()
@@ -513,7 +513,7 @@ pub mod v {
             self.0.matches::<U, M>()
         }
 
-        /// The type code of the member it holds; 0 if it is empty.
+        /// The type code of the current member, or 0 if the union is empty.
         #[must_use]
         pub fn tag(&self) -> ::dflat::Field<R, u8> {
             self.0.tag()
@@ -522,7 +522,7 @@ pub mod v {
 
     ::dflat::__query_element!(union U, UFields);
 
-    /// The values of a [`R`], as an owned struct.
+    /// The values of a [`R`] as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RData {
         /// `id`: the primary key.
@@ -643,7 +643,7 @@ pub mod v {
         }
     }
 
-    /// The view on the values of a [`R`].
+    /// A view of the values of a [`R`].
     #[derive(Clone, Copy)]
     pub struct RRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -1092,7 +1092,7 @@ pub mod v {
     pub struct RFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> RFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
@@ -1372,15 +1372,15 @@ pub mod v {
 
     /// A stored object of the schema: immutable, cheaply cloned.
     ///
-    /// Its values as a plain struct are [`RData`].
+    /// [`RData`] has its values as a plain struct.
     #[derive(Clone)]
     pub struct R(::dflat::codegen::Handle);
 
-    /// A change to a [`R`]: its creation, an update, an upsert or its deletion.
+    /// A change to a [`R`]: a creation, an update, an upsert or a deletion.
     pub type RChangeRequest = ::dflat::ChangeRequest<R>;
 
     impl R {
-        /// The type's storage, as `perform_changes` takes it.
+        /// The table of the type's objects, an argument of `perform_changes`.
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
         /// The query field `id`: the primary key.
@@ -1904,7 +1904,7 @@ pub mod v {
 
     ::dflat::__json!(table RData);
 
-    /// A table of the schema, as an owned struct.
+    /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct K {
         /// `k`
@@ -1917,7 +1917,7 @@ pub mod v {
         pub u: ::core::option::Option<U>,
     }
 
-    /// The view on a [`K`] inside an object.
+    /// A view of a [`K`] inside an object.
     #[derive(Clone, Copy)]
     pub struct KRef<'a>(::dflat::codegen::TableReader<'a>);
 
@@ -2010,7 +2010,7 @@ pub mod v {
     pub struct KFields<R>(::dflat::codegen::Path<R>);
 
     impl<R> KFields<R> {
-        /// The fields behind a path.
+        /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
         pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {

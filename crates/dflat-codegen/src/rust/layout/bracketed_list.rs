@@ -2,8 +2,8 @@
 
 use super::{Expr, GROUP_MAX, SHORT_ELEMENT_MAX, Shape, TAB, first_line, line_break, newlines};
 
-/// A bracketed list behind a name.
-pub(super) struct Group<'a> {
+/// A bracketed list after a name.
+pub(super) struct BracketedList<'a> {
     name: &'a str,
     open: char,
     close: char,
@@ -17,7 +17,7 @@ enum Tactic {
     Filled,
 }
 
-impl<'a> Group<'a> {
+impl<'a> BracketedList<'a> {
     pub(super) fn parentheses(name: &'a str, items: &'a [Expr]) -> Self {
         Self {
             name,
@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         Some(format!("{name}{open}{begin}{inner}{end}{close}"))
     }
 
-    /// The items' texts, and how they stand.
+    /// The texts of the items, and their layout.
     fn arrange(
         &self,
         one_line: Shape,
@@ -91,7 +91,7 @@ impl<'a> Group<'a> {
             } else {
                 one_line
             };
-            // A chain may overflow by its last arguments, not by breaking before its links.
+            // A chain may overflow by its last arguments, and not by a break before a link.
             let broken = |text: &String| text.contains('\n') && only.breaks_links(text);
             if let Some(overflowed) = only.layout(overflow_shape).filter(|text| !broken(text)) {
                 let head = vec![first_line(&overflowed).to_owned()];
@@ -127,7 +127,7 @@ fn tactic(items: &[String], width: usize) -> Tactic {
     }
 }
 
-/// As many items a line as fit.
+/// Lines with as many items as fit.
 fn filled(items: &[String], nested: Shape) -> String {
     let mut out = String::new();
     let mut column = 0;
