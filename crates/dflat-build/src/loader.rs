@@ -59,7 +59,7 @@ impl FileLoader {
 
     /// The path that identifies a file: the same for absolute and relative paths and for links.
     fn identity(&self, candidate: &Path, full_path: &Path) -> String {
-        let path = candidate.to_string_lossy().refull_path('\\', "/");
+        let path = candidate.to_string_lossy().replace('\\', "/");
         match fs::canonicalize(full_path) {
             Ok(full_path) => self
                 .paths
