@@ -45,8 +45,8 @@ pub fn compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) {
 ///
 /// # Errors
 ///
-/// Returns an error if no file is given, if the schema has errors, if the output cannot be written or
-/// was written for other files, or if the program is not a build script.
+/// Returns an error if no file is given, if the schema has errors, if the output cannot be written
+/// or was written for other files, or if the program is not a build script.
 pub fn try_compile<P: AsRef<str>>(files: impl IntoIterator<Item = P>) -> Result<PathBuf, Error> {
     Builder::new().try_compile(files)
 }
@@ -127,8 +127,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Returns an error if no file is given, if the schema has errors, if the output cannot be written
-    /// or was written for other files, or if the program is not a build script.
+    /// Returns an error if no file is given, if the schema has errors, if the output cannot be
+    /// written or was written for other files, or if the program is not a build script.
     pub fn try_compile<P: AsRef<str>>(
         mut self,
         files: impl IntoIterator<Item = P>,

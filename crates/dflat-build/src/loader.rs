@@ -73,8 +73,8 @@ impl FileLoader {
     }
 }
 
-/// The paths where a schema file may be, in the order of look-up: the given path of a requested file;
-/// for an included file, beside its includer, then in the include directories.
+/// The paths where a schema file may be, in the order of look-up: the given path of a requested
+/// file; for an included file, beside its includer, then in the include directories.
 #[must_use]
 pub fn candidates(path: &str, includer: Option<&str>, include_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let Some(includer) = includer else {
@@ -135,8 +135,8 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Removes `.`, and each `..` together with the name before it, so that a file has one path. Symbolic
-/// links are not resolved.
+/// Removes `.`, and each `..` together with the name before it, so that a file has one path.
+/// Symbolic links are not resolved.
 fn normalized(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {

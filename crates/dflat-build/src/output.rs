@@ -30,8 +30,8 @@ pub(crate) fn claim(path: &Path, files: impl Iterator<Item = PathBuf>) -> Result
     })
 }
 
-/// Writes a text to a temporary file beside `path`, and renames it to `path`. If the file has the text
-/// already, it is not written, so that no later build step runs again.
+/// Writes a text to a temporary file beside `path`, and renames it to `path`. If the file has the
+/// text already, it is not written, so that no later build step runs again.
 ///
 /// # Errors
 ///

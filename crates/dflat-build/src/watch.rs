@@ -8,8 +8,8 @@ use crate::Outcome;
 /// The paths whose change may change the output, and warnings about them.
 ///
 /// A file that was looked up and does not exist counts too: if it appears, an `include` finds it
-/// first. Cargo treats a path that does not exist as changed, and would run the script every time. So
-/// Cargo watches the folder of the file instead. But Cargo watches everything in a folder, and a
+/// first. Cargo treats a path that does not exist as changed, and would run the script every time.
+/// So Cargo watches the folder of the file instead. But Cargo watches everything in a folder, and a
 /// folder with the package or the output changes with every build.
 pub(crate) struct WatchedPaths {
     pub(crate) paths: BTreeSet<PathBuf>,

@@ -1,8 +1,8 @@
 //! The macro `query!` of the Dflat object database, which the crate `dflat` exports and documents.
 //!
-//! It rewrites operators to calls of the methods of typed fields. So it can express exactly what these
-//! methods can, and type errors are those of the methods. It has no dependency, because the grammar is
-//! small.
+//! It rewrites operators to calls of the methods of typed fields. So it can express exactly what
+//! these methods can, and type errors are those of the methods. It has no dependency, because the
+//! grammar is small.
 
 mod input;
 mod parse;

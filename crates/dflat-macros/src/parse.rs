@@ -66,8 +66,8 @@ fn join(left: Term, operator: char, right: Term, span: Span) -> Term {
     }
 }
 
-/// The comparison operators, their methods, and the methods for exchanged sides. Longer operators come
-/// first.
+/// The comparison operators, their methods, and the methods for exchanged sides. Longer operators
+/// come first.
 const COMPARISONS: [(&str, &str, &str); 6] = [
     ("==", "eq", "eq"),
     ("!=", "ne", "ne"),

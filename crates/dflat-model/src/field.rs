@@ -8,8 +8,8 @@ use crate::{Scalar, Value};
 /// One step of a path, from a FlatBuffers table, struct or union towards a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// A field of a table, by vtable offset. For a union, it is the offset of the value and not that
-    /// of the type code.
+    /// A field of a table, by vtable offset. For a union, it is the offset of the value and not
+    /// that of the type code.
     Field(u16),
     /// A field of a struct, by byte offset.
     Offset(u16),
@@ -37,8 +37,8 @@ pub struct Field {
     pub steps: Cow<'static, [Step]>,
     /// The type of the value.
     pub kind: FieldKind,
-    /// The value if the field of the last step is absent from its table. If a table, struct or union
-    /// member before the last step is absent, the value is NULL and not this default.
+    /// The value if the field of the last step is absent from its table. If a table, struct or
+    /// union member before the last step is absent, the value is NULL and not this default.
     pub default: Value,
 }
 

@@ -62,9 +62,9 @@ impl IndexDescriptor {
 
     /// The key of the index in names of storage tables, such as `f8` or
     /// `f8_and_f10_by_0c2b4f0dd1f90a3e`. Indexes with the same contents have the same key; names of
-    /// fields do not count. The key of a plain index is that of Dflat for Swift, and does not depend
-    /// on types and defaults: see [`definition`](Self::definition). The key of any other index
-    /// depends on everything that determines the entries of an object.
+    /// fields do not count. The key of a plain index is that of Dflat for Swift, and does not
+    /// depend on types and defaults: see [`definition`](Self::definition). The key of any other
+    /// index depends on everything that determines the entries of an object.
     #[must_use]
     pub fn storage_key(&self) -> String {
         let keys: Vec<String> = self.fields.iter().map(Field::storage_key).collect();

@@ -1,7 +1,7 @@
 //! Plain data of the Dflat object database: descriptors, values, predicates, queries.
 //!
-//! The schema compiler and the engine both depend on this crate. It compares, prints and encodes its
-//! data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
+//! The schema compiler and the engine both depend on this crate. It compares, prints and encodes
+//! its data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
 
 mod coverage;
 mod descriptor;

@@ -1,7 +1,8 @@
 //! Predicates as plain data: a tree that can be printed, encoded, planned and evaluated.
 //!
-//! Logic is three-valued as in SQL: a comparison with NULL is UNKNOWN, `and` is false if either side
-//! is false, `or` is true if either side is true, and a row qualifies only if the predicate is true.
+//! Logic is three-valued as in SQL: a comparison with NULL is UNKNOWN, `and` is false if either
+//! side is false, `or` is true if either side is true, and a row qualifies only if the predicate is
+//! true.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -43,10 +44,10 @@ pub enum Predicate {
         /// Whether the test ignores case.
         ignore_case: bool,
     },
-    /// Whether a condition is true for at least one member of a vector. The condition's paths start at
-    /// the member. The result is false without members. It is UNKNOWN if the condition is true for no
-    /// member and UNKNOWN for some, or if the table, struct or union member around the vector is
-    /// absent.
+    /// Whether a condition is true for at least one member of a vector. The condition's paths start
+    /// at the member. The result is false without members. It is UNKNOWN if the condition is true
+    /// for no member and UNKNOWN for some, or if the table, struct or union member around the
+    /// vector is absent.
     Any {
         /// The vector.
         vector: VectorField,

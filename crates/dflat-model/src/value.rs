@@ -1,8 +1,8 @@
 //! Values, which are compared, ordered, bound to statements and stored in key and index columns.
 //!
 //! Comparison and order equal those of SQLite for the values that Dflat stores: NULL is below
-//! numbers, numbers compare by exact value, and text by bytes. An unsigned integer above `i64::MAX` is
-//! stored as an 8-byte big-endian blob, and so sorts after all other integers. NaN is NULL.
+//! numbers, numbers compare by exact value, and text by bytes. An unsigned integer above `i64::MAX`
+//! is stored as an 8-byte big-endian blob, and so sorts after all other integers. NaN is NULL.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -105,8 +105,8 @@ impl<'a> ValueRef<'a> {
         matches!(self, Self::Null)
     }
 
-    /// Compares two values as an operator does. The result is `None`, which means UNKNOWN, if either
-    /// value is NULL.
+    /// Compares two values as an operator does. The result is `None`, which means UNKNOWN, if
+    /// either value is NULL.
     #[inline]
     #[must_use]
     pub fn compare(self, other: ValueRef<'_>) -> Option<Ordering> {

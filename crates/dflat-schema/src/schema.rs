@@ -29,7 +29,8 @@ pub struct Span {
 pub struct Schema {
     /// The requested files and the files they include.
     pub files: Vec<SourceFile>,
-    /// All types, in declaration order. Types of an included file come before those of its includer.
+    /// All types, in declaration order. Types of an included file come before those of its
+    /// includer.
     pub definitions: Vec<Definition>,
 }
 
@@ -301,8 +302,8 @@ pub enum Element {
 /// A field's value when it is absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Default {
-    /// No default: an absent string, table, struct, union, vector or optional field (`= null`) stays
-    /// absent.
+    /// No default: an absent string, table, struct, union, vector or optional field (`= null`)
+    /// stays absent.
     Null,
     /// A boolean, an integer or an enum's value.
     Integer(i128),

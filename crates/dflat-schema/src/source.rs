@@ -1,8 +1,8 @@
 //! The source texts, and the line and column of each byte.
 //!
 //! This crate does no I/O. The caller of [`compile`](crate::compile) passes a [`Loader`], which
-//! finds files; [`MemoryLoader`] returns texts held in memory. [`Sources`] keeps all files that were
-//! read, because diagnostics quote them.
+//! finds files; [`MemoryLoader`] returns texts held in memory. [`Sources`] keeps all files that
+//! were read, because diagnostics quote them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,10 +13,10 @@ use crate::schema::{FileId, Span};
 pub trait Loader {
     /// Finds the file at `path`.
     ///
-    /// Without an `includer`, the caller of the compiler requested `path`. With an `includer`, which
-    /// is the [`Loaded::path`] of a file, `path` is in an `include` of that file: the loader looks
-    /// beside the includer first, then in its include directories. `None` means that no such file
-    /// exists.
+    /// Without an `includer`, the caller of the compiler requested `path`. With an `includer`,
+    /// which is the [`Loaded::path`] of a file, `path` is in an `include` of that file: the loader
+    /// looks beside the includer first, then in its include directories. `None` means that no such
+    /// file exists.
     ///
     /// # Errors
     ///

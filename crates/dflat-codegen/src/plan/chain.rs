@@ -1,9 +1,9 @@
 //! Decides where generated code hides the type of a field from rustc.
 //!
 //! To find whether a type is `Send` and what dropping it does, rustc follows the types of fields,
-//! 128 steps deep at most. Four of these steps lead from a table through a vector to the next table.
-//! So a long chain of types that own one another, also through vectors, is cut into shorter chains.
-//! At a cut, the outer type holds the inner value in a type that hides it.
+//! 128 steps deep at most. Four of these steps lead from a table through a vector to the next
+//! table. So a long chain of types that own one another, also through vectors, is cut into shorter
+//! chains. At a cut, the outer type holds the inner value in a type that hides it.
 
 use dflat_schema::{Definition, DefinitionId, DefinitionKind, Element, Schema, UnionTarget};
 
@@ -19,7 +19,8 @@ pub(super) struct Chains {
     groups: Vec<usize>,
     /// By group: the number of its types.
     sizes: Vec<usize>,
-    /// By group: the length of the longest chain of types from the group to the end or the next cut.
+    /// By group: the length of the longest chain of types from the group to the end or the next
+    /// cut.
     heights: Vec<usize>,
 }
 
@@ -35,8 +36,8 @@ impl Chains {
             sizes,
             heights: vec![0; owned.len()],
         };
-        // A group's height grows with each member. The groups that a member owns are finished before
-        // the member.
+        // A group's height grows with each member. The groups that a member owns are finished
+        // before the member.
         for node in finished {
             let group = chains.groups[node];
             let mut below = 0;
@@ -82,8 +83,8 @@ impl Chains {
         self.own_height(outer) + self.heights[inner] > TYPES_MAX
     }
 
-    /// The length of the longest chain within a group. In a large group all tables are cut off, which
-    /// leaves a table and a union.
+    /// The length of the longest chain within a group. In a large group all tables are cut off,
+    /// which leaves a table and a union.
     fn own_height(&self, group: usize) -> usize {
         match self.sizes[group] {
             size if size > TYPES_MAX => 2,

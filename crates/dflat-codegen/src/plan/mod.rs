@@ -1,8 +1,8 @@
 //! The plan of what to generate, in terms of the schema and independent of the target language.
 //!
 //! The plan decides which fields are generated and of which kind, the order of inline values, where
-//! recursion needs a box, where a long chain of types hides a type, which types are nested in others,
-//! which types another run generates, and how objects are stored.
+//! recursion needs a box, where a long chain of types hides a type, which types are nested in
+//! others, which types another run generates, and how objects are stored.
 mod chain;
 mod external;
 mod recursion;
@@ -27,8 +27,8 @@ pub(crate) struct Plan<'s> {
     pub(crate) storage: bool,
     /// Without storage: the types of all payloads, by [`DefinitionId`].
     pub(crate) payloads: Vec<TypeDescriptor>,
-    /// The tables whose types are hidden in others. Generated code calls their functions through one
-    /// list of function pointers, so that rustc does not follow a chain of generic functions.
+    /// The tables whose types are hidden in others. Generated code calls their functions through
+    /// one list of function pointers, so that rustc does not follow a chain of generic functions.
     pub(crate) links: Vec<DefinitionId>,
     ownership: Ownership,
 }
@@ -40,8 +40,8 @@ struct Ownership {
 }
 
 impl Ownership {
-    /// Whether a table inside a value needs a box. At a cut it needs none, because the type that hides
-    /// it is a box already.
+    /// Whether a table inside a value needs a box. At a cut it needs none, because the type that
+    /// hides it is a box already.
     fn boxes(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
         self.recursion.joins(outer, inner) && !self.chains.cuts(outer, inner)
     }
@@ -199,8 +199,8 @@ impl<'s> Plan<'s> {
         &self.types[id.0 as usize]
     }
 
-    /// Whether values of the table `inner` inside an `outer` hide their type, so that rustc does not
-    /// follow too long a chain.
+    /// Whether values of the table `inner` inside an `outer` hide their type, so that rustc does
+    /// not follow too long a chain.
     pub(crate) fn hides(&self, outer: DefinitionId, inner: DefinitionId) -> bool {
         self.ownership.chains.cuts(outer, inner)
     }

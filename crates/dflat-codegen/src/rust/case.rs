@@ -56,8 +56,8 @@ pub(crate) fn screaming(name: &str) -> String {
     }
 }
 
-/// `TextContent`: types and variants. Capitals within a word stay, except in a word of capitals only:
-/// `RED` becomes `Red`.
+/// `TextContent`: types and variants. Capitals within a word stay, except in a word of capitals
+/// only: `RED` becomes `Red`.
 pub(crate) fn camel(name: &str) -> String {
     let mut out = String::new();
     for part in name.split('_').filter(|part| !part.is_empty()) {

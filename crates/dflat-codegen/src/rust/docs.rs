@@ -1,7 +1,7 @@
 //! Converts comments of the schema to documentation comments without warnings or doc tests.
 //!
-//! A comment in a schema is not written for rustdoc: `[ubyte]` is not a link, `<id>` is not HTML, and
-//! an indented example is not a doc test. Markdown is kept: links, lists, code and emphasis.
+//! A comment in a schema is not written for rustdoc: `[ubyte]` is not a link, `<id>` is not HTML,
+//! and an indented example is not a doc test. Markdown is kept: links, lists, code and emphasis.
 
 /// The lines of a comment, to be written after `/// `.
 pub(crate) fn lines(written: &[String]) -> Vec<String> {
@@ -71,8 +71,8 @@ fn marker(content: &str) -> Option<usize> {
     content[width..].starts_with(' ').then_some(width + 1)
 }
 
-/// Adds a backslash before brackets that do not begin a link, and before characters that would begin
-/// HTML.
+/// Adds a backslash before brackets that do not begin a link, and before characters that would
+/// begin HTML.
 fn escaped(content: &str) -> String {
     let mut out = String::with_capacity(content.len());
     let mut code = false;

@@ -36,8 +36,8 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Prints the type with the query fields of a table, a struct or a union, according to `kind`: its
-    /// function `new`, then `methods`.
+    /// Prints the type with the query fields of a table, a struct or a union, according to `kind`:
+    /// its function `new`, then `methods`.
     pub(super) fn query_fields(self, kind: &str, methods: impl FnOnce(&mut Text), text: &mut Text) {
         let (base, codegen) = (self.base(), self.codegen());
         let owned = match self.ty().stored {

@@ -216,9 +216,9 @@ impl<'p> Scope<'p> {
 
     /// Prints an attribute that allows these lints, and those for unused items.
     ///
-    /// In a program, unlike in a library, rustc reports public items that are not used, and included
-    /// text cannot begin with an attribute for its module. Inside the module of a namespace, the
-    /// module's attribute is enough.
+    /// In a program, unlike in a library, rustc reports public items that are not used, and
+    /// included text cannot begin with an attribute for its module. Inside the module of a
+    /// namespace, the module's attribute is enough.
     fn allow(self, lints: &[&str], text: &mut Text) {
         if self.module.is_empty() {
             text.line("#[allow(dead_code, unreachable_pub)]");

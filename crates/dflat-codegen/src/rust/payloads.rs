@@ -6,7 +6,8 @@ use super::layout::{atom, call};
 use super::text::Text;
 
 impl Scope<'_> {
-    /// Prints the items of a payload. Without storage each table is a payload, otherwise only a root.
+    /// Prints the items of a payload. Without storage each table is a payload, otherwise only a
+    /// root.
     pub(super) fn payload(self, text: &mut Text) {
         let stored = self.ty().stored.is_some();
         if self.plan().storage && !stored {

@@ -1,7 +1,7 @@
 //! The writer of Rust text: indented lines, and constructs that break if they are too long.
 //!
-//! Its output is formatted as rustfmt formats it. If a name is so long that no layout fits the line,
-//! the item gets `#[rustfmt::skip]`, so that rustfmt does not change it.
+//! Its output is formatted as rustfmt formats it. If a name is so long that no layout fits the
+//! line, the item gets `#[rustfmt::skip]`, so that rustfmt does not change it.
 
 use std::iter;
 
@@ -81,7 +81,8 @@ impl Text {
         self.indent -= TAB;
     }
 
-    /// Writes an item, or a member of an item, after a blank line unless it is the first in its block.
+    /// Writes an item, or a member of an item, after a blank line unless it is the first in its
+    /// block.
     pub(crate) fn item(&mut self, body: impl FnOnce(&mut Self)) {
         if !self.first {
             self.out.push('\n');
@@ -199,7 +200,8 @@ impl Text {
         }
     }
 
-    /// Writes `left = expression;`, with the expression on the next line where rustfmt puts it there.
+    /// Writes `left = expression;`, with the expression on the next line where rustfmt puts it
+    /// there.
     pub(crate) fn assignment(&mut self, left: &str, expr: &Expr) {
         let shape = Shape::line(self.indent, 1);
         let same = shape

@@ -207,8 +207,8 @@ impl<'p> Scope<'p> {
         });
     }
 
-    /// The type that identifies the member in queries: the member's type, or a marker type if several
-    /// members have that type.
+    /// The type that identifies the member in queries: the member's type, or a marker type if
+    /// several members have that type.
     fn union_member(self, member: &Member, plan: &MemberPlan<'_>, text: &mut Text) {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         let marker = format!("{base}{}", member.variant);

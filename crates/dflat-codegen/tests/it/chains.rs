@@ -100,7 +100,8 @@ impl Shape {
         code.text
     }
 
-    /// A test of the generated code, which writes a value to a workspace and reads it on another thread.
+    /// A test of the generated code, which writes a value to a workspace and reads it on another
+    /// thread.
     fn program(self) -> String {
         let mut value = format!("T{DEPTH}::default()");
         for number in (0..DEPTH).rev() {

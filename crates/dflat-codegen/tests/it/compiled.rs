@@ -33,8 +33,8 @@ fn modules(visibility: &str) -> String {
     modules
 }
 
-/// Creates a workspace with a library and a program of each edition, and the package of [`chains`], in
-/// the target folder.
+/// Creates a workspace with a library and a program of each edition, and the package of [`chains`],
+/// in the target folder.
 static WORKSPACE: LazyLock<PathBuf> = LazyLock::new(workspace);
 
 fn workspace() -> PathBuf {

@@ -1,4 +1,5 @@
-//! Errors that only the generation of code can find: each schema of `tests/err` and its diagnostics.
+//! Errors that only the generation of code can find: each schema of `tests/err` and its
+//! diagnostics.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Each folder of `tests/data` has a schema of the same name, the files it includes, and the generated
-//! code.
+//! Each folder of `tests/data` has a schema of the same name, the files it includes, and the
+//! generated code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

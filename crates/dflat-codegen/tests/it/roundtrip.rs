@@ -1,5 +1,5 @@
-//! Values through generated code: an owned struct is encoded, verified, viewed, and decoded to an owned
-//! struct again.
+//! Values through generated code: an owned struct is encoded, verified, viewed, and decoded to an
+//! owned struct again.
 
 use dflat::Object;
 use dflat::codegen::{Encoder, Message, TableReader, ValueRef};

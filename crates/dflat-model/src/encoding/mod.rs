@@ -1,8 +1,8 @@
 //! Conditions, queries, cursors and descriptors as bytes with a version.
 //!
-//! `docs/query-format.md` has the format, and `docs/storage-format.md` that of descriptors. Decoding
-//! takes any bytes. It refuses bytes that are malformed, nest deeper than [`NESTING_MAX`] or are more
-//! than [`BYTES_MAX`], and allocates memory in proportion to the bytes it has read.
+//! `docs/query-format.md` has the format, and `docs/storage-format.md` that of descriptors.
+//! Decoding takes any bytes. It refuses bytes that are malformed, nest deeper than [`NESTING_MAX`]
+//! or are more than [`BYTES_MAX`], and allocates memory in proportion to the bytes it has read.
 
 mod descriptor;
 mod expression;
@@ -18,13 +18,13 @@ use crate::{Cursor, Predicate, Query};
 
 /// The version of conditions, queries and cursors, both for writing and for reading.
 pub const ENCODING_VERSION: u8 = 1;
-/// The version of descriptors with indexes over several fields or of some objects. Code that does not
-/// know such indexes refuses it.
+/// The version of descriptors with indexes over several fields or of some objects. Code that does
+/// not know such indexes refuses it.
 pub const DESCRIPTOR_VERSION: u8 = 2;
 /// The size limit for decoding.
 pub const BYTES_MAX: usize = 1024 * 1024;
-/// The limit on the nesting of an encoding. It is enough for a query with conditions 256 levels deep,
-/// plus the query around them and the lists inside the innermost expression.
+/// The limit on the nesting of an encoding. It is enough for a query with conditions 256 levels
+/// deep, plus the query around them and the lists inside the innermost expression.
 pub const NESTING_MAX: usize = 259;
 
 /// Why bytes cannot be decoded.

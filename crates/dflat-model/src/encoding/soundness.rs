@@ -110,7 +110,8 @@ impl Types<'_> {
         }
     }
 
-    /// Whether no struct contains itself. Each round marks the structs that contain only marked ones.
+    /// Whether no struct contains itself. Each round marks the structs that contain only marked
+    /// ones.
     fn have_no_cycle(self) -> bool {
         let mut marked = vec![false; self.0.len()];
         for _ in 0..STRUCT_DEPTH_MAX {

@@ -1,7 +1,7 @@
 //! Diagnostics: errors, warnings and notes about a schema.
 //!
-//! A [`Diagnostic`] has a [`Code`], a message, a primary label, labels at other relevant places, and
-//! help. `render` writes it in the style of rustc; `json` writes each as one object on a line.
+//! A [`Diagnostic`] has a [`Code`], a message, a primary label, labels at other relevant places,
+//! and help. `render` writes it in the style of rustc; `json` writes each as one object on a line.
 
 pub(crate) mod code;
 mod json;

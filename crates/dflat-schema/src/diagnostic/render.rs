@@ -77,8 +77,8 @@ impl Diagnostic {
             .max()
             .unwrap_or(1);
         let first = first.saturating_sub(CONTEXT_LINES).max(1);
-        // The renderer gets a window and not the file: splitting a large file into lines for each of
-        // two hundred diagnostics is slow.
+        // The renderer gets a window and not the file: splitting a large file into lines for each
+        // of two hundred diagnostics is slow.
         let window = sources.lines(file, first, last + CONTEXT_LINES);
         if window.len() > WINDOW_BYTES_MAX {
             let mut origin = Origin::path(sources.path(file));

@@ -118,8 +118,8 @@ impl Comparison<'_> {
                 .help("undo this change, and let the program check that the field is set");
             self.report_both(change, &old.span, &new.span);
         }
-        // This rule holds for deprecated fields too: objects keep tsuccessor values, and a field may be
-        // used again.
+        // This rule holds for deprecated fields too: objects keep their values, and a field
+        // may be used again.
         if !self.same_type(old, new) {
             let deprecate = if new.deprecated {
                 "restore the old type"

@@ -1,7 +1,7 @@
 //! Compares two versions of a schema, and judges what their differences mean for stored objects.
 //!
-//! [`compare`] pairs the types of both versions. It begins with stored tables of the same name in the
-//! file, and follows their fields by number. It reports every difference as a diagnostic, whose
+//! [`compare`] pairs the types of both versions. It begins with stored tables of the same name in
+//! the file, and follows their fields by number. It reports every difference as a diagnostic, whose
 //! severity is the verdict: an error breaks stored objects, a warning is safe but has consequences,
 //! and a note is safe.
 

@@ -59,7 +59,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares types that no stored table reaches, by tsuccessor names.
+    /// Compares types that no stored table reaches, by their names.
     pub(super) fn rest(&mut self) {
         for id in ids(self.old) {
             let definition = self.old.definition(id);
@@ -190,8 +190,8 @@ impl<'a> Comparison<'a> {
         self.report(change, &after.span, "");
     }
 
-    /// Finds the stored table of the new version that replaces a table under another name: the first
-    /// with the same full name, else with the same name, else with similar fields.
+    /// Finds the stored table of the new version that replaces a table under another name: the
+    /// first with the same full name, else with the same name, else with similar fields.
     fn successor(&self, old: DefinitionId, new: &BTreeSet<DefinitionId>) -> Option<DefinitionId> {
         let before = self.old.definition(old);
         let find = |test: &dyn Fn(&Definition) -> bool| {

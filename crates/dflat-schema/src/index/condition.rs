@@ -113,8 +113,8 @@ impl ConditionLowering<'_> {
 
     fn is_null(self, target: Target, negated: bool) -> IndexCondition {
         if self.is_union(target.element) {
-            // The type code is 0 if the union is empty, and missing if the table or struct around the
-            // union is absent.
+            // The type code is 0 if the union is empty, and missing if the table or struct around
+            // the union is absent.
             let empty = Value::Int(0);
             if negated {
                 return compare(&target, Comparison::NotEqual, empty);

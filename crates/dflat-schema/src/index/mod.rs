@@ -1,10 +1,10 @@
 //! The secondary indexes of a root table, and of the tables and structs that it contains.
 //!
 //! First, [`declare`] finds the indexes over several fields or of some objects. Then, an `indexed`
-//! field of a nested table, struct or union member gets an index for each path that leads to it from
-//! the root. A path enters no vectors and no deprecated fields, and visits no table type twice, so
-//! recursive tables have finitely many indexes. The search also has limits; `check` reports a schema
-//! that exceeds them.
+//! field of a nested table, struct or union member gets an index for each path that leads to it
+//! from the root. A path enters no vectors and no deprecated fields, and visits no table type
+//! twice, so recursive tables have finitely many indexes. The search also has limits; `check`
+//! reports a schema that exceeds them.
 
 mod condition;
 mod declared;
@@ -22,8 +22,8 @@ use crate::schema::{
     Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
 };
 
-/// The limit on indexes of a table. Every index is a table in the database, and costs a statement at
-/// every insertion.
+/// The limit on indexes of a table. Every index is a table in the database, and costs a statement
+/// at every insertion.
 const INDEXES_MAX: usize = 500;
 const STEPS_MAX: usize = 64;
 /// The limit on visited fields. It bounds the search if most paths end at a table type that they

@@ -8,8 +8,8 @@ mod structure;
 use crate::diagnostic::Sink;
 use crate::resolve::Draft;
 
-/// The limit on the bytes of a table in line. FlatBuffers counts them, and those of the vtable, with
-/// 16 bits.
+/// The limit on the bytes of a table in line. FlatBuffers counts them, and those of the vtable,
+/// with 16 bits.
 const INLINE_BYTES_MAX: u64 = 65_535;
 
 /// Assigns all offsets and sizes.

@@ -5,8 +5,8 @@ use crate::layout::{INLINE_BYTES_MAX, structure};
 use crate::resolve::{Draft, Kind, attribute};
 use crate::schema::{DefinitionId, DefinitionKind, Field, FieldType, Span};
 
-/// The limit on slots. A vtable begins with its own size and the table's, and its size is a number of
-/// 16 bits.
+/// The limit on slots. A vtable begins with its own size and the table's, and its size is a number
+/// of 16 bits.
 const SLOTS_MAX: usize = (65_535 - 4) / 2;
 
 /// Assigns the vtable offsets of all tables.
@@ -39,8 +39,8 @@ pub(super) fn assign(draft: &mut Draft<'_>, sink: &mut Sink) {
     }
 }
 
-/// The number of slots that a field takes. The type code of a union, or the vector of type codes, has
-/// a slot of its own before the field.
+/// The number of slots that a field takes. The type code of a union, or the vector of type codes,
+/// has a slot of its own before the field.
 fn width(draft: &Draft<'_>, ty: FieldType) -> usize {
     match draft.scope.kind_of(ty.element()) {
         Some(Kind::Union) => 2,
@@ -134,8 +134,8 @@ fn report_ids(
 fn report_size(draft: &Draft<'_>, id: DefinitionId, fields: &[Field], sink: &mut Sink) {
     let definition = &draft.definitions[id.0 as usize];
     let slots: usize = fields.iter().map(|field| width(draft, field.ty)).sum();
-    // A table in line has the offset to the vtable, the fields, and padding. The padding is less than
-    // the largest alignment, because writers put large fields first.
+    // A table in line has the offset to the vtable, the fields, and padding. The padding is less
+    // than the largest alignment, because writers put large fields first.
     let mut bytes = 4u64;
     let mut padding = 4u64;
     for field in fields {

@@ -145,8 +145,8 @@ fn lay_out_one(draft: &mut Draft<'_>, id: DefinitionId, sink: &mut Sink) {
                 )
                 .help("use a table with a vector"),
         );
-        // A small size instead of the real one, so that the structs around this one are not reported
-        // too.
+        // A small size instead of the real one, so that the structs around this one are not
+        // reported too.
         size = 0;
     }
     if let DefinitionKind::Struct(found) = &mut draft.definitions[id.0 as usize].kind {

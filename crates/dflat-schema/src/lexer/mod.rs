@@ -109,8 +109,8 @@ impl Lexer<'_> {
         let length = rest.find('\n').unwrap_or(rest.len());
         let comment = &rest[..length];
         self.offset += length;
-        // A comment after a token on the same line would document the next declaration. A longer row
-        // of slashes is a separator.
+        // A comment after a token on the same line would document the next declaration. A longer
+        // row of slashes is a separator.
         if self.line_is_empty
             && let Some(doc) = comment.strip_prefix("///")
             && !doc.starts_with('/')

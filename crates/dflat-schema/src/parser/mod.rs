@@ -1,7 +1,7 @@
 //! Parses tokens to a syntax tree.
 //!
-//! Parsing never fails and never panics: it returns a tree of the correct parts, and diagnostics for
-//! the rest. After an error it goes on with the next field or declaration. It does not recurse,
+//! Parsing never fails and never panics: it returns a tree of the correct parts, and diagnostics
+//! for the rest. After an error it goes on with the next field or declaration. It does not recurse,
 //! because the language nests only in brackets, which are skipped by counting.
 
 mod declaration;
@@ -214,8 +214,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Parses the `;` of an item. If it is missing at the end of a line, this is reported, and parsing
-    /// goes on with the next line.
+    /// Parses the `;` of an item. If it is missing at the end of a line, this is reported, and
+    /// parsing goes on with the next line.
     fn end_of_line(&mut self) -> Parsed<()> {
         if self.eat(';') {
             return Ok(());

@@ -51,8 +51,8 @@ impl Parser {
         }
     }
 
-    /// Whether the tokens look like an item at the top level of a file, and not like a field with the
-    /// name of a keyword.
+    /// Whether the tokens look like an item at the top level of a file, and not like a field with
+    /// the name of a keyword.
     pub(super) fn begins_item(&self) -> bool {
         let TokenKind::Name(keyword) = self.peek() else {
             return false;

@@ -34,8 +34,8 @@ impl Draft<'_> {
         })
     }
 
-    /// Reports a default on a field of a struct, and an enum field whose enum has no 0: a field of a
-    /// struct has no default and is 0 initially.
+    /// Reports a default on a field of a struct, and an enum field whose enum has no 0: a field of
+    /// a struct has no default and is 0 initially.
     pub(super) fn report_struct_default(
         &self,
         field: &FieldDecl,

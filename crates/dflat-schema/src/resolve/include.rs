@@ -10,8 +10,8 @@ use crate::source::{Loaded, Sources};
 const FILE_BYTES_MAX: usize = 1 << 20;
 const TOTAL_BYTES_MAX: usize = 16 << 20;
 const FILES_MAX: usize = 1_000;
-/// The limit on `include` lines. The loader is called for every `include`, also if it names a file that
-/// was read before.
+/// The limit on `include` lines. The loader is called for every `include`, also if it names a file
+/// that was read before.
 const INCLUDES_MAX: usize = 10_000;
 
 /// A parsed file.

@@ -61,7 +61,8 @@ impl Draft<'_> {
         self.declarations[id.0 as usize].broken || self.broken.contains(&id)
     }
 
-    /// Whether the type of a field could not be resolved. No rule must then be applied to the field.
+    /// Whether the type of a field could not be resolved. No rule must then be applied to the
+    /// field.
     pub(crate) fn is_poisoned(&self, id: DefinitionId, position: usize) -> bool {
         self.poisoned.contains(&(id, position))
     }
@@ -100,7 +101,8 @@ pub(crate) fn resolve<'a>(units: &'a Units, sink: &mut Sink) -> Draft<'a> {
         poisoned: HashSet::new(),
         broken: HashSet::new(),
     };
-    // Order: the defaults of fields need the values of enums, which may be declared after the fields.
+    // Order: the defaults of fields need the values of enums, which may be declared after the
+    // fields.
     for id in draft.ids() {
         draft.enumerate(id, sink);
     }

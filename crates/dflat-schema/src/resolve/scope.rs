@@ -151,8 +151,8 @@ impl Scope {
         }
     }
 
-    /// Finds a type by its dotted name, in a namespace and those around it, among the types that the
-    /// file `from` sees.
+    /// Finds a type by its dotted name, in a namespace and those around it, among the types that
+    /// the file `from` sees.
     pub(crate) fn find(
         &self,
         from: FileId,
@@ -199,8 +199,8 @@ impl Scope {
             if !sink.is_full()
                 && let Some(hidden) = self.find_where(namespace, &path.text, |_| true)
             {
-                // Another requested file, or a file that another one includes, defines the type. This
-                // file would not compile alone.
+                // Another requested file, or a file that another one includes, defines the type.
+                // This file would not compile alone.
                 diagnostic = diagnostic
                     .and(&self.spans[hidden.0 as usize], "defined here")
                     .help("include the file that defines it");

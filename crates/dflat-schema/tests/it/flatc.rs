@@ -1,9 +1,9 @@
 //! Differential test: vtable offsets and struct layouts equal those of `flatc`.
 //!
-//! The test compiles each valid schema with `flatc --cpp`, with Dflat's attributes declared. It reads
-//! the offsets of fields from the generated constants (`VT_NAME = 4`), the offsets in structs from
-//! the members and explicit padding, and sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`. Without
-//! `flatc` the test is skipped, except with `DFLAT_REQUIRE_FLATC=1` in the environment.
+//! The test compiles each valid schema with `flatc --cpp`, with Dflat's attributes declared. It
+//! reads the offsets of fields from the generated constants (`VT_NAME = 4`), the offsets in structs
+//! from the members and explicit padding, and sizes from `FLATBUFFERS_STRUCT_END(Vec3, 12)`.
+//! Without `flatc` the test is skipped, except with `DFLAT_REQUIRE_FLATC=1` in the environment.
 
 use std::collections::BTreeMap;
 use std::fs;

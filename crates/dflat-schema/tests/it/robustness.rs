@@ -1,8 +1,8 @@
 //! Hostile input: for any bytes, the compiler returns soon, with a schema or a diagnostic.
 //!
 //! The tests make many small deterministic changes to the valid schemas, and some large hostile
-//! texts. There must be no panic, no stack overflow and no endless run. Every diagnostic is rendered,
-//! because the renderer works on the same bytes.
+//! texts. There must be no panic, no stack overflow and no endless run. Every diagnostic is
+//! rendered, because the renderer works on the same bytes.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

@@ -81,7 +81,8 @@ fn run_schema(example: &str) -> Output {
     dflatc(folder.path(), &arguments)
 }
 
-/// Runs an example ```` ```sh ````, which shows bytes or limits that the text of a file cannot show.
+/// Runs an example ```` ```sh ````, which shows bytes or limits that the text of a file cannot
+/// show.
 fn run_shell(example: &str) -> Output {
     let folder = folder(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_dflatc"));

@@ -2,8 +2,8 @@
 //!
 //! It supports only the expressions of generated code: names, calls, method chains, references and
 //! arrays. The rules are those of rustfmt's default style: a call breaks if its arguments are wider
-//! than 60 columns, a chain if it is wider than 60, and a single argument may overflow. `None` means
-//! that an expression does not fit; the printer then makes rustfmt skip the whole item.
+//! than 60 columns, a chain if it is wider than 60, and a single argument may overflow. `None`
+//! means that an expression does not fit; the printer then makes rustfmt skip the whole item.
 
 mod bracketed_list;
 mod chain;
