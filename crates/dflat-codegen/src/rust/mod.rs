@@ -1,6 +1,5 @@
 //! Prints a plan as Rust text.
 
-mod case;
 mod codec;
 mod defaults;
 mod descriptor;

@@ -1,12 +1,14 @@
 //! The Rust names of all items in a plan, and the check for equal names.
 
+mod case;
+
 use std::collections::BTreeMap;
 
 use dflat_schema::{DefinitionId, Diagnostic, Label, Span};
 
-use super::case::{camel, identifier, module, screaming, snake};
 use crate::diagnostic::{NAME_CLASH, NO_NAME, error_at};
 use crate::plan::{Kind, Plan, Type};
+use case::{camel, identifier, module, screaming, snake};
 
 /// Methods that an accessor must not hide, and methods whose names clippy reserves for traits.
 const RESERVED_METHODS: &[&str] = &[
