@@ -13,6 +13,7 @@
     reason = "a step that fails is a test that fails"
 )]
 
+pub mod archive;
 pub mod conformance;
 pub mod fault;
 pub mod fixture;

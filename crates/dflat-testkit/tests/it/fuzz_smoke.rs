@@ -1,9 +1,7 @@
-//! Some seeds of each fuzzer, thousands of damaged files among them, and what coverage-guided ones
-//! found.
+//! Some seeds of each fuzzer, thousands of damaged files among them, and the inputs that
+//! coverage-guided fuzzers found.
 
-use std::fs;
-use std::path::Path;
-
+use dflat_testkit::archive;
 use dflat_testkit::fuzz::{
     file, foreign_log, payload, predicate, repair, run, schema, shape, tables, twin,
 };
@@ -63,19 +61,15 @@ fn objects_are_found_however_the_schema_has_changed() {
     run("reopening", 8, shape::run_reopening_seed);
 }
 
-/// Gives each input of a corpus of `cargo fuzz`, which the folder `fuzz` keeps, to its fuzzer.
-fn replay(name: &str, check: fn(&[u8])) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let inputs = fs::read_dir(corpus.join(name)).unwrap();
-    let mut count = 0;
+/// Gives each input in the archive of a target of `cargo fuzz` to its fuzzer.
+fn replay(target: &str, check: fn(&[u8])) {
+    let inputs = archive::read(target).unwrap();
+    assert!(!inputs.is_empty());
     for input in inputs {
-        let path = input.unwrap().path();
         // Shown if it fails.
-        eprintln!("{}", path.display());
-        check(&fs::read(path).unwrap());
-        count += 1;
+        eprintln!("{target}: {}", input.name);
+        check(&input.bytes);
     }
-    assert!(count > 0);
 }
 
 #[test]
