@@ -1,8 +1,8 @@
 //! `cargo xtask package`: are the published crates complete, as their users would get them?
 //!
-//! Cargo can check that by itself, but it keeps the sources of crates that depend on each other
-//! between runs, as if they were published, and then compiles against stale ones. So it packs here,
-//! and what it packed is compiled as a workspace of its own.
+//! `cargo package` can verify that, but it keeps the sources of crates that depend on each other
+//! between runs, as if they were published, and then compiles against old ones. So this task only
+//! packs with it, and compiles the unpacked archives as a workspace of their own.
 
 use std::fmt::Write;
 use std::fs;
@@ -35,16 +35,19 @@ pub fn run(root: &Path) -> Result<()> {
         let folder = format!("{}-{}", package.name, package.version);
         let archive = target.join("package").join(format!("{folder}.crate"));
         let mut tar = Command::new("tar");
-        tar.arg("-xzf").arg(archive).arg("-C").arg(&check);
+        // `-m`: files get the time of now. Those in an archive are all of the same old time, which
+        // Cargo takes for unchanged.
+        tar.arg("-xzmf").arg(archive).arg("-C").arg(&check);
         succeed(&mut tar)?;
         folders.push((package.name.as_str(), folder));
     }
     fs::write(check.join("Cargo.toml"), manifest(&folders))?;
     fs::copy(root.join("Cargo.lock"), check.join("Cargo.lock"))?;
     let mut cargo = workspace::cargo();
+    // The folder of the repository, in which the dependencies are compiled already. The packed
+    // crates are other packages to Cargo than those of the repository, because they lie elsewhere.
     cargo.args(["check", "--workspace", "--offline", "--target-dir"]);
-    // Not the folder that the repository is built in, where the same versions stand for other text.
-    succeed(cargo.arg(check.join("target")).current_dir(&check))
+    succeed(cargo.arg(&target).current_dir(&check))
 }
 
 fn pack(root: &Path, packages: &[&Package]) -> Result<()> {

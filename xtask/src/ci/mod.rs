@@ -3,6 +3,7 @@
 //! Steps run in order and the first that fails ends the run, with the command that repeats it. No
 //! step may need another's side effects, save the built artefacts.
 
+pub mod built;
 pub mod long;
 pub mod memcheck;
 pub mod options;
@@ -14,6 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::Result;
+use crate::ci::built::{Build, Selection};
 use crate::ci::times::{Row, Stopwatch, summary};
 use crate::workspace;
 
@@ -32,6 +34,10 @@ pub struct Step {
 pub enum Work {
     /// Starts a program, which must succeed.
     Program(Invocation),
+    /// Compiles the tests and programs of the workspace.
+    Build,
+    /// Runs some of these, which must succeed. They are compiled first if need be.
+    Built(Selection),
     /// Calls a task of this program: its name, and the function behind it.
     Task(&'static str, fn(&Path) -> Result<()>),
     /// Nothing, for this reason.
@@ -111,14 +117,28 @@ impl Step {
     pub fn shell_line(&self) -> String {
         match &self.work {
             Work::Program(invocation) => invocation.shell_line(),
+            Work::Build => built::COMMAND.to_owned(),
+            Work::Built(selection) => selection.invocation().shell_line(),
             Work::Task(name, _) => format!("cargo xtask {name}"),
             Work::Skip(reason) => format!("(skipped: {reason})"),
         }
     }
 
-    fn run(&self, root: &Path) -> Result<()> {
+    /// Runs the step; what it compiles for the steps after it is kept in `build`.
+    fn run(&self, root: &Path, build: &mut Option<Build>) -> Result<()> {
         match &self.work {
             Work::Program(invocation) => invocation.run(root),
+            Work::Build => {
+                *build = Some(Build::new(root)?);
+                Ok(())
+            }
+            Work::Built(selection) => {
+                let made = match build.take() {
+                    Some(made) => made,
+                    None => Build::new(root)?,
+                };
+                selection.run(root, build.insert(made))
+            }
             Work::Task(_, task) => task(root),
             Work::Skip(_) => Ok(()),
         }
@@ -146,11 +166,12 @@ pub fn run(
 ) -> Result<()> {
     let watch = Stopwatch::start();
     let mut rows = Vec::new();
+    let mut build = None;
     let mut outcome = Ok(());
     for step in steps {
         println!("\n=== {}: {}", step.name, step.shell_line());
         let step_watch = Stopwatch::start();
-        let result = step.run(root);
+        let result = step.run(root, &mut build);
         let times = step_watch.read();
         let verdict = match (&step.work, &result) {
             (Work::Skip(_), _) => "skipped",

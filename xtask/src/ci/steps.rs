@@ -4,43 +4,34 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Result;
+use crate::ci::built::{Kind, Selection};
 use crate::ci::{Invocation, Step, Work};
 use crate::finding::Finding;
 use crate::tidy::{self, Mode};
 use crate::workspace::{self, Package};
 use crate::{licences, package};
 
-/// Examples that end in assertions, and so are tests.
-const EXAMPLES: [(&str, &str); 4] = [
+/// Programs that end in assertions, and so are tests, and their arguments.
+const PROGRAMS: [(&str, &str); 5] = [
     ("post", ""),
     ("packages", ""),
-    ("inbox", " -- --headless"),
-    ("proof", " -- --quick"),
+    ("inbox", "--headless"),
+    ("proof", "--quick"),
+    ("dflat-bench", "--quick"),
 ];
 
-/// Packages whose tests take long: what a step that runs them is called, and which it runs.
+/// Packages whose tests take long: the name of a step, its package and the arguments of the tests.
 const APART: [(&str, &str, &str); 4] = [
     ("tests of generated code", "dflat-codegen", ""),
-    (
-        "laws",
-        "dflat-testkit",
-        " -- --skip fault --skip fuzz_smoke",
-    ),
-    ("faults", "dflat-testkit", " -- fault --skip fuzz_smoke"),
-    ("fuzzers", "dflat-testkit", " -- fuzz_smoke"),
+    ("laws", "dflat-testkit", "--skip fault --skip fuzz_smoke"),
+    ("faults", "dflat-testkit", "fault --skip fuzz_smoke"),
+    ("fuzzers", "dflat-testkit", "fuzz_smoke"),
 ];
 
-/// What counts instructions: generated code beside Google's, conditions beside the same by hand.
-const INSTRUCTIONS: [(&str, &str); 2] = [
-    (
-        "instructions",
-        "cargo bench -p dflat-codegen --bench codec -- --quick",
-    ),
-    (
-        "instructions of conditions",
-        "cargo bench -p dflat-engine --bench predicates -- --quick",
-    ),
-];
+/// Counts the instructions of generated code beside those of Google's, and of conditions beside
+/// those of the same written by hand.
+const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine --bench codec --bench \
+                            predicates -- --quick";
 
 /// The steps for the workspace at `root`, on this machine.
 ///
@@ -49,10 +40,6 @@ const INSTRUCTIONS: [(&str, &str); 2] = [
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     let packages = workspace::packages(root)?;
     let (tools, required) = tools();
-    let test = |line: &str| {
-        let with = |line: Invocation, variable: &&'static str| line.with(variable, "1");
-        required.iter().fold(Invocation::new(line), with)
-    };
     let mut steps = vec![
         program("fetch", Invocation::new("cargo fetch --locked")),
         Step {
@@ -72,23 +59,29 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
             Invocation::new("cargo clippy --workspace --all-targets -- -D warnings"),
         ),
         tools,
-        program("build of tests", test("cargo test --workspace --no-run")),
+        Step {
+            name: "build",
+            work: Work::Build,
+        },
     ];
-    steps.extend(tests(&packages, test));
-    steps.extend([program(
-        "documentation",
-        Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
-    )]);
+    steps.extend(tests(&packages, &required));
+    steps.extend([
+        program(
+            "tests in documents",
+            Invocation::new("cargo test --workspace --doc"),
+        ),
+        program(
+            "documentation",
+            Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
+        ),
+    ]);
     steps.extend(features(&packages));
-    for (example, arguments) in EXAMPLES {
-        steps.extend(if_present(&packages, example, || {
-            format!("cargo run --quiet -p {example}{arguments}")
-        }));
+    for (name, arguments) in PROGRAMS {
+        if packages.iter().any(|package| package.name == name) {
+            steps.push(built(name, selection(Kind::Program, Some(name), arguments)));
+        }
     }
-    steps.extend(if_present(&packages, "dflat-bench", || {
-        "cargo run --quiet -p dflat-bench -- --quick".to_owned()
-    }));
-    steps.extend(INSTRUCTIONS.map(|(name, line)| instructions(name, line)));
+    steps.push(instructions("instructions", INSTRUCTIONS));
     steps.push(Step {
         name: "archives",
         work: Work::Task("package", package::run),
@@ -96,23 +89,50 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// The tests, in parts that are each short enough to be a step.
-fn tests(packages: &[Package], test: impl Fn(&str) -> Invocation) -> Vec<Step> {
+/// The tests, in parts that are each short enough to be a step. Tests fail without the tools that
+/// the variables in `required` name.
+fn tests(packages: &[Package], required: &[&'static str]) -> Vec<Step> {
     let apart = APART
         .iter()
         .filter(|(_, package, _)| packages.iter().any(|p| p.name == *package));
-    let mut others = "cargo test --workspace".to_owned();
+    let mut others = selection(Kind::Tests, None, "");
     let mut steps = Vec::new();
-    for (name, package, which) in apart {
-        let exclude = format!(" --exclude {package}");
-        if !others.ends_with(&exclude) {
-            others.push_str(&exclude);
-        }
-        let one = format!("cargo test -p {package}{which}");
-        steps.push(program(name, test(&one)));
+    for &(name, package, arguments) in apart {
+        others.excluded.push(package);
+        steps.push((name, selection(Kind::Tests, Some(package), arguments)));
     }
-    steps.insert(0, program("tests", test(&others)));
+    others.excluded.dedup();
+    steps.insert(0, ("tests", others));
+    let required: Vec<_> = required.iter().map(|&variable| (variable, "1")).collect();
     steps
+        .into_iter()
+        .map(|(name, selection)| {
+            built(
+                name,
+                Selection {
+                    environment: required.clone(),
+                    ..selection
+                },
+            )
+        })
+        .collect()
+}
+
+fn selection(kind: Kind, package: Option<&'static str>, arguments: &'static str) -> Selection {
+    Selection {
+        kind,
+        package,
+        excluded: Vec::new(),
+        arguments,
+        environment: Vec::new(),
+    }
+}
+
+fn built(name: &'static str, selection: Selection) -> Step {
+    Step {
+        name,
+        work: Work::Built(selection),
+    }
 }
 
 fn program(name: &'static str, invocation: Invocation) -> Step {
@@ -122,17 +142,7 @@ fn program(name: &'static str, invocation: Invocation) -> Step {
     }
 }
 
-/// A step for a package, if the workspace has it.
-fn if_present(
-    packages: &[Package],
-    name: &'static str,
-    line: impl FnOnce() -> String,
-) -> Option<Step> {
-    let present = packages.iter().any(|package| package.name == name);
-    present.then(|| program(name, Invocation::new(&line())))
-}
-
-/// Counts instructions, and compares them with those of what is as good as it gets.
+/// Counts instructions under valgrind, and compares them with the counts of a lower bound.
 fn instructions(name: &'static str, line: &str) -> Step {
     let work = if succeeds("valgrind", &["--version"]) {
         Work::Program(Invocation::new(line))
