@@ -13,8 +13,8 @@
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
 //! `DFLAT_FUZZ_SEEDS` says how many, and `DFLAT_FUZZ_SECONDS` makes them go on. The folder `fuzz`
-//! of the repository wraps some of these functions for `cargo fuzz`, and [`archive`](crate::archive)
-//! reads the inputs that these found.
+//! of the repository wraps some of these functions for `cargo fuzz`; [`archive`](crate::archive)
+//! reads the inputs that it found.
 
 pub mod file;
 pub mod foreign_log;

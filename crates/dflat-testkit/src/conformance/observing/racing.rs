@@ -1,0 +1,112 @@
+//! Laws of subscribing while others commit.
+
+use std::sync::mpsc;
+use std::thread;
+
+use dflat::{Fetch, SubscribedObject};
+
+use super::results::Told;
+use crate::conformance::samples::item;
+use crate::fixture::{Fixture, Open, drained, next};
+use crate::schema::Item;
+
+/// How often it is raced, and how many commits race with those who subscribe: few, so that often it
+/// is the last of them. Each moves a clock on by one.
+const ROUNDS: usize = 60;
+const COMMITS: i32 = 8;
+
+/// How many commits are followed by who has subscribed.
+const FOLLOWED: i32 = 2;
+
+/// Subscribes again and again while two threads move a clock on: `follow` is given the clock as it
+/// was created and says how far it was when it was left.
+fn race(open: Open, follow: impl Fn(&Fixture, &Item) -> i32 + Sync) {
+    let w = open();
+    w.create::<Item>((1..5).map(|n| item(&format!("k{n}"), -n)));
+    for _ in 0..ROUNDS {
+        let clock: Item = w.create([item("clock", 0)]).remove(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..COMMITS / 2 {
+                        w.change(&clock, |data| data.rank += 1);
+                    }
+                });
+                scope.spawn(|| while follow(&w, &clock) < COMMITS {});
+            }
+        });
+        w.delete(&clock);
+    }
+}
+
+/// Subscribes to a result that may be out of date by then.
+fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
+    let known = query(w).all().unwrap();
+    let (send, told) = mpsc::channel();
+    let callback = move |update: Told| send.send(update.unwrap()).unwrap();
+    let subscription = w.subscribe(&known, callback).unwrap();
+    let states = |items: &[Item]| -> Vec<_> {
+        let state = |item: &Item| (item.id().to_owned(), item.rank());
+        items.iter().map(state).collect()
+    };
+    let (start, mut list) = (known[0].rank(), states(&known));
+    let mut at = start;
+    let mut is_first = true;
+    while at < COMMITS.min(start + FOLLOWED) {
+        let update = next(&told);
+        let now = update[0].rank();
+        assert_eq!(states(update.previous().unwrap()), list, "told before");
+        // What it missed is told first, as of no commit in particular, or as one with the next if
+        // it had to wait.
+        let is_alone = update.commits() == 0 || subscription.coalesced() > 0;
+        let is_missed = is_first && is_alone && now > at;
+        let commits = i64::from(now - at);
+        assert!(is_missed || commits == update.commits().cast_signed(), "{commits}");
+        let new = states(&update);
+        let make = |position: usize| new[position].clone();
+        update.difference().apply(&mut list, make);
+        assert_eq!(list, new, "by its difference");
+        (at, is_first) = (now, false);
+    }
+    drop(subscription);
+    at
+}
+
+// Promise: live-queries#L3
+pub fn a_result_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+    open: Open,
+) {
+    race(open, |w, _| follow(w, |w| w.fetch().order_by(Item::RANK.descending())));
+}
+
+// Promise: live-queries#L3
+pub fn a_window_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+    open: Open,
+) {
+    race(open, |w, _| follow(w, |w| w.fetch().order_by(Item::RANK.descending()).limit(2)));
+}
+
+// Promise: live-queries#L3
+pub fn an_object_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+    open: Open,
+) {
+    race(open, |w, clock| {
+        let known = w.get::<Item>(clock.id()).unwrap().unwrap();
+        let (send, told) = mpsc::channel();
+        let callback = move |event| send.send(event).unwrap();
+        let subscription = w.subscribe(&known, callback).unwrap();
+        let start = known.rank();
+        let mut at = start;
+        while at < COMMITS.min(start + FOLLOWED) {
+            let SubscribedObject::Updated(now) = next(&told) else {
+                panic!("nobody deletes it");
+            };
+            assert!(now.rank() > at, "{} is not after {at}", now.rank());
+            at = now.rank();
+        }
+        subscription.cancel();
+        let rest: Vec<SubscribedObject<Item>> = drained(&told);
+        assert!(at < COMMITS || rest.is_empty(), "{} after the last", rest.len());
+        at
+    });
+}

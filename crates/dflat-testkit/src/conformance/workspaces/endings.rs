@@ -1,0 +1,307 @@
+//! Laws of shutting down, and of dropping what is in use.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+
+use dflat::ErrorKind;
+use futures::StreamExt;
+use futures::executor::block_on;
+
+use crate::conformance::samples::{ids, item};
+use crate::fixture::{Open, drained, next};
+use crate::schema::{Item, ItemChangeRequest};
+
+// Promise: concurrency#C71, compatibility#P44
+pub fn shutdown_finishes_what_was_queued(open: Open) {
+    let w = open();
+    let (go, goes) = mpsc::channel::<()>();
+    let blocking = w.perform_changes([Item::TABLE], move |_| {
+        next(&goes);
+        Ok(())
+    });
+    let queued: Vec<_> = (0..20)
+        .map(|n| {
+            w.perform_changes([Item::TABLE], move |tx| {
+                tx.submit(ItemChangeRequest::creation(item(&n.to_string(), n)))
+            })
+        })
+        .collect();
+    let (send, ended) = mpsc::channel();
+    w.shutdown_then(move |outcome| send.send(outcome).unwrap());
+    go.send(()).unwrap();
+    next(&ended).unwrap();
+    blocking.wait().unwrap();
+    for handle in queued {
+        handle.wait().unwrap();
+    }
+}
+
+// Promise: compatibility#P45
+pub fn after_shutdown_everything_says_so(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let fetched = w.fetch::<Item>().all().unwrap();
+    w.shutdown().unwrap();
+    let kinds = [
+        w.perform_changes([Item::TABLE], |_| Ok(())).wait().unwrap_err().kind(),
+        block_on(w.perform_changes([Item::TABLE], |_| Ok(()))).unwrap_err().kind(),
+        w.fetch::<Item>().all().unwrap_err().kind(),
+        w.fetch::<Item>().filter(Item::RANK.eq(1)).all().unwrap_err().kind(),
+        w.fetch::<Item>().limit(0).all().unwrap_err().kind(),
+        w.get::<Item>("a").unwrap_err().kind(),
+        w.snapshot().unwrap_err().kind(),
+        w.fetch_within_a_snapshot(|s| s.fetch::<Item>().all()).unwrap_err().kind(),
+        w.subscribe(&object, |_| {}).unwrap_err().kind(),
+        w.subscribe(&fetched, |_| {}).unwrap_err().kind(),
+        w.subscribe(w.fetch::<Item>(), |_| {}).unwrap_err().kind(),
+        w.observe(&object).unwrap().watch().unwrap_err().kind(),
+        block_on(w.stream(w.fetch::<Item>()).unwrap().next()).unwrap().unwrap_err().kind(),
+    ];
+    assert_eq!(kinds, [ErrorKind::ShutDown; 13]);
+    assert!(block_on(w.stream(&object).unwrap().next()).is_none());
+    // What was read stays.
+    assert_eq!((object.id(), fetched.len()), ("a", 1));
+}
+
+// Promise: concurrency#C71, compatibility#P44
+pub fn work_after_shutdown_is_completed_with_the_error(open: Open) {
+    let w = open();
+    w.shutdown().unwrap();
+    let (send, outcomes) = mpsc::channel();
+    w.perform_changes([Item::TABLE], |_| Ok(()))
+        .on_completion(move |outcome| send.send(outcome.unwrap_err().kind()).unwrap());
+    assert_eq!(drained(&outcomes), [ErrorKind::ShutDown]);
+}
+
+pub fn second_shutdown_does_no_harm(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1)]);
+    w.shutdown().unwrap();
+    w.shutdown().unwrap();
+    let (send, ended) = mpsc::channel();
+    w.shutdown_then(move |outcome| send.send(outcome).unwrap());
+    next(&ended).unwrap();
+}
+
+pub fn two_threads_may_shut_down_at_once(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1)]);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| w.shutdown().unwrap());
+        }
+    });
+    assert_eq!(w.get::<Item>("a").unwrap_err().kind(), ErrorKind::ShutDown);
+}
+
+pub fn shutdown_of_an_unused_workspace_succeeds(open: Open) {
+    let w = open();
+    w.shutdown().unwrap();
+}
+
+// Promise: concurrency#C24
+pub fn shutdown_inside_a_handler_would_deadlock(open: Open) {
+    let w = open();
+    let inside = (*w).clone();
+    let kind = w.perform([Item::TABLE], move |_| Ok(inside.shutdown().unwrap_err().kind()));
+    assert_eq!(kind, ErrorKind::WouldDeadlock);
+    w.create::<Item>([item("a", 1)]);
+}
+
+// Promise: concurrency#C24
+pub fn shutdown_inside_a_callback_would_deadlock(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let (send, kinds) = mpsc::channel();
+    let inside = (*w).clone();
+    let subscription = w
+        .subscribe(&object, move |_| {
+            send.send(inside.shutdown().unwrap_err().kind()).unwrap();
+        })
+        .unwrap();
+    w.change(&object, |data| data.rank = 2);
+    assert_eq!(drained(&kinds), [ErrorKind::WouldDeadlock]);
+    subscription.cancel();
+}
+
+// Promise: compatibility#P46
+pub fn shutdown_then_inside_a_handler_lets_the_handler_finish(open: Open) {
+    let w = open();
+    let inside = (*w).clone();
+    let (send, ended) = mpsc::channel();
+    let outcome = w
+        .perform_changes([Item::TABLE], move |tx| {
+            inside.shutdown_then(move |outcome| send.send(outcome).unwrap());
+            tx.submit(ItemChangeRequest::creation(item("a", 1)))
+        })
+        .wait();
+    next(&ended).unwrap();
+    assert!(outcome.is_ok(), "{outcome:?}");
+}
+
+pub fn snapshot_held_across_shutdown_ends(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1)]);
+    let snapshot = w.snapshot().unwrap();
+    let fetched = snapshot.fetch::<Item>().all().unwrap();
+    w.shutdown().unwrap();
+    assert_eq!(snapshot.get::<Item>("a").unwrap_err().kind(), ErrorKind::ShutDown);
+    assert_eq!(snapshot.fetch::<Item>().all().unwrap_err().kind(), ErrorKind::ShutDown);
+    assert_eq!(ids(&fetched), ["a"]);
+}
+
+// Promise: concurrency#C74
+pub fn subscribers_of_queued_work_are_told_before_shutdown_ends(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let (send, events) = mpsc::channel();
+    let of_object = send.clone();
+    let limited = w.fetch::<Item>().order_by(Item::SIZE.ascending()).limit(1).all().unwrap();
+    let subscriptions = (
+        w.subscribe(&object, move |_| of_object.send("object").unwrap()).unwrap(),
+        w.subscribe(&limited, move |result| {
+            send.send(if result.is_ok() { "result" } else { "error" }).unwrap();
+        })
+        .unwrap(),
+    );
+    let (go, goes) = mpsc::channel::<()>();
+    let blocking = w.perform_changes([Item::TABLE], move |tx| {
+        next(&goes);
+        let mut change = ItemChangeRequest::change(tx, &object)?.unwrap();
+        change.rank = 2;
+        tx.submit(change)
+    });
+    let (send, ended) = mpsc::channel();
+    w.shutdown_then(move |outcome| send.send(outcome).unwrap());
+    go.send(()).unwrap();
+    next(&ended).unwrap();
+    blocking.wait().unwrap();
+    assert_eq!(drained(&events), ["object", "result"]);
+    drop(subscriptions);
+}
+
+// Promise: concurrency#C71
+pub fn dropping_the_last_workspace_finishes_what_was_queued(open: Open) {
+    let (w, directory) = open().into_parts();
+    let count = Arc::new(Mutex::new(0));
+    let handles: Vec<_> = (0..20)
+        .map(|n| {
+            let count = Arc::clone(&count);
+            w.perform_changes([Item::TABLE], move |tx| {
+                tx.submit(ItemChangeRequest::creation(item(&n.to_string(), n)))?;
+                *count.lock().unwrap() += 1;
+                Ok(())
+            })
+        })
+        .collect();
+    drop(w);
+    assert_eq!(*count.lock().unwrap(), 20);
+    for handle in handles {
+        handle.wait().unwrap();
+    }
+    drop(directory);
+}
+
+pub fn dropping_one_of_two_workspaces_ends_nothing(open: Open) {
+    let w = open();
+    let clone = (*w).clone();
+    drop(clone);
+    w.create::<Item>([item("a", 1)]);
+    assert!(w.get::<Item>("a").unwrap().is_some());
+}
+
+pub fn last_workspace_may_be_dropped_inside_a_handler(open: Open) {
+    let (w, directory) = open().into_parts();
+    let (go, goes) = mpsc::channel();
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        let last: dflat::Workspace = next(&goes);
+        drop(last);
+        tx.submit(ItemChangeRequest::creation(item("a", 1)))
+    });
+    go.send(w).unwrap();
+    assert!(handle.wait().is_ok());
+    drop(directory);
+}
+
+pub fn last_workspace_may_be_dropped_with_a_retrying_handler(open: Open) {
+    let (w, directory) = open().into_parts();
+    let mut stream = w.stream(w.fetch::<Item>()).unwrap();
+    let (go, goes) = mpsc::channel::<()>();
+    let inside = w.clone();
+    let handle = w.perform_changes_retrying([Item::TABLE], move |tx| {
+        next(&goes);
+        assert!(inside.get::<Item>("a")?.is_none());
+        tx.submit(ItemChangeRequest::creation(item("a", 1)))
+    });
+    drop(w);
+    go.send(()).unwrap();
+    assert!(handle.wait().is_ok());
+    // It ends, although nobody but the handler has held it.
+    block_on(async { while stream.next().await.is_some() {} });
+    drop(directory);
+}
+
+pub fn subscription_outlives_its_workspace_without_harm(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let subscription = w.subscribe(&object, |_| {}).unwrap();
+    let stream = w.stream(&object).unwrap();
+    let snapshot = w.snapshot().unwrap();
+    drop(w);
+    subscription.cancel();
+    drop((subscription, stream, snapshot));
+}
+
+// Promise: live-queries#L33
+pub fn callback_may_hold_the_last_workspace(open: Open) {
+    let (w, directory) = open().into_parts();
+    let create = |id: &str| {
+        let data = item(id, 1);
+        w.perform_changes([Item::TABLE], move |tx| tx.submit(ItemChangeRequest::creation(data)))
+    };
+    create("a").wait().unwrap();
+    let object = w.get::<Item>("a").unwrap().unwrap();
+    let inside = w.clone();
+    let subscription = w.subscribe(&object, move |_| drop(inside.clone())).unwrap();
+    let (go, goes) = mpsc::channel::<()>();
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        next(&goes);
+        let mut change = ItemChangeRequest::change(tx, &object)?.unwrap();
+        change.rank = 2;
+        tx.submit(change)
+    });
+    drop(w);
+    go.send(()).unwrap();
+    // Ends the workspace, which waits for the transaction, which tells this subscriber.
+    subscription.cancel();
+    assert!(handle.wait().is_ok());
+    drop(directory);
+}
+
+pub fn callback_that_cancels_itself_may_hold_the_last_workspace(open: Open) {
+    let (w, directory) = open().into_parts();
+    let created = w.perform_changes([Item::TABLE], move |tx| {
+        tx.submit(ItemChangeRequest::creation(item("a", 1)))
+    });
+    let object = created.wait().unwrap().into_object().unwrap();
+    let own = Arc::new(Mutex::new(None::<dflat::Subscription>));
+    let (slot, inside) = (Arc::clone(&own), w.clone());
+    let (send, told) = mpsc::channel();
+    let subscription = w
+        .subscribe(&object, move |_| {
+            let own = slot.lock().unwrap().take().unwrap();
+            own.cancel();
+            send.send(inside.get::<Item>("a").is_ok()).unwrap();
+        })
+        .unwrap();
+    *own.lock().unwrap() = Some(subscription);
+    let handle = w.perform_changes([Item::TABLE], move |tx| {
+        let mut change = ItemChangeRequest::change(tx, &object)?.unwrap();
+        change.rank = 2;
+        tx.submit(change)
+    });
+    drop(w);
+    assert!(handle.wait().is_ok());
+    assert!(next(&told));
+    drop(directory);
+}

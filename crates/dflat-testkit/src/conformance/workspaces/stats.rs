@@ -1,0 +1,129 @@
+//! Laws of what a workspace tells about itself.
+
+use std::sync::mpsc;
+
+use dflat::{Error, ErrorKind, Stats};
+
+use crate::conformance::samples::item;
+use crate::fixture::{Fixture, Open, next};
+use crate::schema::{Item, ItemChangeRequest};
+
+/// What has been counted since.
+fn since(w: &Fixture, before: &Stats) -> [u64; 6] {
+    let now = w.stats();
+    [
+        now.transactions - before.transactions,
+        now.failed_transactions - before.failed_transactions,
+        now.conflicts - before.conflicts,
+        now.groups - before.groups,
+        now.grouped_transactions - before.grouped_transactions,
+        now.deliveries - before.deliveries,
+    ]
+}
+
+pub fn nothing_done_is_nothing_counted(open: Open) {
+    let w = open();
+    assert_eq!(w.stats(), Stats::default());
+}
+
+pub fn transactions_are_counted_by_how_they_end(open: Open) {
+    let w = open();
+    let start = w.stats();
+    w.create::<Item>([item("a", 1)]);
+    w.perform([Item::TABLE], |_| Ok(()));
+    assert_eq!(since(&w, &start), [2, 0, 0, 1, 1, 0]);
+    let failed = w.perform_changes([Item::TABLE], |tx| {
+        tx.submit(ItemChangeRequest::creation(item("b", 1)))?;
+        Err::<(), _>(Error::new(ErrorKind::InvalidArgument, "on purpose"))
+    });
+    failed.wait().unwrap_err();
+    assert_eq!(since(&w, &start), [2, 1, 0, 1, 1, 0]);
+}
+
+pub fn conflicts_are_counted(open: Open) {
+    let w = open();
+    let seen = w.create::<Item>([item("a", 1)]).remove(0);
+    w.change(&seen, |data| data.rank = 2);
+    let start = w.stats();
+    w.perform([Item::TABLE], move |tx| {
+        let twice = tx.submit(ItemChangeRequest::creation(item("a", 1)));
+        assert_eq!(twice.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        let change = ItemChangeRequest::change(tx, &seen)?.unwrap().if_unchanged(&seen);
+        assert_eq!(tx.submit(change).unwrap_err().kind(), ErrorKind::OutOfDate);
+        Ok(())
+    });
+    assert_eq!(since(&w, &start)[2], 2);
+}
+
+pub fn groups_are_counted_with_their_sizes(open: Open) {
+    let w = open();
+    let start = w.stats();
+    let (go, goes) = mpsc::channel::<()>();
+    let mut handles = vec![w.perform_changes([Item::TABLE], move |_| {
+        let _ = goes.recv();
+        Ok(())
+    })];
+    handles.extend((0..50).map(|n| {
+        w.perform_changes([Item::TABLE], move |tx| {
+            tx.submit(ItemChangeRequest::creation(item(&n.to_string(), n))).map(drop)
+        })
+    }));
+    drop(go);
+    for handle in handles {
+        handle.wait().unwrap();
+    }
+    let [transactions, failed, _, groups, grouped, _] = since(&w, &start);
+    assert_eq!((transactions, failed, grouped), (51, 0, 50));
+    assert!((1..=50).contains(&groups), "{groups}");
+    let largest = w.stats().largest_group;
+    assert!(largest * groups >= grouped && largest <= grouped, "{largest} of {groups}");
+}
+
+pub fn deliveries_are_counted(open: Open) {
+    let w = open();
+    let object = w.create::<Item>([item("a", 1)]).remove(0);
+    let start = w.stats();
+    let (tell, told) = mpsc::channel();
+    let all = tell.clone();
+    let _all = w.subscribe(w.fetch::<Item>(), move |_| all.send(()).unwrap()).unwrap();
+    let _object = w.subscribe(&object, move |_| tell.send(()).unwrap()).unwrap();
+    next(&told);
+    w.settle::<Item>();
+    assert_eq!(since(&w, &start)[5], 1);
+    w.change(&object, |data| data.rank = 2);
+    assert_eq!(since(&w, &start)[5], 3);
+}
+
+pub fn look_ups_are_counted_with_those_that_nobody_had_to_read(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1), item("b", 2)]);
+    let counts = |w: &Fixture| (w.stats().look_ups, w.stats().look_ups_saved);
+    assert_eq!(counts(&w), (0, 0));
+    let seen = w.fetch::<Item>().all().unwrap().to_vec();
+    let before = seen.clone();
+    // Before it writes, a transaction does not know what others have done since.
+    w.perform([Item::TABLE], move |tx| {
+        ItemChangeRequest::change(tx, &before[0])?;
+        Ok(())
+    });
+    assert_eq!(counts(&w), (1, 0));
+    w.perform([Item::TABLE], move |tx| {
+        for object in &tx.fetch::<Item>().all()? {
+            ItemChangeRequest::change(tx, object)?;
+        }
+        Ok(())
+    });
+    assert_eq!(counts(&w), (3, 2));
+}
+
+pub fn oldest_snapshot_is_known_while_it_is_held(open: Open) {
+    let w = open();
+    assert_eq!(w.stats().oldest_snapshot, None);
+    let first = w.snapshot().unwrap();
+    let second = w.snapshot().unwrap();
+    let age = w.stats().oldest_snapshot.unwrap();
+    drop(second);
+    assert!(w.stats().oldest_snapshot.unwrap() >= age);
+    drop(first);
+    assert_eq!(w.stats().oldest_snapshot, None);
+}

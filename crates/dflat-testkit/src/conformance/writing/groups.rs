@@ -1,0 +1,360 @@
+//! Laws of transactions that share a commit: nobody notices that they do.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use dflat::{ErrorKind, Result, SubscribedObject, TransactionContext};
+
+use crate::conformance::observing::results::Told;
+use crate::conformance::samples::{ids, item, other};
+use crate::fixture::{Fixture, Open, next};
+use crate::schema::{Item, ItemChangeRequest, Keyed, KeyedData, Other, OtherChangeRequest};
+
+/// Far more than a group waits, and far less than anybody would call a hang.
+const SOON: Duration = Duration::from_secs(5);
+
+/// Holds the turn of the items until the sender is used or dropped, so that a queue can form.
+fn hold(w: &Fixture) -> Sender<()> {
+    let (go, goes) = mpsc::channel::<()>();
+    w.perform_changes([Item::TABLE], move |_| {
+        let _ = goes.recv();
+        Ok(())
+    })
+    .detach();
+    go
+}
+
+fn insert(tx: &TransactionContext, id: &str, rank: i32) -> Result<()> {
+    tx.submit(ItemChangeRequest::creation(item(id, rank))).map(drop)
+}
+
+/// A member in a queue whose completion is told, once it is committed.
+fn told_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
+    let (tell, told) = mpsc::channel();
+    w.perform_changes([Item::TABLE], move |tx| insert(tx, id, 1))
+        .on_completion(move |outcome| tell.send(outcome).unwrap());
+    told
+}
+
+// Promise: concurrency#C29
+pub fn member_may_wait_for_its_predecessors_completion(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let told = told_member(&w, "first");
+    let waits = w.perform_changes([Item::TABLE], move |_| told.recv_timeout(SOON).unwrap());
+    drop(held);
+    waits.wait().unwrap();
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first"]);
+}
+
+// Promise: concurrency#C29
+pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let told = told_member(&w, "first");
+    let waits = w.perform_changes([Item::TABLE], move |tx| {
+        insert(tx, "second", 2)?;
+        told.recv_timeout(SOON).unwrap()?;
+        // What it had written was undone and is there again.
+        assert_eq!(ids(&tx.fetch::<Item>().all()?), ["first", "second"]);
+        assert_eq!(tx.fetch::<Item>().filter(Item::RANK.eq(2)).all()?.len(), 1);
+        insert(tx, "third", 3)
+    });
+    drop(held);
+    waits.wait().unwrap();
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first", "second", "third"]);
+}
+
+// Promise: concurrency#C30
+pub fn waiting_for_a_predecessor_takes_only_milliseconds(open: Open) {
+    let w = open();
+    let mut least = SOON;
+    for round in 0..5 {
+        let held = hold(&w);
+        let (tell, told) = mpsc::channel();
+        w.perform_changes([Item::TABLE], move |tx| insert(tx, &format!("{round}"), 1))
+            .on_completion(move |outcome: Result<()>| tell.send(outcome).unwrap());
+        let waits = w.perform_changes([Item::TABLE], move |_| {
+            let start = Instant::now();
+            told.recv_timeout(SOON).unwrap()?;
+            Ok(start.elapsed())
+        });
+        drop(held);
+        least = least.min(waits.wait().unwrap());
+    }
+    assert!(least < Duration::from_millis(500), "{least:?}");
+}
+
+// Promise: concurrency#C41
+pub fn finished_member_does_not_wait_for_a_slow_successor(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let told = told_member(&w, "first");
+    let (go, goes) = mpsc::channel();
+    let slow = w.perform_changes([Item::TABLE], move |tx| {
+        insert(tx, "slow", 2)?;
+        next(&goes)
+    });
+    drop(held);
+    told.recv_timeout(SOON).unwrap().unwrap();
+    assert!(w.get::<Item>("first").unwrap().is_some());
+    assert!(w.get::<Item>("slow").unwrap().is_none());
+    go.send(Ok(())).unwrap();
+    slow.wait().unwrap();
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first", "slow"]);
+}
+
+pub fn keys_that_changed_places_survive_being_written_again(open: Open) {
+    let w = open();
+    let created = w.create::<Item>([item("a", 1), item("b", 2)]);
+    let held = hold(&w);
+    let told = told_member(&w, "c");
+    let swap = w.perform_changes([Item::TABLE], move |tx| {
+        let (a, b) = (&created[0], &created[1]);
+        for (object, id) in [(a, "between"), (b, "a"), (a, "b")] {
+            let mut change = ItemChangeRequest::change(tx, object)?.unwrap();
+            change.id = id.into();
+            tx.submit(change)?;
+        }
+        told.recv_timeout(SOON).unwrap()
+    });
+    drop(held);
+    swap.wait().unwrap();
+    let rank = |id: &str| w.get::<Item>(id).unwrap().unwrap().rank();
+    assert_eq!([rank("a"), rank("b")], [2, 1]);
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["b", "a", "c"]);
+}
+
+// Promise: concurrency#C43
+pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let told = told_member(&w, "first");
+    let both = [Item::TABLE, Other::TABLE, Keyed::TABLE];
+    let undone = w.perform_changes(both.clone(), |tx| {
+        tx.submit(OtherChangeRequest::creation(other(1)))?;
+        Err::<(), _>(dflat::Error::user(std::fmt::Error))
+    });
+    let last = w.perform_changes(both, |tx| {
+        tx.submit(OtherChangeRequest::creation(other(2)))?;
+        let keyed = KeyedData { zone: "z".into(), ..KeyedData::default() };
+        tx.submit(dflat::ChangeRequest::<Keyed>::creation(keyed))?;
+        Ok(())
+    });
+    drop(held);
+    told.recv_timeout(SOON).unwrap().unwrap();
+    assert_eq!(undone.wait().unwrap_err().kind(), ErrorKind::User);
+    last.wait().unwrap();
+    let others = w.fetch::<Other>().all().unwrap();
+    assert_eq!(others.iter().map(Other::id).collect::<Vec<_>>(), [2]);
+    assert_eq!(w.fetch::<Keyed>().all().unwrap().len(), 1);
+}
+
+// Promise: concurrency#C44
+pub fn conflict_in_a_member_leaves_it_and_its_neighbours_usable(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let told = told_member(&w, "a");
+    let conflicts = w.perform_changes([Item::TABLE], |tx| {
+        let kind = insert(tx, "a", 2).unwrap_err().kind();
+        insert(tx, "b", 3)?;
+        Ok(kind)
+    });
+    drop(held);
+    told.recv_timeout(SOON).unwrap().unwrap();
+    assert_eq!(conflicts.wait().unwrap(), ErrorKind::AlreadyExists);
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b"]);
+}
+
+// Promise: concurrency#C38
+pub fn each_member_is_visible_to_all_when_its_completion_is_called(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let (tell, told) = mpsc::channel();
+    for n in 0..100_i32 {
+        let (reader, tell) = ((*w).clone(), tell.clone());
+        w.perform_changes([Item::TABLE], move |tx| insert(tx, &n.to_string(), n))
+            .on_completion(move |outcome| {
+                let found = reader.get::<Item>(&n.to_string()).unwrap();
+                tell.send(outcome.is_ok() && found.is_some()).unwrap();
+            });
+    }
+    drop(held);
+    assert!((0..100).all(|_| next(&told)));
+}
+
+// Promise: concurrency#C66
+pub fn commits_of_all_types_are_told_in_one_order(open: Open) {
+    let w = open();
+    let objects = w.create::<Item>([item("a", 0)]);
+    let others = w.create::<Other>([other(1)]);
+    let events: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (log_items, log_others) = (Arc::clone(&events), Arc::clone(&events));
+    let told_item = move |event: SubscribedObject<Item>| {
+        if let SubscribedObject::Updated(item) = event {
+            log_items.lock().unwrap().push(format!("told {}", item.rank()));
+        }
+    };
+    let told_other = move |event: SubscribedObject<Other>| {
+        if let SubscribedObject::Updated(other) = event {
+            let note = other.note().unwrap_or_default().to_owned();
+            log_others.lock().unwrap().push(format!("told {note}"));
+        }
+    };
+    let _items = w.subscribe(&objects[0], told_item).unwrap();
+    let _others = w.subscribe(&others[0], told_other).unwrap();
+    w.settle::<Item>();
+    w.settle::<Other>();
+    for n in 1..=200 {
+        let log = Arc::clone(&events);
+        let (item, other) = (objects[0].clone(), others[0].clone());
+        let tables = if n % 2 == 0 { [Item::TABLE] } else { [Other::TABLE] };
+        w.perform_changes(tables, move |tx| {
+            if n % 2 == 0 {
+                let mut change = ItemChangeRequest::change(tx, &item)?.unwrap();
+                change.rank = n;
+                tx.submit(change).map(drop)
+            } else {
+                let mut change = OtherChangeRequest::change(tx, &other)?.unwrap();
+                change.note = Some(n.to_string());
+                tx.submit(change).map(drop)
+            }
+        })
+        .on_completion(move |_| log.lock().unwrap().push(format!("done {n}")));
+    }
+    w.perform([Item::TABLE, Other::TABLE], |_| Ok(()));
+    let events = events.lock().unwrap();
+    assert_eq!(events.len(), 400);
+    for pair in events.chunks(2) {
+        // The completion of a commit follows its callbacks before anything of another commit.
+        let told = pair[0].strip_prefix("told ").unwrap_or_else(|| panic!("{pair:?}"));
+        assert_eq!(pair[1], format!("done {told}"));
+    }
+    for parity in 0..2 {
+        let done = events.iter().filter_map(|event| event.strip_prefix("done "));
+        let done = done.map(|n| n.parse::<i32>().unwrap()).filter(|n| n % 2 == parity);
+        assert!(done.is_sorted(), "transactions of one type end in the order of calls");
+    }
+}
+
+// Promise: concurrency#C39
+pub fn lone_transaction_is_committed_at_once(open: Open) {
+    let w = open();
+    let took = (0..20).map(|n| {
+        let start = Instant::now();
+        w.perform([Item::TABLE], move |tx| insert(tx, &n.to_string(), n));
+        start.elapsed()
+    });
+    // A group's patience is 2 ms; a transaction that nobody follows does not need it.
+    let least = took.min().unwrap();
+    assert!(least < Duration::from_millis(2), "{least:?}");
+}
+
+// Promise: concurrency#C69
+pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let (go, goes) = mpsc::channel();
+    // Waits for the transaction behind it: allowed, as that does not wait for any completion.
+    w.perform_changes([Item::TABLE], |_| Ok(()))
+        .on_completion(move |_: Result<()>| {
+            assert!(goes.recv_timeout(SOON).is_ok(), "the next handler should have run");
+        });
+    let follows = w.perform_changes([Item::TABLE], move |tx| {
+        insert(tx, "next", 1)?;
+        go.send(()).unwrap();
+        Ok(())
+    });
+    drop(held);
+    follows.wait().unwrap();
+}
+
+// Promise: concurrency#C67, live-queries#L14
+pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
+    let w = open();
+    let held = hold(&w);
+    let first = told_member(&w, "a");
+    let (tell, told) = mpsc::channel();
+    let all = w.fetch::<Item>();
+    let subscription = w.subscribe(all, move |result: Told| {
+        tell.send(result.unwrap().len()).unwrap();
+    });
+    let second = told_member(&w, "b");
+    drop(held);
+    first.recv_timeout(SOON).unwrap().unwrap();
+    second.recv_timeout(SOON).unwrap().unwrap();
+    assert_eq!((next(&told), next(&told)), (1, 2));
+    subscription.unwrap().cancel();
+}
+
+// Promise: concurrency#C27
+pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
+    let w = open();
+    (*w).settle().unwrap();
+    let (tell, told) = mpsc::channel();
+    let held = hold(&w);
+    for n in 0..20 {
+        let tell = tell.clone();
+        w.perform_changes([Item::TABLE], move |tx| insert(tx, &n.to_string(), n))
+            .on_completion(move |outcome: Result<()>| tell.send(outcome.is_ok()).unwrap());
+        w.perform_changes([Other::TABLE], move |tx| {
+            tx.submit(OtherChangeRequest::creation(other(n)))
+        })
+        .detach();
+    }
+    drop(held);
+    (*w).settle().unwrap();
+    assert_eq!(told.try_iter().filter(|done| *done).count(), 20);
+    assert_eq!(w.fetch::<Other>().all().unwrap().len(), 20);
+    w.shutdown().unwrap();
+    assert_eq!((*w).settle().unwrap_err().kind(), ErrorKind::ShutDown);
+}
+
+// Promise: concurrency#C24
+pub fn settling_inside_a_handler_would_deadlock(open: Open) {
+    let w = open();
+    let inside = (*w).clone();
+    let kind = w.perform([Item::TABLE], move |_| Ok(inside.settle().unwrap_err().kind()));
+    assert_eq!(kind, ErrorKind::WouldDeadlock);
+}
+
+/// An object fetched before a queue of transactions is, in each, what those before made of it.
+pub fn members_see_what_their_predecessors_made_of_an_object_fetched_before(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 0), item("b", 0), item("c", 0)]);
+    let before = w.fetch::<Item>().all().unwrap();
+    let held = hold(&w);
+    let mut queued = Vec::new();
+    for round in 1..=3 {
+        let before = before.clone();
+        queued.push(w.perform_changes([Item::TABLE], move |tx| {
+            for object in &before {
+                let mut request = ItemChangeRequest::change(tx, object)?.unwrap();
+                assert_eq!(request.rank, round - 1, "{} in {round}", object.id());
+                request.rank += 1;
+                tx.submit(request)?;
+            }
+            Ok(())
+        }));
+    }
+    let deleted = before.clone();
+    queued.push(w.perform_changes([Item::TABLE], move |tx| {
+        for object in &deleted {
+            tx.submit(ItemChangeRequest::deletion(tx, object)?.unwrap())?;
+        }
+        Ok(())
+    }));
+    queued.push(w.perform_changes([Item::TABLE], move |tx| {
+        insert(tx, "d", 1)?;
+        for object in &before {
+            assert!(ItemChangeRequest::change(tx, object)?.is_none());
+        }
+        Ok(())
+    }));
+    drop(held);
+    for handle in queued {
+        handle.wait().unwrap();
+    }
+    assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["d"]);
+}

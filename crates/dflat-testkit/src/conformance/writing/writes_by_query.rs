@@ -1,0 +1,121 @@
+//! Laws of writes by query: they do what writes one by one do.
+
+use std::sync::mpsc;
+
+use dflat::{ChangeRequest, ErrorKind, SubscribedObject, TransactionContext};
+
+use crate::conformance::samples::{item, owned_ids};
+use crate::fixture::{Fixture, Open, drained};
+use crate::schema::{Item, ItemData, Other};
+
+/// 600 items, more than are held at once, whose ranks repeat.
+fn many(open: Open) -> Fixture {
+    let w = open();
+    w.create::<Item>((0..600).map(|n| ItemData {
+        code: Some(format!("c{n}")),
+        ..item(&format!("{n:03}"), n % 3)
+    }));
+    w
+}
+
+pub fn all_that_meet_a_condition_are_changed(open: Open) {
+    let w = many(open);
+    // Each object is moved to where the condition holds again: it must not be met twice.
+    let changed = w.perform([Item::TABLE], |tx| {
+        let changed = tx.update_where(Item::RANK.ge(1), |item| {
+            item.rank += 1;
+            item.size += 10;
+        })?;
+        assert_eq!(tx.fetch::<Item>().filter(Item::RANK.eq(3)).count()?, 200);
+        Ok(changed)
+    });
+    assert_eq!(changed, 400);
+    for (rank, size) in [(0, 0), (2, 11), (3, 12)] {
+        let both = Item::RANK.eq(rank) & Item::SIZE.eq(size);
+        assert_eq!(w.fetch().filter(both).count().unwrap(), 200);
+    }
+    assert_eq!(w.fetch::<Item>().filter(Item::RANK.eq(1)).count().unwrap(), 0);
+    let none = w.perform([Item::TABLE], |tx| tx.update_where(Item::RANK.gt(9), |_| panic!()));
+    assert_eq!(none, 0);
+}
+
+pub fn all_that_meet_a_condition_are_deleted(open: Open) {
+    let w = many(open);
+    let deleted = w.perform([Item::TABLE], |tx| {
+        tx.submit(ChangeRequest::<Item>::creation(item("own", 1)))?;
+        tx.delete_where(Item::RANK.eq(1) & Item::SIZE.eq(1))
+    });
+    assert_eq!(deleted, 201);
+    assert_eq!(w.fetch::<Item>().count().unwrap(), 400);
+    assert_eq!(w.fetch::<Item>().filter(Item::RANK.eq(1)).count().unwrap(), 0);
+    let rest = w.perform([Item::TABLE], |tx| tx.delete_where(Item::ID.is_not_null()));
+    assert_eq!((rest, w.fetch::<Item>().count().unwrap()), (400, 0));
+}
+
+pub fn a_conflict_undoes_the_whole_write_and_the_transaction_goes_on(open: Open) {
+    let w = many(open);
+    w.perform([Item::TABLE], |tx| {
+        tx.submit(ChangeRequest::<Item>::creation(item("first", 7)))?;
+        let mut count = 0;
+        let refused = tx.update_where(Item::RANK.eq(1), |item| {
+            count += 1;
+            item.size = 99;
+            if count == 150 {
+                item.code = Some("c0".into());
+            }
+        });
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(tx.fetch::<Item>().filter(Item::SIZE.eq(99)).count()?, 0);
+        tx.delete_where(Item::ID.eq("000"))
+    });
+    assert_eq!(w.fetch::<Item>().filter(Item::SIZE.eq(99)).count().unwrap(), 0);
+    assert_eq!(w.fetch::<Item>().count().unwrap(), 600);
+}
+
+pub fn writes_by_query_tell_what_writes_one_by_one_tell(open: Open) {
+    let told = |write: fn(&TransactionContext) -> dflat::Result<()>| {
+        let w = many(open);
+        let (sender, results) = mpsc::channel();
+        let query = w.fetch::<Item>().filter(Item::SIZE.lt(2)).order_by(Item::RANK.descending());
+        let followed = w.subscribe(query, move |result: dflat::Result<_>| {
+            sender.send(owned_ids(&result.unwrap())).unwrap();
+        });
+        let (sender, objects) = mpsc::channel();
+        let object = w.get::<Item>("001").unwrap().unwrap();
+        let watched = w.subscribe(&object, move |object: SubscribedObject<Item>| {
+            sender.send(format!("{object:?}")).unwrap();
+        });
+        w.settle::<Item>();
+        w.perform([Item::TABLE], write);
+        w.settle::<Item>();
+        drop((followed, watched));
+        (drained(&results), drained(&objects))
+    };
+    let by_query = told(|tx| {
+        tx.update_where(Item::RANK.eq(1), |item| item.rank = 5)?;
+        tx.delete_where(Item::RANK.eq(0) & Item::ID.lt("100"))?;
+        // Objects that stay as they are, are not told.
+        tx.update_where(Item::RANK.eq(2), |_| {})?;
+        Ok(())
+    });
+    let one_by_one = told(|tx| {
+        for object in &tx.fetch::<Item>().filter(Item::RANK.eq(1)).all()? {
+            let mut request = ChangeRequest::change(tx, object)?.unwrap();
+            request.rank = 5;
+            tx.submit(request)?;
+        }
+        let few = tx.fetch::<Item>().filter(Item::RANK.eq(0) & Item::ID.lt("100"));
+        for object in &few.all()? {
+            tx.submit(ChangeRequest::deletion(tx, object)?.unwrap())?;
+        }
+        Ok(())
+    });
+    assert_eq!(by_query, one_by_one);
+    assert_eq!((by_query.0.len(), by_query.1.len()), (2, 1));
+}
+
+pub fn a_write_by_query_of_an_undeclared_type_is_refused(open: Open) {
+    let w = open();
+    let refused = w.perform([Item::TABLE], |tx| Ok(tx.delete_where(Other::ID.eq(1)).unwrap_err()));
+    assert_eq!(refused.kind(), ErrorKind::UndeclaredType);
+}

@@ -1,0 +1,13 @@
+//! Files of the original, files of older code, damaged files, and copies of files.
+
+mod backup;
+mod defects;
+mod dictionary;
+mod fixtures;
+mod hostile;
+pub(crate) mod original;
+#[cfg(unix)]
+mod read_only;
+mod repair;
+mod stored_schema;
+mod wire;

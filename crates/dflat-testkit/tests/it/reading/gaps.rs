@@ -1,0 +1,71 @@
+//! What queries by a key cost where row ids are not one after the other.
+
+use dflat_engine::fetch::{self, Control};
+use dflat_engine::object::Origin;
+use dflat_testkit::schema::Item;
+
+use crate::reading::costs::{Costs, filtered, reached_max};
+
+/// Asks for what a third of so many rows has, and for what all have: how many rows a key gave.
+fn reached_of_many(costs: &Costs, n: usize) -> usize {
+    let either = Item::RANK.eq(1) | Item::ID.lt("1");
+    let conditions = [
+        (Item::RANK.eq(1), n.div_ceil(3)),
+        (Item::RANK.ge(1), n.div_ceil(3)),
+        (Item::RANK.between(0, 1), n),
+        (either, n),
+    ];
+    let reached = conditions.map(|(condition, found)| {
+        let (mut spent, query) = (costs.counting(), filtered(&condition));
+        let (control, origin) = (Control::default(), Origin::default());
+        let objects = fetch::fetch(&mut spent, &Item::TABLE, &query, &control, origin).unwrap();
+        let ids = objects.iter().map(|object| object.row_id());
+        assert!(ids.is_sorted_by(|a, b| a < b), "{condition}");
+        assert_eq!(objects.len(), found, "{condition}");
+        // Whatever the ids are: each once by its key, and once among all; a row at which the key
+        // is followed no further is read twice.
+        assert!(spent.reached <= n + 8, "{condition}: {}", spent.reached);
+        assert!(
+            spent.rows <= n + spent.reached,
+            "{condition}: {}",
+            spent.rows
+        );
+        // All are counted once, two ranges are, and some hundred ids are looked at.
+        assert!(
+            spent.entries <= 5 * n + 512,
+            "{condition}: {}",
+            spent.entries
+        );
+        spent.reached
+    });
+    reached.into_iter().max().unwrap()
+}
+
+#[test]
+fn a_gap_between_row_ids_does_not_pass_for_rows() {
+    let n = 6010;
+    for behind in [1 << 17, 1 << 20, 1 << 40, i64::MAX - 6000] {
+        let reached = reached_of_many(&Costs::in_clusters(&[(0, 6000), (behind, 10)]), n);
+        // Rows at which it was asked how many there are were read twice.
+        assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
+        let reached = reached_of_many(&Costs::in_clusters(&[(0, 10), (behind, 6000)]), n);
+        assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
+    }
+    let clusters: Vec<(i64, i32)> = (0..10).map(|n| ((n * n) << 35, 600)).collect();
+    let reached = reached_of_many(&Costs::in_clusters(&clusters), 6000);
+    assert!(reached <= reached_max(6000) + 3, "{reached}");
+}
+
+#[test]
+fn gaps_beside_which_is_looked_pass_for_rows_up_to_the_last_id() {
+    // Rows at the places alone.
+    for ids in [10_000_i64, 20_000, 1 << 40] {
+        let width = ids / 16 + 1;
+        let place = |n: i64| width * n + (width as f64 * (n as f64 * 0.618).fract()) as i64;
+        let clusters: Vec<(i64, i32)> = (0..16).map(|n| (place(n), 290)).collect();
+        let rows = 16 * 290;
+        let last = usize::try_from(clusters[15].0).unwrap() + 290;
+        let reached = reached_of_many(&Costs::in_clusters(&clusters), rows);
+        assert!(reached <= reached_max(last) + 3, "{ids}: {reached}");
+    }
+}

@@ -1,0 +1,8 @@
+//! The cost and the result of queries, by the state of the indexes.
+
+pub(crate) mod costs;
+mod declared_indexes;
+mod gaps;
+mod index_states;
+mod pages;
+mod steps;

@@ -1,0 +1,10 @@
+//! Transactions: durability, commit groups, histories and random work.
+
+mod durability;
+mod group_size;
+pub(crate) mod groups;
+mod history;
+mod large;
+mod patience;
+pub(crate) mod scripted;
+mod workload;
