@@ -1,26 +1,26 @@
-//! What a check reports.
+//! The findings of a check.
 
 use std::fmt;
 
-/// One thing that a check found.
+/// One problem in the repository.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file, relative to the repository's root.
     pub path: String,
     /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The problem and its remedy.
     pub message: String,
-    /// Whether it fails the check.
+    /// Whether the finding fails the check.
     pub severity: Severity,
 }
 
 /// Whether a finding fails its check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It does.
+    /// The finding fails the check.
     Error,
-    /// It is printed only.
+    /// The finding is only printed.
     Warning,
 }
 
@@ -35,7 +35,7 @@ impl Finding {
         }
     }
 
-    /// A finding that is printed only.
+    /// A finding that is only printed.
     pub fn warning(path: impl Into<String>, line: usize, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
@@ -43,7 +43,7 @@ impl Finding {
         }
     }
 
-    /// Whether it fails its check.
+    /// Whether the finding fails its check.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -14,7 +14,7 @@ pub mod rust;
 pub mod tidy;
 pub mod workspace;
 
-/// The error of a task: text for the person who started it.
+/// The error of a task, as text for a terminal.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The result of a task.

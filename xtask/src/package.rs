@@ -1,4 +1,4 @@
-//! `cargo xtask package`: are the published crates complete, as their users would get them?
+//! `cargo xtask package`: do the published crates compile from their archives?
 //!
 //! `cargo package` can verify that, but it keeps the sources of crates that depend on each other
 //! between runs, as if they were published, and then compiles against old ones. So this task only
@@ -12,10 +12,10 @@ use std::process::Command;
 use crate::Result;
 use crate::workspace::{self, Package};
 
-/// Packs every crate that is to be published, and compiles what was packed.
+/// Packs every published crate, and compiles the archives.
 ///
 /// # Errors
-/// When a crate can't be packed, or does not compile from what was packed.
+/// If a crate cannot be packed, or does not compile from its archive.
 pub fn run(root: &Path) -> Result<()> {
     let packages = workspace::packages(root)?;
     let published: Vec<_> = packages
@@ -35,8 +35,8 @@ pub fn run(root: &Path) -> Result<()> {
         let folder = format!("{}-{}", package.name, package.version);
         let archive = target.join("package").join(format!("{folder}.crate"));
         let mut tar = Command::new("tar");
-        // `-m`: files get the time of now. Those in an archive are all of the same old time, which
-        // Cargo takes for unchanged.
+        // `-m` gives files the current time. All files in an archive have one old time, so Cargo
+        // would not notice that they changed since the last run.
         tar.arg("-xzmf").arg(archive).arg("-C").arg(&check);
         succeed(&mut tar)?;
         folders.push((package.name.as_str(), folder));
@@ -44,8 +44,8 @@ pub fn run(root: &Path) -> Result<()> {
     fs::write(check.join("Cargo.toml"), manifest(&folders))?;
     fs::copy(root.join("Cargo.lock"), check.join("Cargo.lock"))?;
     let mut cargo = workspace::cargo();
-    // The folder of the repository, in which the dependencies are compiled already. The packed
-    // crates are other packages to Cargo than those of the repository, because they lie elsewhere.
+    // The target folder of the repository has the compiled dependencies. The packed crates are
+    // other packages than those of the repository to Cargo, because their path differs.
     cargo.args(["check", "--workspace", "--offline", "--target-dir"]);
     succeed(cargo.arg(&target).current_dir(&check))
 }

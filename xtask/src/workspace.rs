@@ -1,4 +1,4 @@
-//! The repository as it lies on disk: its files, and what Cargo says of its packages.
+//! The repository on disk: its files, and its packages as Cargo reports them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,17 +19,17 @@ pub struct File {
 }
 
 impl File {
-    /// Whether its name ends so.
+    /// Whether the file has this extension.
     pub fn has_extension(&self, extension: &str) -> bool {
         Path::new(&self.path).extension() == Some(OsStr::new(extension))
     }
 
-    /// Whether it is data of a test: input or expected output, which nobody writes by hand.
+    /// Whether the file is data of a test: its input or its expected output.
     pub fn is_test_data(&self) -> bool {
         self.path.contains("/tests/data/") || self.path.contains("/tests/ui/")
     }
 
-    /// Whether it is code of tests only.
+    /// Whether the file is code of tests only.
     pub fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
     }
@@ -43,8 +43,8 @@ impl File {
     }
 }
 
-/// The repository's root: the one that Cargo runs this program in, because checkouts that share a
-/// target directory share the program.
+/// The root of the repository that Cargo runs this program for. The path is not compiled in,
+/// because checkouts that share a target directory share the program.
 pub fn root() -> PathBuf {
     let run_in = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let here = run_in.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
@@ -115,7 +115,7 @@ pub struct Package {
     pub version: String,
     /// Whether it is to be published.
     pub published: bool,
-    /// What it depends on.
+    /// The packages that it depends on.
     pub dependencies: Vec<Dependency>,
 }
 
@@ -124,13 +124,13 @@ pub struct Package {
 pub struct Dependency {
     /// The name of the package that is depended on.
     pub name: String,
-    /// What it is needed for.
+    /// The targets that need it.
     pub kind: DependencyKind,
     /// Whether it lies outside the workspace.
     pub external: bool,
 }
 
-/// What a dependency is needed for.
+/// The targets of a package that need a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependencyKind {
     /// The package itself.
@@ -152,7 +152,7 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What `cargo metadata` prints.
+/// The output of `cargo metadata`.
 ///
 /// # Errors
 /// When Cargo can't be run, rejects a manifest or lacks a package.

@@ -1,11 +1,11 @@
-//! `cargo xtask long`: the tests that go on for as long as they are told, for long.
+//! `cargo xtask long`: hours of the tests whose length a variable sets.
 
 use crate::ci::{Invocation, Step, Work, memcheck};
 
-/// What a person is told.
+/// The text of `cargo xtask long --help`.
 pub const HELP: &str = "\
-Runs the tests that go on for as long as they are told, for long, in order, and ends at the first
-that fails. Each is a command with a variable, which can be run alone with other values.
+Runs for hours the tests whose length a variable sets, in order, and ends at the first that fails.
+Each step is a command with a variable. The command can be run alone, with another value.
 
 Usage: cargo xtask long [--keep-going] [--list] [--from STEP] [--only STEP]..
 
@@ -30,7 +30,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 /// A variable of the environment, and its value.
 type Variable = (&'static str, &'static str);
 
-/// What the steps are called, their commands, and what makes them long.
+/// The names of the steps, their commands, and the variables that set their length.
 const STEPS: [(&str, &str, Option<Variable>); 8] = [
     (
         "kills",
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::ci::memcheck::Checker;
 
-    /// A step that is not in the text would take nobody knows how long.
+    /// The help text is the only place with the expected time of a step.
     #[test]
     fn the_help_has_the_minutes_of_each_step() {
         let memory = memcheck::steps(Checker::Valgrind).unwrap();

@@ -1,4 +1,4 @@
-//! `cargo xtask memcheck`: what calls C, and what comes from outside, under a checker of memory.
+//! `cargo xtask memcheck`: code that calls C or reads untrusted bytes, under a memory checker.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::Result;
 use crate::ci::{self, AfterFailure, Invocation, Step, Work};
 
-/// What a person is told. The minutes are those of a run on two cores, one of them in use.
+/// The text of `cargo xtask memcheck --help`. The minutes were measured on two cores, with one of
+/// them in use.
 pub const HELP: &str = "\
 Runs the tests of the crate that calls C, and of objects, and the fuzzers of payloads and files,
 under valgrind, which must be installed. An access to memory that is not valid fails, and so does
@@ -28,12 +29,12 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   payloads       2     1   damaged payloads
   files          2     1   damaged files
   tables         8     2   files whose tables were changed by SQL
-  inputs         5     1   what coverage-guided fuzzers have found
+  inputs         5     1   inputs that coverage-guided fuzzers found
   objects        1     1   objects that share memory
 ";
 
-/// What is checked: the tests of the crate that has all calls of C, the fuzzers of what comes from
-/// outside, and objects that share memory.
+/// The steps: the tests of the crate that contains all calls of C, the fuzzers of untrusted bytes,
+/// and the tests of objects that share memory.
 const CHECKED: [(&str, &str); 6] = [
     ("backend", "-p dflat-sqlite --lib --tests"),
     (
@@ -49,25 +50,25 @@ const CHECKED: [(&str, &str); 6] = [
     ("objects", "-p dflat-engine --lib object::"),
 ];
 
-/// How valgrind is started: an error of memory fails the run, and so does memory that is lost. It
-/// runs one thread at a time, which must not be the same for ever.
+/// The command line of valgrind. A memory error fails the run, and so does a leak. Valgrind runs
+/// one thread at a time; `--fair-sched` gives each thread its turn.
 const VALGRIND: &str = "target.'cfg(unix)'.runner=['valgrind','--quiet','--fair-sched=yes',\
                         '--error-exitcode=99','--leak-check=full',\
                         '--show-leak-kinds=definite','--errors-for-leak-kinds=definite']";
 
-/// What looks for errors of memory.
+/// The program that finds memory errors.
 #[derive(Clone, Copy, Debug)]
 pub enum Checker {
-    /// Valgrind, on the programs as they are.
+    /// Valgrind, on the unchanged programs.
     Valgrind,
-    /// The address sanitizer of the nightly compiler, on programs that are compiled for it.
+    /// The address sanitizer of the nightly compiler, on programs compiled with it.
     Address,
 }
 
 /// Runs all steps under valgrind.
 ///
 /// # Errors
-/// When it is not installed, or finds something, or a test fails.
+/// If valgrind is not installed, if it reports an error, or if a test fails.
 pub fn run(root: &Path) -> Result<()> {
     Checker::Valgrind.find()?;
     let steps = steps(Checker::Valgrind)?;
@@ -77,7 +78,7 @@ pub fn run(root: &Path) -> Result<()> {
 /// The steps, under a checker.
 ///
 /// # Errors
-/// When the compiler can't be asked.
+/// If `rustc` cannot be run.
 pub fn steps(checker: Checker) -> Result<Vec<Step>> {
     let target = format!("--target={}", host()?);
     let step = |(name, line): (&'static str, &str)| {
@@ -87,7 +88,7 @@ pub fn steps(checker: Checker) -> Result<Vec<Step>> {
             Checker::Address => under_sanitizer(&target, &line),
         };
         let invocation = invocation
-            // Everything is up to some thirty times slower.
+            // Programs are up to thirty times slower.
             .with("DFLAT_PATIENCE_SECONDS", "1200")
             .with("DFLAT_FUZZ_SEEDS", "40");
         Step {
@@ -99,10 +100,10 @@ pub fn steps(checker: Checker) -> Result<Vec<Step>> {
 }
 
 impl Checker {
-    /// Fails if it is not installed.
+    /// Checks that the program is installed.
     ///
     /// # Errors
-    /// Then, with how to install it.
+    /// If it is not; the message says how to install it.
     pub fn find(self) -> Result<()> {
         let (line, message) = match self {
             Self::Valgrind => (
@@ -134,15 +135,15 @@ fn under_valgrind(line: &str) -> Invocation {
     invocation
 }
 
-/// With a target, what runs while compiling is not checked.
+/// With an explicit target, build scripts and macros run without the sanitizer.
 fn under_sanitizer(target: &str, line: &str) -> Invocation {
     Invocation::new(&format!("rustup run nightly cargo test {target} {line}"))
         .with("RUSTFLAGS", "-Zsanitizer=address")
-        // Two functions of SQLite have a table of the same name.
+        // SQLite has two static tables of one name, which is no error.
         .with("ASAN_OPTIONS", "detect_odr_violation=0")
 }
 
-/// What the compiler calls this system.
+/// The target triple of this system.
 fn host() -> Result<String> {
     let output = Command::new("rustc").arg("-vV").output()?;
     let text = String::from_utf8(output.stdout)?;

@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: everything that must hold before a change goes in, in one command.
+//! `cargo xtask ci`: every check that a change must pass, in one command.
 //!
-//! Steps run in order and the first that fails ends the run, with the command that repeats it. No
-//! step may need another's side effects, save the built artefacts.
+//! Steps run in order. The first that fails ends the run, which prints the command that repeats the
+//! step. A step depends on no other step; it only reuses compiled files.
 
 pub mod built;
 pub mod long;
@@ -22,36 +22,36 @@ use crate::workspace;
 /// A step that takes longer is marked in the summary: split it or make it faster.
 pub const STEP_DURATION_MAX: Duration = Duration::from_secs(240);
 
-/// Something that must hold.
+/// One check, or preparation for one.
 pub struct Step {
-    /// What it is about, in a word.
+    /// The name, one or a few words.
     pub name: &'static str,
-    /// What to do.
+    /// The work.
     pub work: Work,
 }
 
-/// What a step does.
+/// The work of a step.
 pub enum Work {
-    /// Starts a program, which must succeed.
+    /// Runs a program, which must succeed.
     Program(Invocation),
     /// Compiles the tests and programs of the workspace.
     Build,
-    /// Runs some of these, which must succeed. They are compiled first if need be.
+    /// Runs some of these tests and programs, which must succeed. Compiles them if no step has.
     Built(Selection),
-    /// Calls a task of this program: its name, and the function behind it.
+    /// Calls a task of `cargo xtask`: its name and its function.
     Task(&'static str, fn(&Path) -> Result<()>),
-    /// Nothing, for this reason.
+    /// Nothing; the reason.
     Skip(String),
 }
 
-/// How a program is started.
+/// A command line, with variables of the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
-    /// Its name.
+    /// The program.
     pub program: String,
-    /// What it is given.
+    /// The arguments.
     pub arguments: Vec<String>,
-    /// What is added to its environment.
+    /// Variables that are added to the environment.
     pub environment: Vec<(&'static str, &'static str)>,
 }
 
@@ -66,14 +66,14 @@ impl Invocation {
         }
     }
 
-    /// With one more variable in the environment.
+    /// Adds a variable to the environment.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
         self.environment.push((name, value));
         self
     }
 
-    /// The line that does the same in a shell.
+    /// The same command as a line for a shell.
     pub fn shell_line(&self) -> String {
         let variables = self.environment.iter();
         let variables = variables.map(|(name, value)| format!("{name}={}", quoted(value)));
@@ -103,7 +103,7 @@ impl Invocation {
     }
 }
 
-/// A word as a shell reads it as one.
+/// A word, quoted for a shell if needed.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c);
     if word.chars().all(is_plain) {
@@ -113,7 +113,7 @@ fn quoted(word: &str) -> String {
 }
 
 impl Step {
-    /// The line that repeats the step in a shell; nothing for one that is skipped.
+    /// A line for a shell that repeats the step, or the reason why the step is skipped.
     pub fn shell_line(&self) -> String {
         match &self.work {
             Work::Program(invocation) => invocation.shell_line(),
@@ -124,7 +124,7 @@ impl Step {
         }
     }
 
-    /// Runs the step; what it compiles for the steps after it is kept in `build`.
+    /// Runs the step. `build` holds the programs that an earlier step compiled.
     fn run(&self, root: &Path, build: &mut Option<Build>) -> Result<()> {
         match &self.work {
             Work::Program(invocation) => invocation.run(root),
@@ -145,7 +145,7 @@ impl Step {
     }
 }
 
-/// What to do after a step that failed.
+/// Whether a run goes on after a failed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
     /// End the run.
@@ -154,10 +154,10 @@ pub enum AfterFailure {
     GoOn,
 }
 
-/// Runs the steps; one that takes longer than `longest` is marked.
+/// Runs the steps. The summary marks a step that takes longer than `longest`.
 ///
 /// # Errors
-/// The first step that failed, and how to repeat it.
+/// If a step fails: the first that did, and the command that repeats it.
 pub fn run(
     root: &Path,
     steps: &[Step],

@@ -1,26 +1,26 @@
-//! Which steps to run, as the command line says.
+//! The options of a run: which steps, and how.
 
 use crate::Result;
 use crate::ci::{AfterFailure, Step};
 
-/// What to do with the steps.
+/// The options of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Print them, and run none.
+    /// Print the steps without running them.
     pub list: bool,
-    /// What to do after one that failed.
+    /// Whether to go on after a failed step.
     pub after_failure: AfterFailure,
-    /// The names of those to run; all, if there is none.
+    /// The steps to run, by name; all if empty.
     only: Vec<String>,
     /// The first to run.
     from: Option<String>,
 }
 
 impl Options {
-    /// Reads the words behind a task.
+    /// Reads the arguments of a task.
     ///
     /// # Errors
-    /// If one is unknown, or lacks its name.
+    /// If an option is unknown, or lacks the name of a step.
     pub fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             list: false,
@@ -48,7 +48,7 @@ impl Options {
     /// The steps to run, in their order.
     ///
     /// # Errors
-    /// If no step has a name that was given.
+    /// If there is no step of a given name.
     pub fn select(&self, steps: Vec<Step>) -> Result<Vec<Step>> {
         for name in self.only.iter().chain(&self.from) {
             if !steps.iter().any(|step| step.name == name) {

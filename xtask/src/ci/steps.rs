@@ -36,7 +36,7 @@ const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine --bench
 /// The steps for the workspace at `root`, on this machine.
 ///
 /// # Errors
-/// When Cargo rejects a manifest.
+/// If Cargo rejects a manifest.
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     let packages = workspace::packages(root)?;
     let (tools, required) = tools();
@@ -173,15 +173,15 @@ fn features(packages: &[Package]) -> Vec<Step> {
 /// A program that some tests use, if it is there.
 struct Tool {
     program: &'static str,
-    /// What prints its version.
+    /// The argument that prints the version.
     version: &'static str,
-    /// Debian's package.
+    /// The package of Debian that contains the program.
     package: &'static str,
-    /// Set to 1 for tests that are to fail without it.
+    /// The variable that is set to 1 to make tests fail without the program.
     variable: &'static str,
 }
 
-/// Google's schema compiler, which ours is compared with; what tells the system calls of a reader.
+/// Google's schema compiler, an oracle for ours, and a tracer for the system calls of readers.
 const TOOLS: [Tool; 2] = [
     Tool {
         program: "flatc",
@@ -203,7 +203,7 @@ impl Tool {
     }
 }
 
-/// Whether this is Debian, and packages may be installed.
+/// Whether this is Debian and the user may install packages.
 fn can_install() -> bool {
     let administrator = Command::new("id")
         .arg("-u")
@@ -212,12 +212,12 @@ fn can_install() -> bool {
     Path::new("/etc/debian_version").exists() && administrator
 }
 
-/// The step that installs what tests use, and the variables that say so to them.
+/// The step that installs the tools of tests, and the variables of the tools that are then there.
 fn tools() -> (Step, Vec<&'static str>) {
     let present = TOOLS.iter().filter(|tool| tool.is_present());
     let present: Vec<&str> = present.map(|tool| tool.variable).collect();
     let (work, required) = if present.len() == TOOLS.len() {
-        (Work::Skip("all are there".to_owned()), present)
+        (Work::Skip("all are installed".to_owned()), present)
     } else if can_install() {
         let all = TOOLS.iter().map(|tool| tool.variable).collect();
         (Work::Task("install-tools", install_tools), all)
@@ -229,10 +229,10 @@ fn tools() -> (Step, Vec<&'static str>) {
     (Step { name, work }, required)
 }
 
-/// Installs what some tests use, on Debian.
+/// Installs the tools of tests, on Debian.
 ///
 /// # Errors
-/// When `apt-get` fails.
+/// If `apt-get` fails.
 pub fn install_tools(_root: &Path) -> Result<()> {
     let apt = |arguments: &[&str]| -> Result<()> {
         let status = Command::new("apt-get")
@@ -251,18 +251,18 @@ pub fn install_tools(_root: &Path) -> Result<()> {
     apt(&[&install[..], &packages].concat())
 }
 
-/// Prints what `tidy` finds.
+/// Prints the findings of `tidy`.
 ///
 /// # Errors
-/// When it finds an error.
+/// If one is an error.
 pub fn check_tidy(root: &Path) -> Result<()> {
     report("tidy", &tidy::run(root, Mode::Check)?)
 }
 
-/// Prints what `licences` finds.
+/// Prints the findings of `licences`.
 ///
 /// # Errors
-/// When a licence is not allowed.
+/// If a licence is not allowed.
 pub fn check_licences(root: &Path) -> Result<()> {
     let (count, findings) = licences::run(root)?;
     report("licences", &findings)?;
@@ -273,7 +273,7 @@ pub fn check_licences(root: &Path) -> Result<()> {
 /// Prints findings.
 ///
 /// # Errors
-/// When one is an error.
+/// If one is an error.
 pub fn report(task: &str, findings: &[Finding]) -> Result<()> {
     for finding in findings {
         println!("{finding}");

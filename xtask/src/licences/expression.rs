@@ -5,9 +5,9 @@
 pub enum Expression {
     /// A licence, with its exception if it has one.
     Licence(String),
-    /// Each is asked for.
+    /// All of them apply.
     All(Vec<Self>),
-    /// One is to be chosen.
+    /// The user chooses one.
     Any(Vec<Self>),
 }
 
@@ -15,7 +15,7 @@ impl Expression {
     /// Reads an expression.
     ///
     /// # Errors
-    /// When the text is none; the error says what was expected where.
+    /// If the text is not an expression; the error says what was expected and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let spaced = text
             .replace('(', " ( ")
@@ -30,7 +30,7 @@ impl Expression {
         }
     }
 
-    /// Whether it can be met with licences that `is_allowed` accepts.
+    /// Whether licences that `is_allowed` accepts satisfy the expression.
     pub fn is_met(&self, is_allowed: &dyn Fn(&str) -> bool) -> bool {
         match self {
             Self::Licence(name) => is_allowed(name),

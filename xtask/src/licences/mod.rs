@@ -1,4 +1,4 @@
-//! `cargo xtask licences`: may we hand out what we link?
+//! `cargo xtask licences`: may users distribute the crates that they link through ours?
 
 pub mod expression;
 
@@ -11,7 +11,7 @@ use crate::finding::Finding;
 use crate::licences::expression::Expression;
 use crate::workspace;
 
-/// The licences whose terms are met by naming them.
+/// Licences that only ask for their text to be included.
 pub const ALLOWED: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -25,14 +25,14 @@ pub const ALLOWED: [&str; 10] = [
     "Zlib",
 ];
 
-/// Licences that give a work to the public, which is as good.
+/// Dedications to the public domain, which ask for nothing.
 pub const PUBLIC_DOMAIN: [&str; 2] = ["Unlicense", "0BSD"];
 
-/// Checks every package that the workspace depends on, on any platform, for whatever purpose; the
-/// number of packages.
+/// Checks every package that the workspace depends on, on any platform, tests and build scripts
+/// included. Returns the number of packages and the findings.
 ///
 /// # Errors
-/// When Cargo lacks a package: `cargo fetch` gets them.
+/// If a package is not on this machine: `cargo fetch` downloads it.
 pub fn run(root: &Path) -> Result<(usize, Vec<Finding>)> {
     let metadata = workspace::metadata(root, &["--offline"])
         .map_err(|error| format!("{error}\n`cargo fetch` gets what is missing"))?;

@@ -1,6 +1,6 @@
 //! Rust text to tokens.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An identifier or a keyword.
@@ -20,7 +20,7 @@ pub enum Kind {
 /// A piece of Rust text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its text.
     pub text: &'a str,
@@ -36,7 +36,7 @@ impl Token<'_> {
         self.start + self.text.len()
     }
 
-    /// Whether it is this word or mark.
+    /// Whether the token is this word or mark.
     pub fn is(&self, text: &str) -> bool {
         matches!(self.kind, Kind::Word | Kind::Mark) && self.text == text
     }

@@ -1,5 +1,5 @@
-//! Just enough of Rust's grammar for the checks: tokens with their places, `use` trees, and which
-//! module a token stands in. It never fails: on text that is not Rust it finds less.
+//! Just enough of Rust's grammar for the checks: tokens with their positions, `use` trees, and the
+//! module of a token. Nothing here fails: text that is not Rust gives fewer results.
 
 pub mod lexer;
 pub mod scope;

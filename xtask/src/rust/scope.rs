@@ -1,13 +1,13 @@
-//! Which inline modules a token stands in, and whether it is test code.
+//! The inline modules around a token, and whether the token is test code.
 
 use super::lexer::{Kind, Token};
 
-/// Where a token stands.
+/// The surroundings of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// The number of inline modules around it.
     pub modules: usize,
-    /// Whether one of them, or the item that it is in, is compiled for tests only.
+    /// Whether one of these modules, or the item around the token, is compiled for tests only.
     pub test: bool,
 }
 

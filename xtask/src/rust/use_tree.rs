@@ -7,13 +7,13 @@ use super::lexer::{Kind, Token};
 pub struct UseItem {
     /// Its segments; the last may be `*`.
     pub path: Vec<String>,
-    /// The name that it is used under.
+    /// The name that it has in the module.
     pub name: String,
     /// The line of its first segment of its own.
     pub line: usize,
 }
 
-/// The paths of the tree that starts at `tokens[0]`, and the number of tokens that it takes.
+/// The paths of the tree that starts at `tokens[0]`, and the number of its tokens.
 pub fn use_tree(tokens: &[Token<'_>]) -> (Vec<UseItem>, usize) {
     let mut items = Vec::new();
     let used = branch(tokens, &[], &mut items);

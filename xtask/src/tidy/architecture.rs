@@ -1,6 +1,6 @@
-//! What programs read of `ARCHITECTURE.md`: fenced blocks by their language, tables by heading.
+//! Reads the parts of `ARCHITECTURE.md` that are data: fenced blocks and tables.
 
-/// Where it is.
+/// The path of the document.
 pub const PATH: &str = "ARCHITECTURE.md";
 
 /// The lines, with their numbers, of the first fenced block whose language is `language`.

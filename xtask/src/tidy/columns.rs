@@ -7,8 +7,8 @@ use crate::workspace::File;
 /// The most characters of a line of Rust, comments included.
 pub const COLUMNS_MAX: usize = 100;
 
-/// Finds lines of a Rust file that are longer. Text literals and addresses can't be broken, so a
-/// line may be as long as they make it.
+/// Finds longer lines of a Rust file. A line that contains an address, or a text literal that
+/// crosses the limit, may be longer.
 pub fn check(file: &File, tokens: &[Token<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut start = 0;

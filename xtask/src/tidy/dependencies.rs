@@ -1,5 +1,4 @@
-//! Every crate from outside that users of ours compile has a line in `ARCHITECTURE.md` that says
-//! why.
+//! Every external crate that users compile has a line in `ARCHITECTURE.md` with the reason.
 
 use std::collections::BTreeSet;
 

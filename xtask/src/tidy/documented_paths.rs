@@ -1,4 +1,4 @@
-//! Documents that name files name files that exist.
+//! The files that documents name exist.
 
 use crate::finding::Finding;
 use crate::workspace::File;

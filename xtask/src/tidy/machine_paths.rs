@@ -1,4 +1,4 @@
-//! Paths of somebody's machine, which mean nothing on another.
+//! Paths of one machine, which mean nothing on another.
 
 use crate::finding::Finding;
 use crate::workspace::File;

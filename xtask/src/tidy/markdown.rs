@@ -1,9 +1,9 @@
-//! Markdown files: one title each, and code that ends.
+//! Markdown files have one title, and each code block is closed.
 
 use crate::finding::Finding;
 use crate::workspace::File;
 
-/// Checks a file if it is markdown.
+/// Checks a Markdown file; ignores others.
 pub fn check(file: &File) -> Vec<Finding> {
     if !file.has_extension("md") || file.is_test_data() {
         return Vec::new();

@@ -24,7 +24,7 @@ use crate::Result;
 use crate::finding::Finding;
 use crate::workspace::{self, File};
 
-/// Whether to compare what is kept in the repository, or to rewrite it.
+/// Whether to compare generated files with those in the repository, or to rewrite them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Compare.
@@ -36,7 +36,7 @@ pub enum Mode {
 /// Runs every check over the repository at `root`.
 ///
 /// # Errors
-/// When files can't be read or written, or Cargo rejects a manifest.
+/// If files can't be read or written, or Cargo rejects a manifest.
 pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     let mut files = workspace::files(root)?;
     let public_items = public_items::listing(&files);

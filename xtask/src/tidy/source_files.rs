@@ -1,4 +1,4 @@
-//! Rust files: their length, their lines, their characters, and what must not be left in them.
+//! Rust files: their length, their lines, their characters, and marks of unfinished work.
 
 use crate::finding::Finding;
 use crate::rust::{Kind, Token, tokens};
@@ -8,10 +8,10 @@ use crate::workspace::File;
 /// More lines than this fail.
 pub const LINES_MAX: usize = 1000;
 
-/// More lines than this are worth a thought: what is the second noun?
+/// More lines than this give a warning: the file may have a second subject.
 pub const LINES_GOOD: usize = 500;
 
-/// Checks a file if it is Rust that somebody writes by hand.
+/// Checks a Rust file that is written by hand; ignores others.
 pub fn check(file: &File) -> Vec<Finding> {
     if !file.has_extension("rs") || file.is_test_data() || file.is_generated() {
         return Vec::new();
@@ -33,7 +33,7 @@ pub fn check(file: &File) -> Vec<Finding> {
 
 fn length(file: &File) -> Option<Finding> {
     let lines = file.text.lines().count();
-    let message = format!("{lines} lines; look for a second noun to move out");
+    let message = format!("{lines} lines; move a second subject to a file of its own");
     if lines > LINES_MAX {
         Some(Finding::error(&file.path, 0, message))
     } else if lines > LINES_GOOD {

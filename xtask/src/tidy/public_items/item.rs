@@ -15,7 +15,7 @@ pub(super) struct Item {
     pub origin: Option<(String, String)>,
 }
 
-/// What the items that are read are parts of.
+/// The surroundings of the items that are read.
 #[derive(Clone, Copy)]
 enum Within<'a> {
     Module,
@@ -97,7 +97,7 @@ fn depth_after(depth: usize, token: &Token<'_>) -> usize {
     }
 }
 
-/// Where the keyword of an item stands: `const fn` is a function, `extern "C" fn` too.
+/// The position of an item's keyword: `const fn` is a function, `extern "C" fn` too.
 fn keyword(item: &[Token<'_>]) -> Option<usize> {
     let is_keyword = |token: &Token<'_>| KEYWORDS.iter().any(|keyword| token.is(keyword));
     let first = item.iter().position(is_keyword)?;
@@ -195,7 +195,8 @@ fn is_public(item: &[Token<'_>]) -> bool {
     item.first().is_some_and(|token| token.is("pub")) && !restricted()
 }
 
-/// Notes what a `pub use` takes from other crates; the rest is listed where it is declared.
+/// Notes the names that a `pub use` takes from other crates. Names of this crate are listed where
+/// they are declared.
 fn reexports(tree: &[Token<'_>], items: &mut Vec<Item>) {
     for used in use_tree(tree).0 {
         let (Some(root), Some(last)) = (used.path.first(), used.path.last()) else {
@@ -234,7 +235,7 @@ fn inherent_type<'a>(item: &[Token<'a>]) -> Option<&'a str> {
     name
 }
 
-/// What stands in the last braces of an item.
+/// The tokens inside the last braces of an item.
 fn body<'t, 'a>(item: &'t [Token<'a>]) -> &'t [Token<'a>] {
     let open = item.iter().position(|token| token.is("{"));
     match (open, item.last()) {
@@ -278,7 +279,8 @@ fn parts<'a>(body: &[Token<'a>], mut visit: impl FnMut(&[Token<'a>])) {
     }
 }
 
-/// The tokens on one line, spaced as they were; what only the body of a function sees is left out.
+/// The tokens on one line, with their spaces. Patterns that only a function's body uses are left
+/// out.
 fn join(tokens: &[Token<'_>]) -> String {
     let mut text = String::new();
     for (at, token) in tokens.iter().enumerate() {

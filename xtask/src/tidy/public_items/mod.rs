@@ -1,6 +1,6 @@
 //! The list of the public items of the crate `dflat`, so that widening it is a visible decision.
 //!
-//! It is made from the text of the sources: what is `pub` there is public, because the lint
+//! The list is made from the text of the sources: each `pub` item is public, because the lint
 //! `unreachable_pub` forbids the word elsewhere. Items that come from another crate of the
 //! workspace are listed with their members. The folder `codegen`, which serves generated code, is
 //! left out, as are hidden items and implementations of traits.
@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::tidy::public_items::item::Item;
 use crate::workspace::File;
 
-/// Where the list is kept.
+/// The path of the list.
 pub const PATH: &str = "docs/public-api.txt";
 
 const TITLE: &str =
@@ -81,7 +81,7 @@ fn render<'a>(items: impl Iterator<Item = &'a Item>) -> String {
     text
 }
 
-/// Compares the list that is kept with the one that was made.
+/// Compares the list in the repository with the generated one.
 pub fn compare(kept: &str, made: &str) -> Vec<Finding> {
     let missing = |from: &str, text: &str, what: &str| -> Vec<Finding> {
         let known: BTreeSet<_> = from.lines().collect();
