@@ -12,9 +12,12 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
+//! - `serde`: objects from and to JSON by their descriptors.
 
 #[cfg(feature = "sqlite")]
 mod file;
+#[cfg(feature = "serde")]
+mod json;
 mod read;
 mod stats;
 mod transaction;
@@ -26,6 +29,8 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{Query, Table};
 #[cfg(feature = "sqlite")]
 pub use file::FileOptions;
+#[cfg(feature = "serde")]
+pub use json::{JsonType, JsonValue};
 pub use read::{Access, Explanation, Fetch, KeyUse, Rows, Source};
 pub use stats::Stats;
 pub use transaction::{CopyProgress, TableCopy, TransactionContext};

@@ -1,16 +1,10 @@
 //! Payloads as JSON, in the form of `flatc --json`.
 
-mod number;
-mod read;
-mod tree;
-mod write;
-
 use dflat_model::{TypeDescriptor, TypeId};
+use dflat_workspace::JsonType;
 pub use serde;
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::{DeserializeSeed, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
-
-use dflat_engine::object::{TableView, verify_as};
 
 /// Writes a payload, which is verified first.
 ///
@@ -22,15 +16,9 @@ pub fn serialize<S: Serializer>(
     payload: &[u8],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let malformed = |_| S::Error::custom("the payload is malformed");
-    verify_as(types, root, payload).map_err(malformed)?;
-    let view = TableView::root(payload).map_err(malformed)?;
-    write::Table {
-        types,
-        id: root,
-        view,
-    }
-    .serialize(serializer)
+    JsonType::new(types, root)
+        .value(payload)
+        .serialize(serializer)
 }
 
 /// Reads a payload, which is verified at the end.
@@ -42,10 +30,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(
     root: TypeId,
     deserializer: D,
 ) -> Result<Vec<u8>, D::Error> {
-    let json = tree::Json::deserialize(deserializer)?;
-    let payload = read::payload(types, root, &json).map_err(D::Error::custom)?;
-    verify_as(types, root, &payload).map_err(|_| D::Error::custom("a required field is absent"))?;
-    Ok(payload)
+    JsonType::new(types, root).deserialize(deserializer)
 }
 
 /// Implements serde's traits for a generated table, or for a stored object.

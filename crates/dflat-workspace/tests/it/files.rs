@@ -1,0 +1,82 @@
+//! Files: one engine for all workspaces of a process, and upkeep.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
+
+use crate::posts::{fill, table, titles};
+
+fn open(path: &Path) -> Workspace {
+    Workspace::open(path, &FileOptions::default()).unwrap()
+}
+
+#[test]
+fn workspaces_on_one_file_share_an_engine_and_end_on_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let (first, second) = (open(&path), open(&path));
+    assert!(first.engine().is_same(second.engine()));
+    fill(&first, &table, 1);
+    first.shutdown_with(Default::default()).unwrap();
+    assert_eq!(titles(&second, &table), ["post 0"]);
+    second.shutdown_with(Default::default()).unwrap();
+    assert_eq!(titles(&open(&path), &table), ["post 0"]);
+}
+
+#[test]
+fn an_open_file_refuses_another_value_of_an_option_that_was_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let mut options = FileOptions::default();
+    options.threads_max(3);
+    let first = Workspace::open(&path, &options).unwrap();
+    let _not_set = open(&path);
+    let _the_same = Workspace::open(&path, &options).unwrap();
+    options.threads_max(4);
+    let error = Workspace::open(&path, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("threads_max"), "{error}");
+    drop(first);
+}
+
+#[test]
+fn upkeep_takes_tables_and_reports_progress() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let workspace = open(&path);
+    fill(&workspace, &table, 20);
+    let mut calls = 0;
+    let progress = &mut |_| {
+        calls += 1;
+        ControlFlow::Continue(())
+    };
+    let report = workspace.check([table.clone()], progress).unwrap();
+    assert!(report.is_sound() && report.rows == 20, "{report:?}");
+    let report = workspace.repair([table.clone()], progress).unwrap();
+    assert!(report.after.is_sound() && report.set_aside.is_empty());
+    let copy = directory.path().join("copy.db");
+    workspace.backup(&copy, progress).unwrap();
+    assert!(calls > 0);
+    workspace.shutdown_with(Default::default()).unwrap();
+
+    let saved = directory.path().join("saved.db");
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let report = salvage(&copy, &saved, [table.clone()], go_on).unwrap();
+    assert_eq!((report.saved, report.set_aside, report.lost), (20, 0, 0));
+    assert_eq!(titles(&open(&saved), &table).len(), 20);
+}
+
+#[test]
+fn a_salvage_whose_progress_breaks_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let workspace = open(&path);
+    fill(&workspace, &table, 20);
+    workspace.shutdown_with(Default::default()).unwrap();
+    let saved = directory.path().join("saved.db");
+    let give_up = &mut |_| ControlFlow::Break(());
+    let error = salvage(&path, &saved, [table], give_up).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(!saved.exists());
+}

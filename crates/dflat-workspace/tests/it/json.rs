@@ -1,0 +1,61 @@
+//! JSON by descriptor, without generated code.
+
+use dflat_model::{Table, TableDescriptor};
+use dflat_workspace::JsonType;
+use serde::de::DeserializeSeed;
+
+use crate::posts::{payload, table};
+
+fn read(table: &Table, json: &str) -> Result<Vec<u8>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    JsonType::of(table).deserialize(&mut deserializer)
+}
+
+fn write(table: &Table, payload: &[u8]) -> String {
+    serde_json::to_string(&JsonType::of(table).value(payload)).unwrap()
+}
+
+#[test]
+fn json_is_written_and_read_by_a_descriptor_that_was_stored() {
+    let table = table("1");
+    let stored = Table::new(TableDescriptor::from_bytes(&table.to_bytes()).unwrap());
+    for json in [
+        r#"{"title":"a","priority":7}"#,
+        r#"{"title":"b","color":"Blue","content_type":"TextContent","content":{"text":"c"}}"#,
+        r#"{"title":"d","content_type":"ImageContent","content":{"images":["e","f"]}}"#,
+    ] {
+        let payload = read(&stored, json).unwrap();
+        assert_eq!(write(&stored, &payload), json);
+        assert_eq!(write(&table, &payload), json);
+    }
+    assert_eq!(
+        read(&stored, r#"{"title":"a","priority":7}"#).unwrap(),
+        payload("a", 7)
+    );
+}
+
+#[test]
+fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
+    let table = table("1");
+    for (json, reason) in [
+        (r#"{"title":"a","colour":"Red"}"#, "has no field `colour`"),
+        (
+            r#"{"title":"a","color":"Pink"}"#,
+            "color: expected a value of Color",
+        ),
+        (
+            r#"{"title":"a","priority":"b"}"#,
+            "priority: expected a number of type i32",
+        ),
+    ] {
+        let error = read(&table, json).unwrap_err().to_string();
+        assert!(error.contains(reason), "{json}: {error}");
+    }
+}
+
+#[test]
+fn malformed_payloads_are_no_json() {
+    let table = table("1");
+    let cut = &payload("a", 7)[..10];
+    assert!(serde_json::to_string(&JsonType::of(&table).value(cut)).is_err());
+}

@@ -1,0 +1,13 @@
+//! The workspace as another language would use it: types by descriptors, objects as payloads.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails is a test that fails, in what tests share too"
+)]
+
+#[cfg(feature = "sqlite")]
+mod files;
+#[cfg(feature = "serde")]
+mod json;
+mod posts;
+mod reads;
+mod writes;

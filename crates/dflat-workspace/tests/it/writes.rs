@@ -1,0 +1,103 @@
+//! Transactions with the dictionary, savepoints, writes by query and table copies.
+
+use std::num::NonZeroUsize;
+
+use dflat_engine::dictionary::{TABLE as DICTIONARY, Value as Item};
+use dflat_engine::transaction::Change;
+use dflat_workspace::{Error, ErrorKind, TableCopy, Workspace};
+
+use crate::posts::{below, fill, insert, payload, perform, table, title, titles};
+
+#[test]
+fn a_savepoint_that_fails_is_undone_with_its_values_in_the_dictionary() {
+    let (workspace, table) = (Workspace::in_memory(), table("1"));
+    let done = workspace.perform_blocking([table.clone(), DICTIONARY], |tx| {
+        let keys = tx.keys(tx.dictionary());
+        insert(&tx, &table, "kept", 1)?;
+        keys.set("kept", Some(&Item::I64(1)))?;
+        let undone = tx.nested(|| {
+            insert(&tx, &table, "undone", 2)?;
+            keys.set("undone", Some(&Item::I64(2)))?;
+            Err::<(), _>(Error::new(ErrorKind::User, "undo it"))
+        });
+        assert_eq!(undone.unwrap_err().kind(), ErrorKind::User);
+        Ok(())
+    });
+    done.unwrap();
+    assert_eq!(titles(&workspace, &table), ["kept"]);
+    let dictionary = workspace.dictionary();
+    assert_eq!(dictionary.get("kept").unwrap(), Some(Item::I64(1)));
+    assert_eq!(dictionary.get("undone").unwrap(), None);
+}
+
+#[test]
+fn a_handler_that_fails_releases_its_keys_and_changes_nothing() {
+    let (workspace, table) = (Workspace::in_memory(), table("1"));
+    let failed = perform(&workspace, &table, |tx, table| {
+        insert(tx, table, "undone", 1)?;
+        Err(Error::new(ErrorKind::User, "undo all"))
+    });
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::User);
+    assert_eq!(titles(&workspace, &table), [""; 0]);
+}
+
+#[test]
+fn writes_by_query_change_all_objects_or_none() {
+    let (workspace, table) = (Workspace::in_memory(), table("1"));
+    fill(&workspace, &table, 600);
+    let rename = |to: fn(&str) -> String| {
+        perform(&workspace, &table, move |tx, table| {
+            let written = tx.write_each(table, below(table, 300), |base| {
+                let payload = payload(&to(title(base.object())), 1000);
+                let change = Change::Update {
+                    base,
+                    payload: &payload,
+                };
+                tx.transaction().submit(table, change).map(drop)
+            });
+            // A refused change undoes the others, and the transaction goes on.
+            written.map(|count| assert_eq!(count, 300))
+        })
+    };
+    let error = rename(|_| "the same for all".to_owned()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(titles(&workspace, &table)[1], "post 1");
+    rename(|title| format!("new {title}")).unwrap();
+    assert_eq!(titles(&workspace, &table)[299], "new post 299");
+    assert_eq!(titles(&workspace, &table)[300], "post 300");
+
+    let deleted = workspace.perform_blocking([table.clone()], |tx| {
+        tx.delete_where(&table, below(&table, 1000))
+    });
+    assert_eq!(deleted.unwrap(), 300);
+    assert_eq!(titles(&workspace, &table).len(), 300);
+}
+
+#[test]
+fn a_table_copy_that_was_interrupted_goes_on_where_it_ended() {
+    let workspace = Workspace::in_memory();
+    let (old, new) = (table("1"), table("2"));
+    fill(&workspace, &old, 10);
+    let mut copy = TableCopy::new(old.clone(), new.clone());
+    copy.set_batch_size(NonZeroUsize::new(4).unwrap());
+    let mut reported = Vec::new();
+    let failed = copy.run(
+        &workspace,
+        &mut |object, put| match title(object) {
+            "post 6" => Err(Error::new(ErrorKind::User, "stop here")),
+            _ => put(object.payload()),
+        },
+        &mut |progress| reported.push(progress.copied),
+    );
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::User);
+    assert_eq!((reported, titles(&workspace, &new).len()), (vec![4], 4));
+
+    let again =
+        &mut |object: &dflat_engine::object::Object,
+              put: &mut dyn FnMut(&[u8]) -> dflat_workspace::Result<()>| {
+            put(object.payload())
+        };
+    let done = copy.run(&workspace, again, &mut |_| {}).unwrap();
+    assert_eq!((done.copied, done.present), (6, 4));
+    assert_eq!(titles(&workspace, &new), titles(&workspace, &old));
+}
