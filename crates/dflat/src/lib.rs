@@ -54,11 +54,8 @@ pub mod codegen;
 
 mod dictionary;
 mod fetch;
-mod fetched_result;
 mod object;
-mod objects;
 mod observe;
-mod payload;
 mod query;
 mod transaction;
 mod workspace;
@@ -118,14 +115,12 @@ pub use dictionary::{
     Dictionary, DictionaryDeliveries, DictionaryEntry, DictionarySubscription, FlatBuffersValue,
     FromDictionary, IntoDictionary, SubscribedValue, TransactionDictionary,
 };
-pub use fetch::{Cursor, Fetch, FetchIter, Selection};
-pub use fetched_result::FetchedResult;
-pub use object::Object;
+pub use fetch::{Cursor, Fetch, FetchIter, FetchedResult, Selection};
+pub use object::{Object, Payload};
 pub use observe::{
     Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Positions,
     Projection, Step, SubscribedObject, Subscription, Update, Watch,
 };
-pub use payload::Payload;
 pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod cursor;
+mod fetched_result;
 mod get;
 mod iter;
 mod select;
@@ -17,8 +18,9 @@ use dflat_engine::storage::Row;
 use dflat_model::Query;
 use dflat_workspace::{Explanation, Source};
 
-use crate::{Error, ErrorKind, FetchedResult, Object, Order, Predicate, Result};
+use crate::{Error, ErrorKind, Object, Order, Predicate, Result};
 pub use cursor::Cursor;
+pub use fetched_result::FetchedResult;
 pub(crate) use get::{get, get_many};
 pub use iter::FetchIter;
 pub use select::Selection;

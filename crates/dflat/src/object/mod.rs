@@ -1,10 +1,15 @@
 //! What generated objects have in common.
 
+mod objects;
+mod payload;
+
 use dflat_engine::object::{Origin, TableView};
 use dflat_model::{RowId, Table};
 
 use crate::codegen::{Handle, KeyParts, Message, TableReader};
 use crate::{Error, ErrorKind, Result};
+pub(crate) use objects::Objects;
+pub use payload::Payload;
 
 /// A stored type: implemented by generated code for each root table of a schema.
 pub trait Object: Clone + Send + Sync + 'static {

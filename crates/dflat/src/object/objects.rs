@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::Object;
+use super::Object;
 use crate::codegen::Handle;
 
 /// The objects of a result.

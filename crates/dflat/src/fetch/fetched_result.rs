@@ -7,8 +7,9 @@ use dflat_engine::fetch::{self, Fetched};
 use dflat_engine::observe::ShapedQuery;
 use dflat_model::{CommitSeq, Query};
 
-use crate::objects::Objects;
-use crate::{Cursor, Object};
+use super::Cursor;
+use crate::Object;
+use crate::object::Objects;
 
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
 /// thread.
