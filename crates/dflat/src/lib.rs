@@ -52,6 +52,7 @@
 #[doc(hidden)]
 pub mod codegen;
 
+mod codec;
 mod dictionary;
 mod fetch;
 mod object;

@@ -11,8 +11,8 @@
 //!
 //! Several lines with the same name are alternatives: an arrow must run down one of them. The
 //! front of the rooms (`lib.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and is
-//! on no floor; a name that it re-exports counts as a name of the room that it comes from. Tests
-//! are not checked.
+//! on no floor; a name that it re-exports counts as a name of the room that it comes from, and may
+//! be used anywhere if it comes from another crate. Tests and `$crate` in macros are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -201,7 +201,12 @@ impl<'a> House<'a> {
             let house = self.path.join("::");
             return Some(format!("`{from}` uses all of `{house}`: name the room"));
         };
-        let to = self.reexports.get(name).unwrap_or(name);
+        let reexport = self.reexports.get(name).filter(|_| !self.has(name));
+        let to = reexport.unwrap_or(name);
+        if reexport.is_some() && !self.has(to) {
+            // Another crate's: the line `crates` is about that.
+            return None;
+        }
         if to == from || self.chains.iter().any(|chain| chain.allows(from, to)) {
             return None;
         }
@@ -278,6 +283,11 @@ fn arrows(source: &str, modules: &[&str]) -> Vec<(Vec<String>, usize)> {
     let mut at = 0;
     while at < tokens.len() {
         let scope = all_scopes[kept[at]];
+        if at > 0 && tokens[at - 1].is("$") {
+            // `$crate` in a macro is the crate of whoever calls it, too.
+            at += 1;
+            continue;
+        }
         // Inline modules have no name here: no path can lead into one.
         let inline = vec![""; scope.modules];
         let Some((base, length)) = root_prefix(&tokens[at..], &[modules, &inline].concat()) else {
@@ -343,7 +353,7 @@ mod tests {
     }
 
     fn places(path: &str, text: &str) -> Vec<usize> {
-        let front = "pub use error::{Error, Kind as Sort};";
+        let front = "pub use error::{Error, Kind as Sort};\npub use other::{storage, Foreign};";
         let files = [file("crates/low/src/lib.rs", front), file(path, text)];
         let findings = check(TABLE, &files, &[]);
         assert!(findings.iter().all(Finding::is_error));
@@ -370,6 +380,10 @@ mod tests {
         let path = "crates/low/src/write/mod.rs";
         assert_eq!(
             places(path, "use crate::storage::{A, b::C};\nuse crate::Sort;"),
+            NOWHERE
+        );
+        assert_eq!(
+            places(path, "use crate::Foreign;\n$crate::engine!()"),
             NOWHERE
         );
         assert_eq!(

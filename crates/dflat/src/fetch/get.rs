@@ -2,7 +2,7 @@
 
 use dflat_workspace::Source;
 
-use crate::codegen::KeyParts;
+use crate::codec::KeyParts;
 use crate::{Object, Result};
 
 /// The object with a primary key.

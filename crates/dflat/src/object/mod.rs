@@ -6,7 +6,7 @@ mod payload;
 use dflat_engine::object::{Origin, TableView};
 use dflat_model::{RowId, Table};
 
-use crate::codegen::{Handle, KeyParts, Message, TableReader};
+use crate::codec::{Handle, KeyParts, Message, TableReader};
 use crate::{Error, ErrorKind, Result};
 pub(crate) use objects::Objects;
 pub use payload::Payload;

@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::Object;
-use crate::codegen::Handle;
+use crate::codec::Handle;
 
 /// The objects of a result.
 pub(crate) enum Objects<T> {

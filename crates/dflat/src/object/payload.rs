@@ -1,8 +1,9 @@
 //! Tables as bytes, without a workspace.
 
 use dflat_engine::object::{TableView, Writer, verify_as};
+use dflat_model::TypeId;
 
-use crate::codegen::{Encoder, Message, TableReader, TypeId, Types};
+use crate::codec::{Encoder, Message, TableReader, Types};
 use crate::{Error, ErrorKind, Result};
 
 /// A table of a schema as a plain struct that stands for itself: as the bytes of a FlatBuffer, and,

@@ -4,7 +4,6 @@ mod deliveries;
 mod observable;
 mod observation;
 mod reading;
-mod refresh;
 mod update;
 mod watch;
 

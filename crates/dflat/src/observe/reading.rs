@@ -8,7 +8,7 @@ use dflat_engine::observe::ShapedQuery;
 use dflat_engine::storage::Row;
 use dflat_model::Expression;
 
-use crate::codegen::Handle;
+use crate::codec::Handle;
 use crate::fetch::Unreadable;
 use crate::{FetchedResult, Object};
 

@@ -94,37 +94,6 @@ impl FieldType for str {
     }
 }
 
-/// Implements [`FieldType`] for a generated enum or set of bit flags.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __field_type {
-    (flags $type:ty) => {
-        $crate::__field_type!(enum $type);
-        impl $crate::Flags for $type {}
-    };
-    (enum $type:ty) => {
-        impl $crate::FieldType for $type {
-            type Owned = Self;
-            const KIND: $crate::codegen::FieldKind =
-                <<Self as $crate::codegen::Enum>::Base as $crate::FieldType>::KIND;
-
-            fn to_value(&self) -> $crate::codegen::Value {
-                $crate::FieldType::to_value(&$crate::codegen::Enum::to_base(*self))
-            }
-
-            /// A number that this code does not know is the enum's default.
-            fn from_value(
-                value: $crate::codegen::ValueRef<'_>,
-            ) -> ::core::option::Option<Self> {
-                type Base = <$type as $crate::codegen::Enum>::Base;
-                let base = <Base as $crate::FieldType>::from_value(value)?;
-                let value = <Self as $crate::codegen::Enum>::from_base(base);
-                ::core::option::Option::Some(value.unwrap_or_default())
-            }
-        }
-    };
-}
-
 /// Names the types without owning values of them.
 type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 

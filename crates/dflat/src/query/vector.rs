@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 
 use dflat_model::{Expression, FieldKind, Predicate as Data, Step, Value, VectorMember};
 
-use super::{Field, FieldType, Operand, Predicate};
-use crate::codegen::Path;
+use super::{Field, FieldType, Operand, Path, Predicate};
 
 /// What a vector can hold.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that vectors hold")]
@@ -139,33 +138,4 @@ impl<R, E: ?Sized> fmt::Debug for VectorField<R, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VectorField({})", self.name)
     }
-}
-
-/// Implements [`Element`] for a generated table, struct or union.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __query_element {
-    (table $type:ty, $fields:ident) => {
-        $crate::__query_element!(@ $type, $fields, $crate::codegen::VectorMember::Table);
-    };
-    (struct $type:ty, $fields:ident) => {
-        $crate::__query_element!(
-            @ $type,
-            $fields,
-            $crate::codegen::VectorMember::Struct(<$type as $crate::codegen::Struct>::SIZE as u32)
-        );
-    };
-    (union $type:ty, $fields:ident) => {
-        $crate::__query_element!(@ $type, $fields, $crate::codegen::VectorMember::Union);
-    };
-    (@ $type:ty, $fields:ident, $member:expr) => {
-        impl $crate::Element for $type {
-            const MEMBER: $crate::codegen::VectorMember = $member;
-            type Fields<R> = $fields<R>;
-
-            fn fields<R>(path: $crate::codegen::Path<R>) -> $fields<R> {
-                $fields::new(path)
-            }
-        }
-    };
 }

@@ -7,7 +7,7 @@ use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Change, Found};
 
 use super::TransactionContext;
-use crate::codegen::{Encoder, Handle, Message};
+use crate::codec::{Encoder, Handle, Message};
 use crate::object::view_of;
 use crate::{Object, Result};
 

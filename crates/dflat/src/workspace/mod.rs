@@ -4,6 +4,7 @@
 mod builder;
 mod indexes;
 mod perform;
+mod refresh;
 mod snapshot;
 mod table_copy;
 #[cfg(feature = "sqlite")]

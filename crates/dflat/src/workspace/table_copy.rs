@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use dflat_engine::object::Writer;
 use dflat_workspace::CopyProgress;
 
-use crate::codegen::Encoder;
+use crate::codec::Encoder;
 use crate::{Error, Object, Result, Workspace};
 
 impl Workspace {

@@ -2,8 +2,8 @@
 //!
 //! The list is made from the text of the sources: each `pub` item is public, because the lint
 //! `unreachable_pub` forbids the word elsewhere. Items that come from another crate of the
-//! workspace are listed with their members. The folder `codegen`, which serves generated code, is
-//! left out, as are hidden items and implementations of traits.
+//! workspace are listed with their members. The folders `codegen` and `codec`, which serve
+//! generated code, are left out, as are hidden items and implementations of traits.
 
 mod item;
 
@@ -53,7 +53,11 @@ fn items(files: &[File], package: &str) -> Vec<Item> {
     files
         .iter()
         .filter(|file| file.path.starts_with(&source) && file.has_extension("rs"))
-        .filter(|file| !file.path.contains("/src/codegen/") && !file.is_test())
+        .filter(|file| {
+            !file.path.contains("/src/codegen/")
+                && !file.path.contains("/src/codec/")
+                && !file.is_test()
+        })
         .flat_map(|file| item::items(&file.text))
         .collect()
 }

@@ -1,10 +1,8 @@
 //! Traits of generated types: how they are read from and written to a payload.
 
-use dflat_engine::fetch::KeyParts;
 use dflat_engine::object::{ScalarType, Slot};
 
-use super::{Encoder, Path, TableReader, UnionReader, Value, ValueRef, equal};
-use crate::{FieldType, Object};
+use super::{Encoder, TableReader, UnionReader};
 
 /// A native enum, or a set of bit flags.
 pub trait Enum: Copy + PartialEq + 'static {
@@ -149,54 +147,4 @@ pub trait Union: Sized + 'static {
 
     /// Writes the value for a slot.
     fn encode(&self, encoder: &mut Encoder<'_>, slot: Slot);
-}
-
-/// A type that is a member of the union `U`: what `as_` and `matches` take.
-#[diagnostic::on_unimplemented(
-    message = "the union `{U}` has no member `{Self}`",
-    label = "not a member of `{U}`"
-)]
-pub trait UnionMember<U> {
-    /// The type code.
-    const CODE: u8;
-    /// The member's name.
-    const NAME: &'static str;
-
-    /// The member's query fields, in objects of type `R`.
-    type Fields<R>;
-
-    /// The query fields behind a path to the member.
-    fn fields<R>(path: Path<R>) -> Self::Fields<R>;
-}
-
-/// A primary key of these parts, as plain data.
-#[inline]
-#[must_use]
-pub fn key<const N: usize>(parts: [ValueRef<'_>; N]) -> KeyParts<'_> {
-    parts.into_iter().collect()
-}
-
-/// A string of a key as plain data.
-#[inline]
-#[must_use]
-pub const fn text(text: &str) -> ValueRef<'_> {
-    ValueRef::Text(text)
-}
-
-/// A number of a key as plain data; one of an enum, too.
-#[inline]
-#[must_use]
-pub fn number<T: FieldType + Copy>(number: T) -> ValueRef<'static> {
-    match number.to_value() {
-        Value::Int(number) => ValueRef::Int(number),
-        Value::UInt(number) => ValueRef::UInt(number),
-        Value::Float(number) => ValueRef::Float(number),
-        Value::Null | Value::Text(_) => ValueRef::Null,
-    }
-}
-
-/// Whether two objects hold the same values; floats by their bits.
-#[must_use]
-pub fn same<T: Object>(a: &T, b: &T) -> bool {
-    equal(&T::TABLE.types, a.handle().payload(), b.handle().payload())
 }

@@ -6,10 +6,29 @@ use std::marker::PhantomData;
 
 use dflat_model::{Step, Value};
 
-use super::UnionMember;
-use crate::query::{Element, Field, FieldType, Predicate, VectorField};
+use super::{Element, Field, FieldType, Predicate, VectorField};
+
+/// A type that is a member of the union `U`: what `as_` and `matches` take.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the union `{U}` has no member `{Self}`",
+    label = "not a member of `{U}`"
+)]
+pub trait UnionMember<U> {
+    /// The type code.
+    const CODE: u8;
+    /// The member's name.
+    const NAME: &'static str;
+
+    /// The member's query fields, in objects of type `R`.
+    type Fields<R>;
+
+    /// The query fields behind a path to the member.
+    fn fields<R>(path: Path<R>) -> Self::Fields<R>;
+}
 
 /// A path from an object of type `R` to a nested struct, table or union.
+#[doc(hidden)]
 pub struct Path<R> {
     name: Cow<'static, str>,
     steps: Cow<'static, [Step]>,

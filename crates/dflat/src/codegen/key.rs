@@ -1,0 +1,39 @@
+//! Keys and values of objects, as generated code needs them.
+
+use dflat_engine::fetch::KeyParts;
+use dflat_engine::object::equal;
+use dflat_model::{Value, ValueRef};
+
+use crate::{FieldType, Object};
+
+/// A primary key of these parts, as plain data.
+#[inline]
+#[must_use]
+pub fn key<const N: usize>(parts: [ValueRef<'_>; N]) -> KeyParts<'_> {
+    parts.into_iter().collect()
+}
+
+/// A string of a key as plain data.
+#[inline]
+#[must_use]
+pub const fn text(text: &str) -> ValueRef<'_> {
+    ValueRef::Text(text)
+}
+
+/// A number of a key as plain data; one of an enum, too.
+#[inline]
+#[must_use]
+pub fn number<T: FieldType + Copy>(number: T) -> ValueRef<'static> {
+    match number.to_value() {
+        Value::Int(number) => ValueRef::Int(number),
+        Value::UInt(number) => ValueRef::UInt(number),
+        Value::Float(number) => ValueRef::Float(number),
+        Value::Null | Value::Text(_) => ValueRef::Null,
+    }
+}
+
+/// Whether two objects hold the same values; floats by their bits.
+#[must_use]
+pub fn same<T: Object>(a: &T, b: &T) -> bool {
+    equal(&T::TABLE.types, a.handle().payload(), b.handle().payload())
+}
