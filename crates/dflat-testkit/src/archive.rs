@@ -20,7 +20,7 @@ use std::{fs, io};
 pub struct Input {
     /// The name of the file that it is unpacked to.
     pub name: String,
-    /// What the fuzzer is given.
+    /// The bytes that the fuzzer gets.
     pub bytes: Vec<u8>,
 }
 

@@ -13,29 +13,29 @@ use crate::model::{Model, Question, same};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// A query that is followed, and what was told.
+/// A live query and its deliveries.
 pub struct Follower {
-    /// What is followed.
+    /// The query.
     question: Question,
-    /// The place behind which it begins.
+    /// The cursor position behind which the result begins.
     after: Option<Cursor>,
     told: Arc<Mutex<Told>>,
     subscriptions: [Subscription; 3],
 }
 
-/// What was told last, and how it came from what was known at first.
+/// The first and the latest result, and the difference between them.
 #[derive(Default)]
 struct Told {
     first: Option<FetchedResult<Sample>>,
     latest: Option<FetchedResult<Sample>>,
-    /// What makes the latest of the first.
+    /// The composed differences, which lead from the first result to the latest.
     composed: Difference,
     count: Option<usize>,
-    /// What was read off the objects last.
+    /// The latest projection.
     projected: Option<String>,
 }
 
-/// What is read off an object for a projection.
+/// The fields of the projection.
 const SEEN: (Field<Sample, str>, Field<Sample, i32>, Field<Sample, u64>) =
     (Sample::NAME, Sample::SIZE, Sample::WIDE);
 
@@ -87,7 +87,7 @@ impl Follower {
         }
     }
 
-    /// What was told is what the model answers, which knows no places to begin.
+    /// Compares the latest result with the model. The model has no cursors.
     pub fn check(&self, model: &Model) {
         for subscription in &self.subscriptions {
             let error = subscription.error();
@@ -116,7 +116,7 @@ impl Follower {
         }
     }
 
-    /// What was told, and what was read off the objects, is what a fetch gives.
+    /// Compares the latest result and the latest projection with a fresh fetch.
     pub fn check_fresh(&self, workspace: &Workspace) {
         let fetch = || fetch(workspace, &self.question, self.after.as_ref());
         let told = lock(&self.told);

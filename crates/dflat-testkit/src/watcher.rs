@@ -7,17 +7,17 @@ use dflat::{Object, SubscribedObject, Subscription, Workspace};
 use crate::model::same;
 use crate::schema::Sample;
 
-/// An object as it was known once, to be subscribed to, and what was told of it.
+/// An object as it was read once, a subscription to it, and the latest delivery.
 #[derive(Debug)]
 pub struct Watcher {
     known: Sample,
-    /// What was told last; `None` once it was deleted.
+    /// The latest delivered object; `None` after the deletion.
     told: Arc<Mutex<Option<Sample>>>,
     subscription: Option<Subscription>,
 }
 
 impl Watcher {
-    /// Somebody who knows an object.
+    /// A watcher of an object, without a subscription.
     #[must_use]
     pub fn new(known: Sample) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl Watcher {
         }
     }
 
-    /// Subscribes to the object as it was known, which may be out of date, unless that was done.
+    /// Subscribes to the object as it was read, which may be out of date. Later calls do nothing.
     pub fn subscribe(&mut self, workspace: &Workspace) {
         if self.subscription.is_some() {
             return;
@@ -47,7 +47,7 @@ impl Watcher {
         self.subscription = Some(subscription.unwrap());
     }
 
-    /// What was told is what is there, which are all objects.
+    /// Compares the latest delivery with `objects`, which are all objects that exist.
     pub fn check(&self, objects: &[Sample]) {
         let Some(subscription) = &self.subscription else {
             return;

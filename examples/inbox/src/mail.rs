@@ -7,7 +7,7 @@ use crate::schema::{Message, MessageChangeRequest, MessageData};
 /// How many messages a list shows.
 pub(crate) const SHOWN: usize = 15;
 
-/// What is done with a message.
+/// An action on a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     Receive,

@@ -117,7 +117,7 @@ fn play(workspace: &Workspace, messages: u64) -> Result<()> {
     Ok(())
 }
 
-/// What is shown is what a fresh fetch finds.
+/// Compares the view with a fresh fetch.
 fn check(workspace: &Workspace, view: &View) -> Result<()> {
     workspace.settle()?;
     let shown = view.catch_up()?;

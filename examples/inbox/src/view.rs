@@ -1,4 +1,4 @@
-//! What is shown: two lists and a number, kept up to date by differences alone.
+//! The view: two lists and a number, kept up to date by differences alone.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ impl Row {
 /// The names of the lists.
 pub(crate) const LISTS: [&str; 2] = ["Newest", "Starred"];
 
-/// What is shown.
+/// The view.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) lists: [Vec<Row>; LISTS.len()],

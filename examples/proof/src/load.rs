@@ -1,4 +1,4 @@
-//! What both programs do: the same tasks, the same changes, the same measure.
+//! The work of both programs: the same tasks, the same changes, the same measurements.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,7 +130,7 @@ impl Latencies {
         }
     }
 
-    /// What is noted in a task that is changed now.
+    /// The note for a task that is changed now.
     pub(crate) fn stamp(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -155,7 +155,7 @@ impl Latencies {
     }
 }
 
-/// What a program did and how fast.
+/// The work of a program and its speed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub transactions: usize,

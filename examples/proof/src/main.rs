@@ -128,7 +128,7 @@ fn lines_of_code(text: &str) -> usize {
         .count()
 }
 
-/// What Dflat has written is a plain SQLite file.
+/// Dflat writes plain SQLite files.
 fn read_with_sql(file: &Path) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     let sql = "SELECT rowid, __pk0, length(p) FROM task ORDER BY rowid LIMIT 1";

@@ -52,7 +52,7 @@ pub(crate) fn run(load: &Load, file: &Path) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// What is shown of a board.
+/// The view of a board.
 fn top(workspace: &Workspace, board: u32) -> Fetch<'_, Task> {
     workspace
         .fetch::<Task>()

@@ -113,7 +113,7 @@ fn refresh(connection: &Connection, load: &Load, board: &Board, times: &Latencie
     Ok(())
 }
 
-/// What is shown of a board.
+/// The view of a board.
 fn top(connection: &Connection, board: u32) -> Result<Vec<Task>> {
     let mut query = connection.prepare_cached(
         "SELECT id, rank, title, touched FROM task WHERE board = ? AND done = 0

@@ -18,7 +18,7 @@ pub struct Stopwatch {
 pub struct Times {
     /// From its start to its end.
     pub wall: Duration,
-    /// What it and its child processes spent on processors. Only Linux says.
+    /// The processor time of it and of its child processes. Only Linux reports it.
     pub processor: Option<Duration>,
 }
 

@@ -24,7 +24,7 @@ use crate::workspace::{DependencyKind, File, Package};
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// What its rooms are parts of.
+    /// The crate or module that contains its rooms, or `crates`.
     pub name: String,
     /// Rooms by floor, top down.
     pub floors: Vec<Vec<String>>,
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(places("crates/low/src/attic.rs", ""), [0]);
     }
 
-    /// What is found in a file of the module `write`, whose rooms are `submit`, `group` and `row`.
+    /// The findings in a file of the module `write`, whose rooms are `submit`, `group` and `row`.
     fn inner(path: &str, text: &str) -> Vec<Finding> {
         let table = "```floors\nlow: write > error\nlow/write: submit > group > row\n\
                      low/write/group: watch > member\n```\n";

@@ -44,7 +44,7 @@ pub fn check(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with the parameters of the function that the tokens begin with.
+/// The problem with the parameters of the function that the tokens begin with.
 fn function(tokens: &[Token<'_>]) -> Option<String> {
     let counts: Vec<_> = parameters(tokens).map(members).collect();
     let largest = counts.iter().flatten().max()?;

@@ -38,7 +38,7 @@ fn isbn(id: i32) -> Option<String> {
     }
 }
 
-/// What is stored after so many transactions.
+/// The stored books after this many transactions.
 fn books(commits: u64) -> Books {
     let mut books: Books = (0..BOOKS).map(|id| (id, (pages(id), isbn(id)))).collect();
     if commits >= 1 {

@@ -23,7 +23,7 @@ pub struct Device {
     acknowledged: AtomicU64,
     /// The calls that met a fault, since healed.
     met: AtomicU64,
-    /// What was called until it was healed.
+    /// The calls until the device was healed.
     until_healed: OnceLock<IoReport>,
     directory: TempDir,
 }
@@ -96,7 +96,7 @@ impl Device {
         self.met.load(Ordering::Acquire)
     }
 
-    /// What was called so far, or until it was healed.
+    /// The calls so far, or until the device was healed.
     #[must_use]
     pub fn report(&self) -> IoReport {
         let healed = self.until_healed.get();

@@ -62,7 +62,7 @@ enum Step {
 /// all errors while the device may fail; finds an error where something was told that is not so.
 ///
 /// # Errors
-/// What was told wrongly, or fails on a device that is well again.
+/// A wrong delivery or outcome, or an operation that fails on a healed device.
 pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     ledger.states.insert(0, Contents::new());
     let Ok(workspace) = device.open() else {
@@ -355,7 +355,7 @@ fn differ(by: &str, expected: &Contents, found: &Contents) -> String {
     )
 }
 
-/// What a subscriber was told.
+/// A subscriber and its deliveries.
 struct Follower {
     deliveries: Receiver<Result<Vec<ItemData>>>,
     /// Whether an error was told, after which the result may be unknown.

@@ -12,7 +12,7 @@ use dflat_sqlite::{FileKind, IoReport, Operation};
 use super::device::Device;
 use crate::fixture::patience;
 
-/// What a check found: an error says what was lost.
+/// The result of a check: an error describes the loss.
 pub type Outcome = Result<(), String>;
 
 /// A kind of file, and what is done with it.

@@ -13,14 +13,14 @@ const SEEDS_FILE: &str = "tests/fault_seeds.txt";
 /// Seeds for each point and manner.
 const SEEDS: u64 = 3;
 
-/// What a loss of power left.
+/// The files after a loss of power.
 #[derive(Debug)]
 pub struct Image {
     /// The database.
     pub path: PathBuf,
     /// The last commit that was acknowledged before; 0 for none.
     pub acknowledged: u64,
-    /// How what was not synced was treated.
+    /// The treatment of data that was not synced.
     pub cut: PowerCut,
 }
 
@@ -43,7 +43,7 @@ pub fn cut_power(
     recording: &Recording,
     check: impl Fn(&Image) -> Outcome,
 ) -> Outcome {
-    // What was there when it began is there at any point.
+    // Files from before the recording exist at every point.
     let is_found = |event: &&Event| matches!(event, Event::Found { .. });
     let found = recording.events().iter().take_while(is_found).count();
     let between = (found..=recording.events().len()).map(|point| Case {

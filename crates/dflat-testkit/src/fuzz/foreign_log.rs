@@ -1,8 +1,8 @@
 //! Files with the log of another: of a file that has nothing to do with it, or of a copy of it that
 //! went another way, whose log has the same salts.
 //!
-//! SQLite takes a log for the file's if it is sound in itself. What the two then make together is
-//! what it reads; nothing of ours may see anything else.
+//! SQLite accepts a log whose checksums match, even if the log belongs to another file. The library
+//! must read exactly what SQLite reads from the two.
 
 use std::fs;
 use std::path::Path;

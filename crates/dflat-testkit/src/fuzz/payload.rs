@@ -157,7 +157,7 @@ fn check<T: Object + Debug>(payload: &[u8]) -> bool {
     true
 }
 
-/// What was read and written again is sound, and stays as it is.
+/// A payload that was read and written again is valid, and writing it once more changes nothing.
 fn check_again<T: Object + Debug>(payload: &[u8], shown: &str, again: &[u8]) {
     let table = T::TABLE;
     assert!(verify(&table.types, again).is_ok(), "{payload:?}");

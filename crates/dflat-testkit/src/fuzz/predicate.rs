@@ -18,7 +18,7 @@ const COMMITS: usize = 4;
 /// How many questions are asked after each, in each state.
 const QUESTIONS: usize = 12;
 
-/// What another program does to the indexes of a file.
+/// Statements by which another program changes the indexes of a file.
 pub(super) const STATES: [&str; 4] = [
     "SELECT 'ready'",
     "DELETE FROM {} WHERE rowid > (SELECT (MIN(rowid) + MAX(rowid)) / 2 FROM {})",

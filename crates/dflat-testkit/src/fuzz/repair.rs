@@ -154,7 +154,7 @@ fn check_repair(path: &Path, unreadable: &[i64], damage: &str) {
     aside.sort_unstable();
     aside.dedup();
     assert_eq!(aside, unreadable, "{damage}");
-    // What is left is what was there, by every way to it.
+    // Every query finds the remaining rows, unchanged.
     let left = |number: &i32| !unreadable.contains(&i64::from(number + 1));
     let expected: Vec<ItemData> = (0..ITEMS).filter(left).map(item).collect();
     let all = workspace.fetch::<Item>().all().unwrap();
@@ -201,7 +201,7 @@ fn damage_bytes(path: &Path, random: &mut Random) {
         }
     }
     fs::write(path, &bytes).unwrap();
-    // What plain SQL reads row by row must not be lost. It opens a copy: it may change the file.
+    // Rows that plain SQL can read must not be lost. SQL opens a copy, because it may change it.
     let copy = path.with_extension("oracle");
     fs::write(&copy, &bytes).unwrap();
     let found = Found::read(&copy);
@@ -252,7 +252,7 @@ fn expect_known(kind: ErrorKind, error: &dyn std::fmt::Display) {
     assert!(kinds.contains(&kind), "{kind:?}: {error}");
 }
 
-/// What plain SQL reads, row by row.
+/// The payloads that plain SQL reads, row by row.
 #[derive(Default)]
 struct Found {
     /// The items that are as they were written.
@@ -288,7 +288,7 @@ impl Found {
     }
 }
 
-/// What can be read is an object, or was set aside.
+/// Each row that can be read is an object or was moved aside.
 fn check_kept(path: &Path, bytes: &[Vec<u8>]) {
     let connection = Connection::open(path).unwrap();
     let mut kept: HashSet<Vec<u8>> = HashSet::new();

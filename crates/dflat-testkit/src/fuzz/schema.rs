@@ -33,7 +33,7 @@ pub fn run_seed(seed: u64) {
     });
 }
 
-/// Checks any text as a schema. What the corpus has may be included.
+/// Checks any text as a schema. The text may include files of the corpus.
 pub fn check_text(text: &str) {
     let loader = sources()
         .iter()

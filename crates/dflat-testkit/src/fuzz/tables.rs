@@ -122,7 +122,7 @@ fn change(path: &Path, random: &mut Random) {
     change_bytes(&connection, random);
 }
 
-/// What stands in a column, whatever its type.
+/// Values for a column of any type.
 const VALUES: [&str; 10] = [
     "NULL",
     "-1",
@@ -136,7 +136,7 @@ const VALUES: [&str; 10] = [
     "zeroblob(100000)",
 ];
 
-/// What a trigger may do.
+/// Bodies of triggers.
 const BODIES: [&str; 4] = [
     "INSERT INTO dflat__foreign VALUES ('task', NEW.rowid)",
     "DELETE FROM task",

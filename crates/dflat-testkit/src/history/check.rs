@@ -9,7 +9,7 @@ use super::{Event, History, Register};
 /// overlap; completions and deliveries follow such an order, too.
 ///
 /// # Errors
-/// What contradicts what.
+/// If two readings contradict each other, or no order of the transactions explains them.
 pub fn check(history: &History) -> Result<(), String> {
     let lists = Lists::of(history)?;
     lists.check_reads(history)?;
@@ -79,7 +79,7 @@ impl<'h> Lists<'h> {
     }
 }
 
-/// Who comes before whom.
+/// For each transaction, the transactions that come after it.
 type Order = HashMap<u64, HashSet<u64>>;
 
 fn add(order: &mut Order, before: u64, after: u64) {
@@ -92,8 +92,8 @@ fn committed(history: &History) -> impl Iterator<Item = &Event> {
     history.events.iter().filter(|event| event.committed)
 }
 
-/// What the lists tell: appends follow each other; a reader follows whom it read, and comes before
-/// whom it did not.
+/// The order that the lists show. Appends to a list follow each other. A transaction that read a
+/// list comes after the appends in it, and before the appends that are not in it.
 fn dependencies(history: &History, lists: &Lists<'_>) -> Order {
     let mut order = Order::new();
     for list in lists.last.values() {

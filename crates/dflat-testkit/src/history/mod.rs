@@ -11,7 +11,7 @@ mod record;
 pub use check::check;
 pub use record::record;
 
-/// A place where a list stands.
+/// An object that holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register {
     /// Which of the types.
@@ -29,27 +29,27 @@ pub struct Reading {
     pub list: Vec<u64>,
 }
 
-/// What a transaction did, as seen from outside.
+/// A transaction as its caller saw it.
 #[derive(Clone, Debug, Default)]
 pub struct Event {
-    /// Its number; what it appends.
+    /// Its number, which it appends to lists.
     pub id: u64,
-    /// The moment before it was asked for.
+    /// The moment before it was requested.
     pub called: u64,
-    /// The moment when its outcome was told.
+    /// The moment when its caller got the outcome.
     pub told: u64,
     /// Whether it was committed.
     pub committed: bool,
-    /// What it read before it changed it.
+    /// The lists that it read, each before its own append.
     pub reads: Vec<Reading>,
-    /// Where it appended its number, each place once.
+    /// The lists to which it appended its number, each once.
     pub appends: Vec<Register>,
-    /// Whether it was told in the order of commits: not a plain read, nor a completion that was
-    /// only asked for when all was done.
+    /// Whether its completion is ordered by commit: not that of a plain read, nor one that was
+    /// requested after the transaction had ended.
     pub ordered: bool,
 }
 
-/// A list that a subscriber was told.
+/// A list that a subscriber received.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// When.
@@ -63,7 +63,7 @@ pub struct Delivery {
 pub struct History {
     /// The transactions, and reads outside of transactions.
     pub events: Vec<Event>,
-    /// What subscribers to the objects were told, in order.
+    /// The deliveries to subscribers of the objects, in order.
     pub deliveries: Vec<Delivery>,
     /// The lists in the end.
     pub last: Vec<Reading>,

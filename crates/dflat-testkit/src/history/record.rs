@@ -92,7 +92,7 @@ fn run(workspace: &Workspace, clock: &Clock, mut random: Random, thread: u64) ->
     done
 }
 
-/// What a transaction is to do.
+/// The work of a transaction.
 struct Work {
     id: u64,
     steps: Vec<(Register, bool)>,
@@ -143,7 +143,7 @@ impl Work {
         for (register, write) in &self.steps {
             let reading = read(tx, *register)?;
             if changed.contains(register) {
-                // What is read of one's own is what one has written.
+                // A transaction reads its own append.
                 assert_eq!(reading.list.last(), Some(&self.id));
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a typed query tells of a field, as the model has it.
+//! Fields of typed queries as terms of the model.
 
 use dflat::{Fetch, Field};
 

@@ -37,7 +37,7 @@ pub enum Condition {
     NotIn(Path, Vec<Cell>),
     /// A field from one value to another.
     Between(Path, Cell, Cell),
-    /// What is computed, compared.
+    /// A computed term compared with another.
     Weigh(Term, Operator, Term),
     /// A string tested.
     Text(Path, Test, String, Case),
@@ -151,7 +151,7 @@ impl Operator {
 }
 
 impl Share {
-    /// What several truths come to.
+    /// Joins several truth values.
     fn of(self, truths: &[Truth]) -> Truth {
         let (decides, otherwise) = match self {
             Self::All => (false, true),

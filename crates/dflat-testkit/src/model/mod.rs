@@ -18,20 +18,20 @@ pub use term::{Domain, Term, Vector};
 /// A query.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// What the objects must meet.
+    /// The condition that objects must meet.
     pub condition: Option<Condition>,
     /// The keys of the order.
     pub order: Vec<Key>,
-    /// How many are passed over.
+    /// The number of objects to skip.
     pub offset: usize,
-    /// How many at most.
+    /// The most objects to return.
     pub limit: Option<usize>,
 }
 
 /// A key of an order.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// What is sorted by.
+    /// The term to sort by.
     pub term: Term,
     /// From the largest.
     pub descending: bool,
@@ -68,7 +68,7 @@ pub enum Refusal {
     Missing,
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Effect {

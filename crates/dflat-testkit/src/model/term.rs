@@ -1,10 +1,10 @@
-//! What is computed of the fields of `Sample`.
+//! Terms computed from the fields of `Sample`.
 
 use super::cell::{compare, real};
 use super::{Cell, Path};
 use crate::schema::SampleData;
 
-/// What is compared or sorted by.
+/// A term to compare or to sort by.
 #[derive(Clone, Debug)]
 pub enum Term {
     /// A field.

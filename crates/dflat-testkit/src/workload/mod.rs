@@ -187,13 +187,14 @@ impl Run {
         }
     }
 
-    /// Lets somebody else write to the file, which is looked for at once or later.
+    /// Lets another workspace write to the file. This workspace refreshes at once or later.
     fn others_write(&mut self) {
         let stranger = self.stranger.clone();
         let Some(stranger) = stranger.filter(|_| self.random.one_in(2)) else {
             return;
         };
-        // Who builds indexes commits, and whoever has read before that and writes then is refused.
+        // Building indexes commits, and a transaction that has read before such a commit and
+        // writes after it is refused.
         Workspace::settle(&self.workspace).unwrap();
         self.transactions(Some(stranger.clone()));
         stranger.settle().unwrap();

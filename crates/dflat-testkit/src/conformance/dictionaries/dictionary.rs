@@ -83,7 +83,7 @@ pub fn a_value_of_each_type_is_there_at_once_and_stored(open: Open) {
     assert!(rows["payload"].codable().iter().eq([9; 9]));
 }
 
-/// What serde knows.
+/// A value that serde stores.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Window {
     size: (u32, f64),
@@ -109,7 +109,7 @@ pub fn a_value_of_serdes_is_read_back(open: Open) {
         tabs: BTreeMap::from([("a".into(), vec![-1])]),
     };
     d.set("w", Serde(&window)).unwrap();
-    // What a crate of today has written is read by one of tomorrow, byte by byte.
+    // Later versions of the crate must read these bytes.
     d.set("mode", Serde(Mode::Full)).unwrap();
     let rows = stored(&w);
     assert!(rows["mode"].codable().iter().eq(*b"\0dflatm\xa4Full"));

@@ -30,7 +30,7 @@ fn task(id: i32, random: &mut Random) -> TaskData {
 type Ask = fn(i64) -> Predicate<Task>;
 /// Whether a task meets it.
 type Test = fn(&Task, i64) -> bool;
-/// What an order goes by.
+/// The sort keys of an order.
 type Sort = fn(&Task) -> (i64, String);
 
 fn open_tasks(n: i64) -> Predicate<Task> {

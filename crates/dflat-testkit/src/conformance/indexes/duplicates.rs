@@ -102,21 +102,21 @@ pub fn what_is_there_twice_together_is_reported_with_its_keys(open: Open) {
     assert_eq!(reported(OF_SOME), of_some.collect::<Vec<_>>());
 }
 
-/// What is there twice stays, is found, and gets no company; once it is mended, it is as unique as
-/// any.
+/// Duplicates from before the index stay and are found, and no further one is accepted. After they
+/// are resolved, the index refuses duplicates of their values as of any other.
 pub fn what_is_there_twice_together_stays_until_it_is_mended(open: Open) {
     let w = shelf(open, (0..MANY).map(doubled));
     assert_eq!(insert_unique(&w, MANY, None, (100, 100)), Ok(()));
     w.indexes_ready().wait().unwrap();
     assert_eq!(ids_of(&w, &five(), TOGETHER), [5, 1205]);
     assert_eq!(ids_of(&w, &heavy(), OF_SOME), [199, 899]);
-    // What is there, once or twice, is refused; what is not in the index, is not.
+    // A value that is in the index, once or twice, is refused; one outside of it is accepted.
     let taken = Err(ErrorKind::AlreadyExists);
     assert_eq!(insert_unique(&w, 5000, None, (5, 0)), taken);
     assert_eq!(insert_unique(&w, 5000, None, (29, 39)), taken);
     assert_eq!(insert_unique(&w, 5000, Some("isbn 199"), (500, 4)), taken);
     assert_eq!(insert_unique(&w, 5000, Some("isbn 199"), (500, 3)), Ok(()));
-    // Mended by one deletion, it is refused still; by two, it may come back, and once only.
+    // After one of two deletions the value is still refused; after both it is accepted, once.
     for (id, outcome) in [(1205, taken), (5, Ok(()))] {
         let book = w.get::<v6::Book>(id).unwrap().unwrap();
         w.delete(&book);

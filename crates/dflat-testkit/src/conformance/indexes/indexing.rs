@@ -118,8 +118,8 @@ pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
 }
 
 // Promise: compatibility#P49, storage-format#S18
-/// What is there twice when a unique index is added is found, counted, reported with its keys and
-/// may stay; nothing comes to it.
+/// Duplicates from before a unique index was added stay, are found, and are reported with their
+/// count and keys. Further duplicates are refused.
 pub fn unique_upgrade(open: Open) {
     let twice = |id: i32| v1::BookData {
         isbn: Some(format!("isbn {}", id % 700)),
@@ -146,7 +146,7 @@ pub fn unique_upgrade(open: Open) {
         let error = insert(&w, MANY + 1, taken, 3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{taken}");
     }
-    // What is there twice can be changed, deleted, and all of that undone.
+    // A duplicate can be changed and deleted, and both can be undone.
     let both = w.fetch::<v2::Book>().filter(v2::Book::ISBN.eq("isbn 5"));
     let both: Vec<v2::Book> = both.all().unwrap().iter().cloned().collect();
     let second = both[1].clone();
@@ -176,7 +176,7 @@ pub fn unique_upgrade(open: Open) {
 }
 
 // Promise: compatibility#P48
-/// What is changed between two batches is in the index as it is, not as it was.
+/// An object that changes between two batches is indexed by its new values.
 pub fn backfill_stale_update(open: Open) {
     let w = shelf(open, (0..MANY).map(book));
     w.build_indexes([v2::Book::TABLE]).unwrap();
@@ -196,7 +196,7 @@ pub fn backfill_stale_update(open: Open) {
                 next += 1;
             }
         }
-        // What is stale stays so: it need not be looked for each time, which takes long.
+        // A stale entry stays stale. The comparison is slow, so it does not run in each round.
         if round % 5 == 4 {
             agree(&w);
         }

@@ -117,7 +117,7 @@ pub fn dropped_subscription_is_cancelled(open: Open) {
     drop(w.subscribe(&object, move |event| send.send(event).unwrap()).unwrap());
     w.change(&object, |data| data.rank = 2);
     assert!(drained(&events).is_empty());
-    // What the callback held is given back.
+    // The callback was dropped, with everything that it held.
     assert!(events.recv().is_err());
 }
 
@@ -140,11 +140,11 @@ pub fn callback_that_panics_is_not_called_again_and_harms_nobody(open: Open) {
     drop((panicking, calm));
 }
 
-/// What ends when it is dropped.
+/// A subscription of any kind, which ends when it is dropped.
 type Ends = Box<dyn std::any::Any + Send>;
 
 // Promise: live-queries#L33
-/// Whoever is told ends others, of every kind, and itself last.
+/// Each callback ends another subscription; the last ends its own.
 pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -175,7 +175,7 @@ pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
     let jobs = ends_one("job");
     let by_jobs = query().on(|job| job()).without_initial();
     let fourth = by_jobs.call(move |_| jobs());
-    // What is told last is ended first.
+    // In the reverse order of deliveries.
     let all: [Ends; 7] = [
         Box::new(first),
         Box::new(second.unwrap()),

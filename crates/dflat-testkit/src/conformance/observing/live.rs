@@ -345,14 +345,14 @@ pub fn callback_that_panics_ends_with_an_error_and_harms_nobody(open: Open) {
     assert!(whole.error().is_none());
 }
 
-/// A subscription whose callback waits to be let go on, and what it was told.
+/// A subscription whose callback waits for a message, and its deliveries.
 fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Updates) {
     let (go, goes) = mpsc::channel::<()>();
     let (send, told) = mpsc::channel();
     let observation = w.observe(by_rank(w)).unwrap().without_initial();
     let subscription = observation.call(move |update: Told| {
         send.send(update.unwrap()).unwrap();
-        // Who lets it go on may have given up.
+        // The sender may be gone: the test ends.
         let _ = goes.recv();
     });
     (subscription.unwrap(), go, told)

@@ -56,8 +56,8 @@ fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
         let update = next(&told);
         let now = update[0].rank();
         assert_eq!(states(update.previous().unwrap()), list, "told before");
-        // What it missed is told first, as of no commit in particular, or as one with the next if
-        // it had to wait.
+        // The first delivery has the missed changes. It names no commit, or is merged with the
+        // next delivery if the callback was busy.
         let is_alone = update.commits() == 0 || subscription.coalesced() > 0;
         let is_missed = is_first && is_alone && now > at;
         let commits = i64::from(now - at);

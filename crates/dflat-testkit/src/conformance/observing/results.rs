@@ -10,7 +10,7 @@ use crate::conformance::samples::{item, other, owned_ids};
 use crate::fixture::{Fixture, Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest, Other, Twin, TwinChangeRequest, TwinData};
 
-/// What a subscriber to items is told.
+/// A delivery to a subscriber of items.
 pub type Told = Result<Update<FetchedResult<Item>>>;
 
 /// Subscribes and gives the keys of each result that is told.

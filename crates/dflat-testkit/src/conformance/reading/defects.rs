@@ -45,7 +45,7 @@ pub fn live_limit_move_out(open: Open) {
     assert_eq!(next(), [2, 3]);
 }
 
-/// What filled a limited live query up again was more than the limit.
+/// A limited live query that was filled up again had more objects than its limit.
 pub fn live_limit_refill(open: Open) {
     let w = sized(open, &[1, 2, 3, 4, 5, 6]);
     let mut told = w.stream(smallest(&w, 3)).unwrap();

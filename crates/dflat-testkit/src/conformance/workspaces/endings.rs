@@ -59,7 +59,7 @@ pub fn after_shutdown_everything_says_so(open: Open) {
     ];
     assert_eq!(kinds, [ErrorKind::ShutDown; 13]);
     assert!(block_on(w.stream(&object).unwrap().next()).is_none());
-    // What was read stays.
+    // Objects that were read stay readable.
     assert_eq!((object.id(), fetched.len()), ("a", 1));
 }
 

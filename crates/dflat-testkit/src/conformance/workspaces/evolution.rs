@@ -123,7 +123,7 @@ pub fn unknown_values_give_way_to_what_older_code_writes_instead(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     change_by_v1(&w, "a", |note| {
-        // What it can't see, it sees as the default, or as nothing.
+        // The older code reads an unknown value as the default, or as missing.
         assert_eq!(note.mood, v1::Mood::Glad);
         assert_eq!(note.place.unwrap().mood, v1::Mood::Calm);
         assert!(note.attachment.is_none());
@@ -243,7 +243,7 @@ pub fn older_code_never_replaces_the_newest_schema(open: Open) {
     let mut wanted = newest("a");
     wanted.rank = 6;
     assert_eq!(stored(&w, "a"), wanted);
-    // What newer code does not use any more stays as long as only older code touches it.
+    // A field that newer code gave up is kept while only older code writes the object.
     assert_eq!(w.get::<v1::Note>("first").unwrap().unwrap().old(), 4);
 }
 
@@ -280,7 +280,7 @@ pub fn newer_code_finds_by_its_indexes_what_older_code_wrote(open: Open) {
     assert_eq!(ids(v3::Note::STARS.eq(5)), ["new"]);
 }
 
-/// What older code may do, done to a version of the type.
+/// A random change by older code, applied to a version of the type.
 macro_rules! change {
     ($version:ident, $note:expr, $random:expr) => {{
         let (note, random) = ($note, $random);

@@ -8,7 +8,7 @@ use crate::conformance::samples::item;
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest};
 
-/// What has been counted since.
+/// The difference to an earlier count.
 fn since(w: &Fixture, before: &Stats) -> [u64; 6] {
     let now = w.stats();
     [

@@ -56,7 +56,7 @@ pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Op
     let waits = w.perform_changes([Item::TABLE], move |tx| {
         insert(tx, "second", 2)?;
         told.recv_timeout(SOON).unwrap()?;
-        // What it had written was undone and is there again.
+        // The writes of this member were undone and written again.
         assert_eq!(ids(&tx.fetch::<Item>().all()?), ["first", "second"]);
         assert_eq!(tx.fetch::<Item>().filter(Item::RANK.eq(2)).all()?.len(), 1);
         insert(tx, "third", 3)

@@ -18,7 +18,7 @@ use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 /// How many objects are inserted before anything else is done with them: more than are listed.
 const MANY: usize = 300;
 
-/// What is stored, by key: the rank of each item.
+/// The stored items: their ranks by key.
 type Model = BTreeMap<String, i32>;
 
 /// A transaction that is compared with a model after each of its steps.
@@ -119,7 +119,7 @@ impl Work<'_> {
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
-        // What a group begins with is the transaction's first change, too.
+        // A group may contain the first change of its transaction.
         if self.random.one_in(2) {
             self.nested()?;
             self.check()?;
@@ -309,7 +309,7 @@ pub fn a_request_made_before_many_insertions_replaces_what_is_stored(open: Open)
 /// The deliveries of each subscriber, in order, as text.
 type Log = Receiver<(&'static str, String)>;
 
-/// What a delivery of a result says: the commit, the difference and the objects.
+/// The contents of a delivery of a result: the commit, the difference and the objects.
 fn shown(update: &Update<FetchedResult<Item>>) -> String {
     let objects: Vec<_> = update.iter().map(|item| (item.id(), item.rank())).collect();
     format!("{} {:?} {objects:?}", update.commit(), update.difference())

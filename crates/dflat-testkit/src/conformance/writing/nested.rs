@@ -13,7 +13,7 @@ use crate::fixture::{Open, drained, next};
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
-/// What a group returns to be undone.
+/// The error that a group returns to be undone.
 fn undo<R>() -> Result<R> {
     Err(Error::new(ErrorKind::InvalidArgument, "undo"))
 }

@@ -55,7 +55,7 @@ pub fn own_changes_count_as_changes(open: Open) {
         (first.rank, second.rank) = (2, 3);
         let updated = tx.submit(first.if_unchanged(&seen))?;
         let refused = tx.submit(second.if_unchanged(&seen)).unwrap_err();
-        // What the transaction itself has made is what it knows.
+        // An object that the transaction itself wrote counts as unchanged.
         let latest = updated.object().unwrap();
         let third = ItemChangeRequest::change(tx, latest)?.unwrap();
         let identity = tx.submit(third.if_unchanged(latest))?;

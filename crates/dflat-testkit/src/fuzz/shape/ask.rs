@@ -211,7 +211,7 @@ pub(super) fn truth(types: Types<'_>, object: &Node, predicate: &Predicate) -> O
     }
 }
 
-/// What several come to: the deciding one, if there is one; else unknown, if there is that.
+/// Joins truth values: the deciding one if there is one, else unknown if there is one of these.
 fn joined(truths: impl Iterator<Item = Option<bool>>, decides: bool) -> Option<bool> {
     let truths: Vec<_> = truths.collect();
     if truths.contains(&Some(decides)) {

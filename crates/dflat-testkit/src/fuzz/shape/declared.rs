@@ -75,8 +75,8 @@ pub(super) fn condition(
     }
 }
 
-/// What `is null` in a schema stands for: an empty union has the type code 0, one that is not there
-/// none.
+/// The meaning of `is null` in a schema: an empty union has the type code 0, a missing one has no
+/// type code.
 fn is_null(field: Field) -> IndexCondition {
     if !field.is_tag() {
         return IndexCondition::IsNull(field);

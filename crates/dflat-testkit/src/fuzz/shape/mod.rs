@@ -126,7 +126,7 @@ impl Run {
         let taken = uniques.into_iter().any(|index| {
             let condition = index.condition.as_ref();
             let condition = condition.map(IndexCondition::to_predicate);
-            // What may be there once, if it is in the index.
+            // The values that must be unique, if the object is in the index.
             let of = |object: &Node| -> Option<Vec<Cell>> {
                 let mut is_in = condition.iter().map(|part| truth(types, object, part));
                 let fields = index.fields.iter();

@@ -7,7 +7,7 @@ use crate::random::Random;
 /// The most fields of a table beside its key.
 const FIELDS_MAX: usize = 8;
 
-/// What a field may be, with a default that it may have.
+/// The types of fields, each with a possible default.
 pub(super) const LEAVES: [(&str, &str); 15] = [
     ("bool", "true"),
     ("byte", "-1"),
@@ -26,7 +26,7 @@ pub(super) const LEAVES: [(&str, &str); 15] = [
     ("Bits", "Low"),
 ];
 
-/// What a part of a key may be: what is equal to itself.
+/// The types of the parts of a key: those whose values equal themselves.
 const KEYS: [&str; 8] = [
     "string", "int", "long", "ulong", "ubyte", "short", "double", "Kind",
 ];

@@ -12,7 +12,7 @@ use crate::fuzz::question::{REALS, TEXTS, WIDES};
 use crate::model::Cell;
 use crate::random::Random;
 
-/// A value. What is absent is not there.
+/// A value. Absent fields are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     /// A number, a string, or nothing at all.
@@ -192,7 +192,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    /// What a query sees of an object by a path.
+    /// The value that a query reads from an object by a path.
     pub(super) fn read(self, object: &Node, field: &Field) -> Cell {
         let (mut at, mut id) = (object, TypeId(0));
         let mut steps = field.steps.iter().peekable();

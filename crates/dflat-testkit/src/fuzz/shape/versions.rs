@@ -9,7 +9,7 @@ use super::text::LEAVES;
 use super::tree::Types;
 use crate::random::Random;
 
-/// What one version of a program knows.
+/// The schema of one version of a program.
 #[derive(Clone)]
 pub(super) struct Version {
     text: String,
@@ -29,7 +29,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What became of the fields of an object between two versions.
+/// The change of the fields of an object between two versions.
 pub(super) enum Fields {
     Same,
     /// One came behind the last.
@@ -64,8 +64,7 @@ impl Version {
         let mut next = self.clone();
         let changes = 1 + random.below(3);
         let fields = (0..changes).map(|_| next.change(random)).collect();
-        // What indexes are declared over may be called differently, have another default, or be
-        // gone.
+        // Fields of a declared index may now have another name or default, or be gone.
         let paths = next.paths();
         let current = |field: &Field| paths.iter().find(|path| path.steps == field.steps);
         next.declared.retain(|index| {

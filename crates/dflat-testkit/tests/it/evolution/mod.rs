@@ -1,4 +1,4 @@
-//! What `dflatc diff` says of two versions of a schema, against what objects show.
+//! The verdict of `dflatc diff` on two versions of a schema, compared with objects of both.
 //!
 //! Objects of either version are written and read with the other. If the verdict is that nothing
 //! breaks, all that both versions have must be the same; if it is that something does, some object
@@ -31,7 +31,7 @@ fn compiled(version: &Version, path: &str) -> Compilation {
     compilation
 }
 
-/// What of a version another one need not understand: what the other does not have.
+/// The part of a version that another version need not understand, because the other lacks it.
 struct Known {
     fields: BTreeMap<Identity, bool>,
     names: Vec<Identity>,
@@ -84,7 +84,7 @@ impl Known {
     }
 }
 
-/// Whether `reader` reads random objects of `writer` as what they are. What only the writer has is
+/// Whether `reader` reads random objects of `writer` correctly. A part that only the writer has is
 /// newer if `forward` is false, and lost if it is true.
 fn readable(writer: &Codec<'_>, reader: &Codec<'_>, forward: bool, random: &mut Random) -> bool {
     let mut known = Known::of(reader.version);

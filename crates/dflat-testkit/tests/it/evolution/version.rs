@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dflat_testkit::random::Random;
 
-/// What a part is, in every version.
+/// The identity of a part, the same in every version.
 pub(crate) type Identity = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -325,7 +325,7 @@ impl Version {
         }
     }
 
-    /// What a later version may be again, and earlier ones were: nothing is deprecated.
+    /// The same version with nothing deprecated.
     pub(crate) fn revived(&self) -> Self {
         let mut revived = self.clone();
         for field in revived

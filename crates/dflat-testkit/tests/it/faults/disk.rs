@@ -1,4 +1,4 @@
-//! What a file system does: it is full, something is in the way, names are odd.
+//! File systems that are full, have a file in the way, or allow unusual names.
 
 use std::fs;
 use std::io::Write;

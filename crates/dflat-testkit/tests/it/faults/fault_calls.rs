@@ -16,10 +16,10 @@ const IO: [Action; 1] = [Action::Fail(Failure::Io)];
 
 const NO_SPACE: [Action; 1] = [Action::Fail(Failure::NoSpace)];
 
-/// What may need space without writing bytes.
+/// Calls that may need space without writing bytes.
 const CREATING: [Operation; 2] = [Operation::Open, Operation::Map];
 
-/// What writes nothing.
+/// Calls that write nothing.
 const LOOKING: [Operation; 6] = [
     Operation::Read,
     Operation::Size,
@@ -40,7 +40,7 @@ fn workload_of(device: &Device, large: bool) -> Outcome {
     if ledger.errors.len() > 1 {
         return Err(format!("after one call all of {:?} fail", ledger.errors));
     }
-    // What is reported is what happened.
+    // Only errors of these kinds may be reported.
     let kinds = [ErrorKind::Io, ErrorKind::StorageFull, ErrorKind::Busy];
     match ledger.errors.iter().find(|kind| !kinds.contains(kind)) {
         Some(kind) => Err(format!("a transaction failed with {kind:?}")),

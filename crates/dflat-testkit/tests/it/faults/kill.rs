@@ -49,7 +49,7 @@ fn deleted(number: u32) -> String {
     format!("item{}", number * 7 % KEYS)
 }
 
-/// What is stored after so many transactions.
+/// The stored items after this many transactions.
 fn model(count: u32) -> BTreeMap<String, ItemData> {
     let mut items = BTreeMap::new();
     // Each key was written by one of the last ones.
@@ -140,7 +140,7 @@ fn a_program_that_is_killed_has_all_that_was_acknowledged() {
         std::thread::sleep(Duration::from_micros(random.below(3000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it said before its end, and was not read yet.
+        // Lines that the program wrote before its end and that were not read yet.
         while heard(&mut lines).is_some() {}
 
         let workspace = open(&path);

@@ -18,7 +18,7 @@ const KILLS: &str = "DFLAT_KILLS";
 /// The books in the file, for each time that the program is killed: some batches.
 const BOOKS_A_KILL: i32 = 2000;
 
-/// What the program writes to say that it is done.
+/// The line that the program prints when it is done.
 const READY: &str = "indexes ready";
 
 fn pages(id: i32) -> i32 {
@@ -99,7 +99,7 @@ fn reach(path: &Path) -> i64 {
     sql.query_row(reach, [], |row| row.get(0)).unwrap()
 }
 
-/// What the index of some objects serves.
+/// A query that the partial index serves.
 fn heavy(workspace: &Workspace, pages: i32) -> Fetch<'_, v2::Book> {
     let fetch = workspace.fetch::<v2::Book>();
     fetch.filter(v2::Book::PAGES.eq(pages) & v2::Book::WEIGHT.gt(3))

@@ -201,7 +201,7 @@ fn a_copy_is_whole_or_not_there() {
     let mut cases = 0;
     for (kind, operation) in calls {
         let writes = matches!(operation, Operation::Write | Operation::Flush);
-        // What a disk without space may refuse.
+        // Calls that a full disk may refuse.
         let grows = matches!(
             operation,
             Operation::Truncate | Operation::Open | Operation::Map
@@ -234,8 +234,8 @@ fn a_copy_is_whole_or_not_there() {
 }
 
 // Promise: durability#D50
-/// What was left by a program that was killed goes; what is being written stays, and so does what
-/// is none of ours.
+/// Partial files of a killed program are deleted. Files that are being written stay, and so do
+/// files of other programs.
 #[test]
 fn parts_that_were_left_are_deleted() {
     let directory = tempfile::tempdir().unwrap();

@@ -208,7 +208,7 @@ fn workspaces_on_one_file_share_a_dictionary() {
     assert_eq!(again.dictionary().get("n").unwrap(), Some(4_i64));
 }
 
-/// What was set, in order, and how far it is known to be written.
+/// The values that were set, in order, and how many of them are known to be written.
 #[derive(Default)]
 struct History {
     last: i64,

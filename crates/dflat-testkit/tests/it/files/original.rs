@@ -1,4 +1,4 @@
-//! What the original's files contain, as its own reader gave it.
+//! The contents of the original's files, as the original read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) fn copy((file, more): (&str, &[&str]), to: &Path) -> PathBuf {
     to.join(Path::new(file).file_name().unwrap())
 }
 
-/// What the files contain.
+/// The contents of the files.
 pub(crate) fn contents() -> Value {
     serde_json::from_str(include_str!("../../data/contents.json")).unwrap()
 }

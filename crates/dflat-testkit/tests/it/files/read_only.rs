@@ -16,7 +16,7 @@ use dflat_testkit::note::v3::diary as v3;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// What a program has left of a file and of those beside it.
+/// The files that a program has left: the database and those beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     /// It was closed.
@@ -28,7 +28,7 @@ enum Left {
     LogAndIndex,
     /// It crashed before the first frame.
     HeaderAndIndex,
-    /// What is there instead of the log is none.
+    /// The file with the name of the log is not a log.
     JunkAndIndex,
     /// It was closed for good.
     RollbackJournal,
@@ -237,7 +237,7 @@ fn commits_of_another_process_are_seen_read_only() {
             assert!(written.status.success(), "{left:?}: {text}");
             assert_eq!(count(), expected, "{left:?}");
         }
-        // What can't be shared is never mixed with what was written since.
+        // A read without shared memory never mixes its state with later writes.
         let counted = held.map(|held| held.fetch::<v2::Note>().count());
         match counted.map(|counted| counted.map_err(|error| error.kind())) {
             None => {}

@@ -1,4 +1,4 @@
-//! Repairing and saving tell how far they are, and can be given up. What they do is fuzzed.
+//! Repair and salvage report their progress and can be cancelled. Fuzzers check their results.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

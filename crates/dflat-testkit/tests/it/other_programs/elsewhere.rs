@@ -1,4 +1,4 @@
-//! What becomes of a transaction when another process commits under it.
+//! Transactions during which another process commits.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,8 +78,8 @@ fn a_transaction_that_changes_nothing_is_not_overtaken(rig: &Rig) {
     assert_eq!(transaction.wait().unwrap(), (0, 0));
 }
 
-/// What becomes of a transaction that reads what a member has written, and again when that is
-/// committed and `between` has happened.
+/// The outcome of a transaction that reads the write of a group member before its commit, and once
+/// more after the commit and `between`.
 fn read_twice(rig: &Rig, id: &'static str, between: impl FnOnce()) -> Result<usize> {
     let hold = rig.hold();
     let member = rig.insert(id);

@@ -1,4 +1,4 @@
-//! What somebody else writes to the file, past the engine, is seen by the next transaction.
+//! The next transaction sees what another program has written to the file.
 
 use std::sync::mpsc::{self, Receiver};
 

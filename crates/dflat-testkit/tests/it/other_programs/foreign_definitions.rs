@@ -1,4 +1,4 @@
-//! What others define on a table and on its index tables, which changes what these are.
+//! Triggers, constraints and columns that other programs add to a table or to its index tables.
 
 use dflat::{ChangeRequest, ErrorKind};
 use dflat_testkit::fixture::{Fixture, bounded};
@@ -61,7 +61,7 @@ fn assert_true(w: &Fixture, when: &str) {
 }
 
 // Promise: storage-format#S10
-/// What such a statement deletes for another's index, no trigger is told.
+/// No trigger runs for rows that `REPLACE` deletes because of a foreign unique index.
 #[test]
 fn what_is_replaced_for_an_index_of_others_is_gone_from_ours() {
     bounded(|| {

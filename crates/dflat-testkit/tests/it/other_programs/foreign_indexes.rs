@@ -15,8 +15,8 @@ use v2::Book;
 
 const SEEDS: &str = "tests/foreign_seeds.txt";
 
-/// What another program may do; `A` and `B` are row ids, `N` a small number, and `book` stands for
-/// the table's whole name.
+/// Statements of another program; `A` and `B` are row ids, `N` is a small number, and `book` stands
+/// for the full name of the table.
 const FOREIGN: &[&str] = &[
     "UPDATE book SET p = (SELECT p FROM book WHERE rowid = A) WHERE rowid = B AND EXISTS \
      (SELECT 1 FROM book WHERE rowid = A)",
@@ -70,7 +70,7 @@ fn apply(sql: &Connection, random: &mut Random) -> (&'static str, bool) {
     let whole = format!("BEGIN; {text}; COMMIT");
     let done = sql.execute_batch(&whole).is_ok();
     if !done {
-        // What it is about may be missing, or two values the same.
+        // The row or the table may be missing, or a value may be a duplicate.
         let _ = sql.execute_batch("ROLLBACK");
     }
     (statement, done)

@@ -1,5 +1,5 @@
-//! What another program commits while somebody subscribes: after the result was read, and before
-//! the subscription has its place in the order of commits.
+//! Another program commits during a registration: after the result was read, and before the
+//! subscription has its place in the order of commits.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::schema::{Item, ItemData, Twin, TwinData};
 use rusqlite::Connection;
 
-/// What is to be done when somebody has read.
+/// The action to run after a read.
 type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
 /// A backend whose next reader has something done before it goes on.

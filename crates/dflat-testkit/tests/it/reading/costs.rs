@@ -1,4 +1,4 @@
-//! What queries cost, counted: how many rows and entries the backend is asked for.
+//! The cost of queries: how many rows and index entries the backend reads.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(crate) struct Costs {
     _directory: tempfile::TempDir,
 }
 
-/// What a query gave, and what for.
+/// The result of a query, and its cost.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Cost {
     pub(crate) found: usize,

@@ -1,4 +1,4 @@
-//! What queries by a key cost where row ids are not one after the other.
+//! The cost of queries by a key if row ids have gaps.
 
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Origin;

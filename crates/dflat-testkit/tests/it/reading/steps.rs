@@ -1,4 +1,4 @@
-//! What queries by each plan cost.
+//! The cost of queries by each plan.
 
 use dflat_engine::fetch::{self, Control, PROBE_MAX};
 use dflat_engine::storage::Row;

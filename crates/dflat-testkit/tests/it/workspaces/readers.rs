@@ -1,4 +1,4 @@
-//! What readers leave behind: nothing.
+//! Readers leave nothing behind.
 
 use dflat::Workspace;
 use dflat_testkit::schema::Item;

@@ -23,7 +23,7 @@ fn ids(items: &[Item]) -> Vec<String> {
     items.iter().map(|item| item.id().to_owned()).collect()
 }
 
-/// What a subscription to all items is told.
+/// A delivery to a subscription to all items.
 fn watch(w: &Workspace) -> (Subscription, Receiver<Vec<String>>) {
     let (tell, told) = mpsc::channel();
     let all = w.fetch::<Item>().order_by(Item::ID.ascending());
@@ -283,7 +283,7 @@ fn closing_one_leaves_the_others_working() {
         create(&b, "4");
         assert_eq!(next(&told_b), ["1", "2", "3", "4"]);
         assert!(drained(&told_a).is_empty());
-        // What was told before is there to read; then the stream ends.
+        // Earlier deliveries can still be read; then the stream ends.
         let end = async {
             use futures::StreamExt;
             while stream.next().await.is_some() {}

@@ -1,4 +1,4 @@
-//! What `tracing` is told.
+//! The spans and events for `tracing`.
 
 use std::fmt::{self, Debug, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -186,7 +186,7 @@ fn an_old_snapshot_is_told_with_its_age_and_ended_if_that_was_asked_for() {
     });
 }
 
-/// Who only reads pins the log of those who write all the same.
+/// A workspace that only reads still pins the log of the writers.
 #[test]
 fn an_old_snapshot_is_told_and_ended_though_only_others_commit() {
     listening(|| {

@@ -1,4 +1,4 @@
-//! What a commit waits for, by workspace and by transaction.
+//! The durability of commits, by workspace and by transaction.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -153,7 +153,8 @@ fn a_full_member_makes_its_group_full() {
     }
 }
 
-/// What a transaction has written is written again when it asks for more, and is undone with it.
+/// The changes of a transaction are written again when it requests more durability, and are undone
+/// when it fails.
 #[test]
 fn a_transaction_that_asked_and_failed_leaves_nothing() {
     let (_directory, workspace) = open(Durability::Normal);

@@ -1,4 +1,4 @@
-//! What becomes of the members of a group when the backend fails under them.
+//! Members of a commit group whose backend fails.
 
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,4 +1,4 @@
-//! What becomes of large transactions, which can't be written again, when the backend fails.
+//! Large transactions, which can't be written again, when the backend fails.
 
 use dflat::{Durability, ErrorKind, Object, Result, TransactionContext, TransactionHandle};
 use dflat_testkit::schema::Item;
@@ -67,7 +67,7 @@ fn a_commit_of_a_large_transaction_that_fails_leaves_nothing_of_it(rig: &Rig) {
     assert_eq!(rig.ids(), ["a", "c"]);
 }
 
-/// What asks for more durability after its changes is written again, from what is read of it.
+/// A transaction that requests more durability after its changes is read and written again.
 fn a_large_transaction_that_cannot_be_read_again_leaves_nothing_of_it(rig: &Rig) {
     let row_id = |id: &str| rig.workspace.get::<Item>(id).unwrap().unwrap().row_id().0;
     kind(rig.insert("a"));

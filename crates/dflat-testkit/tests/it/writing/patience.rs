@@ -37,7 +37,7 @@ fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usi
     let observation = workspace.observe(count).unwrap().without_initial();
     let subscription = observation.call(move |count: dflat::Result<usize>| {
         send.send(count.unwrap()).unwrap();
-        // Who lets it go on may have given up.
+        // The sender may be gone: the test ends.
         let _ = goes.recv();
     });
     (subscription.unwrap(), go, told)

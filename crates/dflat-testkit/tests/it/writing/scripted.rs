@@ -23,7 +23,7 @@ pub(crate) enum Call {
     Commit,
 }
 
-/// What is to fail, and what has happened.
+/// The calls that are to fail, and those that were made.
 #[derive(Default)]
 pub(crate) struct Script {
     state: Mutex<State>,
@@ -220,7 +220,7 @@ impl ScriptedTransaction {
         if self.lost.is_none()
             && let Err(error) = self.script.meets(call)
         {
-            // What SQLite does on a full disk: nothing is left of the transaction.
+            // As SQLite on a full disk: the transaction is rolled back.
             drop(self.inner.take());
             self.lost = Some(error);
         }
