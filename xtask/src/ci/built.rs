@@ -150,7 +150,9 @@ impl Build {
             return Err(format!("`{COMMAND}` failed: {}", output.status).into());
         }
         let text = String::from_utf8(output.stdout)?;
-        let programs = text.lines().filter_map(program).collect();
+        let mut programs: Vec<_> = text.lines().filter_map(program).collect();
+        // Cargo reports them in the order in which they were compiled.
+        programs.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
         Ok(Self { programs })
     }
 }

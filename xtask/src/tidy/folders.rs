@@ -9,13 +9,10 @@ use crate::workspace::File;
 pub const FILES_MAX: usize = 15;
 
 /// Folders that have more until they are split: only a warning for these.
-const STILL_FULL: [&str; 6] = [
-    "crates/dflat/src",
-    "crates/dflat-codegen/src/rust",
+const STILL_FULL: [&str; 3] = [
     "crates/dflat-engine/src/object",
     "crates/dflat-engine/src/observe",
     "crates/dflat-engine/src/transaction",
-    "crates/dflat-sqlite/src",
 ];
 
 /// Finds folders that have more.

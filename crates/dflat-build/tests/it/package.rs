@@ -46,14 +46,14 @@ fn schema(ty: &str) -> String {
 fn cargo(root: &Path) -> Output {
     let mut command = Command::new(env!("CARGO"));
     let command = command.args(["run", "--offline"]).current_dir(root);
-    // What cargo sets for this test is not for the other package. One target folder for both tests:
-    // the compiler is built once.
+    // The variables that cargo sets for this test are not for the other package. Both tests have
+    // one target folder, so that the compiler is built once.
     let command = command.env_remove("RUSTFLAGS").env_remove("OUT_DIR");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     command.env("CARGO_TARGET_DIR", target).output().unwrap()
 }
 
-/// What the program prints, after a build that must succeed.
+/// The output of the program, after a build that must succeed.
 fn printed(root: &Path) -> String {
     let output = cargo(root);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -81,7 +81,7 @@ fn a_package_is_built_again_when_its_schemas_change() {
     assert!(printed(&root).contains("PostData { title: \"\", part: None }"));
     assert!(!builds_again(&root));
 
-    // What is in the file that comes into being is found first.
+    // The new file is found before the one in the other folder.
     write(
         &root.join("schemas/part.fbs"),
         "table Part { near: int = \"wrong\"; }",
