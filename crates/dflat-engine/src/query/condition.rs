@@ -5,12 +5,14 @@
 //! [`evaluate`](super::evaluate()) does, and the answer is the same for all.
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 
 use dflat_model::{
     Comparison, Expression, Field, FieldKind, Predicate, Scalar, Step, Value, ValueRef,
 };
 
-use super::evaluate::{Truth, Visits, fold, holds, value};
+use super::evaluate::{Visits, holds, value};
+use super::truth::{Truth, combine};
 use crate::object::{Malformed, Scope, TableView, scalar_value, whole_value};
 
 /// A predicate made ready for many rows.
@@ -141,8 +143,8 @@ impl<'p> Node<'p> {
             Self::Range(range) => range.holds(root),
             Self::Compare(compare) => compare.holds(root),
             Self::In(members) => members.holds(root),
-            Self::And(parts) => fold(parts, false, |part| part.holds(root)),
-            Self::Or(parts) => fold(parts, true, |part| part.holds(root)),
+            Self::And(parts) => combine(false, parts.iter().map(|part| part.holds(root))),
+            Self::Or(parts) => combine(true, parts.iter().map(|part| part.holds(root))),
             Self::Not(inner) => Ok(inner.holds(root)?.map(|truth| !truth)),
             Self::Other(predicate) => {
                 let visits = Visits::new(root.buffer());
@@ -255,11 +257,8 @@ impl Range {
         }
         self.min = self.min.max(other.min);
         self.max = self.max.min(other.max);
-        self.absent = match (self.absent, other.absent) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), other) => other,
-            (None, _) => None,
-        };
+        let Ok(absent) = combine::<Infallible>(false, [Ok(self.absent), Ok(other.absent)]);
+        self.absent = absent;
         true
     }
 

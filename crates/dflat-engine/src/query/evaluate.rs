@@ -6,10 +6,8 @@ use dflat_model::{Expression, Predicate, Value, ValueRef, VectorField};
 
 use super::arithmetic::arithmetic;
 use super::text;
+use super::truth::{Truth, combine};
 use crate::object::{Malformed, Scope, visits_max};
-
-/// True, false, or UNKNOWN.
-pub type Truth = Result<Option<bool>, Malformed>;
 
 /// Whether a payload, verified or not, meets a predicate: `None` is UNKNOWN.
 ///
@@ -68,7 +66,7 @@ pub(super) fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>
             let ordering = value(left, scope)?.compare(value(right, scope)?);
             Ok(ordering.map(|ordering| operator.accepts(ordering)))
         }
-        Predicate::In { operand, values } => Ok(is_in(value(operand, scope)?, values)),
+        Predicate::In { operand, values } => is_in(value(operand, scope)?, values),
         Predicate::IsNull(operand) => Ok(Some(value(operand, scope)?.is_null())),
         Predicate::Text {
             operand,
@@ -80,24 +78,12 @@ pub(super) fn holds(predicate: &Predicate, scope: Scope<'_>, visits: &Visits<'_>
             _ => None,
         }),
         Predicate::Any { vector, condition } => any(vector, condition, scope, visits),
-        Predicate::And(parts) => fold(parts, false, |part| holds(part, scope, visits)),
-        Predicate::Or(parts) => fold(parts, true, |part| holds(part, scope, visits)),
+        Predicate::And(parts) => {
+            combine(false, parts.iter().map(|part| holds(part, scope, visits)))
+        }
+        Predicate::Or(parts) => combine(true, parts.iter().map(|part| holds(part, scope, visits))),
         Predicate::Not(inner) => Ok(holds(inner, scope, visits)?.map(|value| !value)),
     }
-}
-
-/// Evaluates parts until one has the deciding value; UNKNOWN if none has and one is UNKNOWN.
-#[inline]
-pub(super) fn fold<T>(parts: &[T], deciding: bool, holds: impl Fn(&T) -> Truth) -> Truth {
-    let mut result = Some(!deciding);
-    for part in parts {
-        match holds(part)? {
-            Some(value) if value == deciding => return Ok(Some(deciding)),
-            Some(_) => {}
-            None => result = None,
-        }
-    }
-    Ok(result)
 }
 
 fn any(
@@ -114,18 +100,11 @@ fn any(
         let each = visits_max(visits.payload);
         visits.left.set(Some(each.saturating_mul(inner + 1)));
     }
-    let mut result = Some(false);
-    for index in 0..members.len() {
+    let answers = (0..members.len()).map(|index| {
         visits.spend()?;
-        match holds(condition, members.get(index)?, visits)? {
-            Some(true) => {
-                result = Some(true);
-                break;
-            }
-            Some(false) => {}
-            None => result = None,
-        }
-    }
+        holds(condition, members.get(index)?, visits)
+    });
+    let result = combine(true, answers)?;
     if outermost {
         visits.left.set(None);
     }
@@ -142,19 +121,15 @@ fn vectors_in(condition: &Predicate) -> usize {
     }
 }
 
-fn is_in(value: ValueRef<'_>, values: &[Value]) -> Option<bool> {
+fn is_in(value: ValueRef<'_>, values: &[Value]) -> Truth {
     if value.is_null() {
-        return None;
+        return Ok(None);
     }
-    let mut result = Some(false);
-    for candidate in values {
-        match value.compare(candidate.as_ref()) {
-            Some(ordering) if ordering.is_eq() => return Some(true),
-            Some(_) => {}
-            None => result = None,
-        }
-    }
-    result
+    let equals = |candidate: &Value| {
+        let ordering = value.compare(candidate.as_ref());
+        Ok(ordering.map(|ordering| ordering.is_eq()))
+    };
+    combine(true, values.iter().map(equals))
 }
 
 #[inline]

@@ -6,7 +6,10 @@ mod condition;
 mod evaluate;
 mod order;
 mod text;
+mod truth;
 
 pub use condition::Condition;
-pub use evaluate::{Truth, compute, evaluate};
+pub use evaluate::{compute, evaluate};
 pub use order::{compare_keys, compare_rows, is_after};
+pub use truth::Truth;
+pub(crate) use truth::admits;

@@ -1,11 +1,10 @@
 //! What the indexes of a table have of an object.
 
-use std::cmp::Ordering;
-
-use dflat_model::{Field, IndexCondition, IndexDescriptor, Table, ValueRef};
+use dflat_model::{Field, IndexDescriptor, Table, ValueRef};
 
 use super::row::read;
 use crate::error::Result;
+use crate::query::admits;
 use crate::storage::{EntryValues, IndexEntry};
 
 /// The entries of all indexes; absent ones are among them.
@@ -45,7 +44,7 @@ pub(super) fn entry_values<'a>(
     payload: &'a [u8],
 ) -> Result<EntryValues<'a>> {
     if let Some(condition) = &index.condition
-        && holds(table, condition, payload)? != Some(true)
+        && admits(condition, &|field| read(table, payload, field))? != Some(true)
     {
         return Ok(EntryValues::Absent);
     }
@@ -71,41 +70,4 @@ fn stored<'a>(field: &Field, value: ValueRef<'a>) -> ValueRef<'a> {
         ValueRef::Int(0) if field.is_tag() => ValueRef::Null,
         value => value,
     }
-}
-
-/// Whether an object is one that an index has an entry of: `None` is UNKNOWN.
-fn holds(table: &Table, condition: &IndexCondition, payload: &[u8]) -> Result<Option<bool>> {
-    Ok(match condition {
-        IndexCondition::Compare {
-            field,
-            operator,
-            value,
-        } => {
-            let found = read(table, payload, field)?;
-            let ordering: Option<Ordering> = found.compare(value.as_ref());
-            ordering.map(|ordering| operator.accepts(ordering))
-        }
-        IndexCondition::IsNull(field) => Some(read(table, payload, field)?.is_null()),
-        IndexCondition::IsNotNull(field) => Some(!read(table, payload, field)?.is_null()),
-        IndexCondition::And(parts) => decide(table, parts, payload, false)?,
-        IndexCondition::Or(parts) => decide(table, parts, payload, true)?,
-    })
-}
-
-/// The answer of several conditions, of which one that gives `deciding` is enough.
-fn decide(
-    table: &Table,
-    parts: &[IndexCondition],
-    payload: &[u8],
-    deciding: bool,
-) -> Result<Option<bool>> {
-    let mut answer = Some(!deciding);
-    for part in parts {
-        match holds(table, part, payload)? {
-            Some(found) if found == deciding => return Ok(Some(deciding)),
-            Some(_) => {}
-            None => answer = None,
-        }
-    }
-    Ok(answer)
 }
