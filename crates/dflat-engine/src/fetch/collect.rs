@@ -1,15 +1,15 @@
 //! Collects the rows of a scan in a query's order, up to its limit.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use dflat_model::{Order, Query, RowId, Table};
+use dflat_model::{Order, Query, Table};
 
 use super::corrupt;
+use super::first::FirstRows;
 use crate::error::Result;
 use crate::object::{Malformed, Object, ObjectBatch, Origin};
-use crate::query::{compare_rows, compute};
+use crate::query::compare_rows;
 use crate::storage::Row;
 
 /// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or,
@@ -24,7 +24,8 @@ pub(super) struct Collector<'q> {
     /// Objects that come before all that are collected.
     before: Vec<Object>,
     batch: ObjectBatch<'q>,
-    best: BinaryHeap<Candidate<'q>>,
+    /// The payloads of the first rows so far, if there is a limit and rows do not come in order.
+    first: Option<FirstRows<'q, Box<[u8]>>>,
 }
 
 impl<'q> Collector<'q> {
@@ -37,7 +38,7 @@ impl<'q> Collector<'q> {
             sorted,
             before: Vec::new(),
             batch: ObjectBatch::new(table, origin),
-            best: BinaryHeap::new(),
+            first: None,
         }
     }
 
@@ -58,7 +59,11 @@ impl<'q> Collector<'q> {
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
         match self.limit {
             Some(limit) if !self.sorted => {
-                self.push_candidate(row, self.offset.saturating_add(limit))?;
+                let max = self.offset.saturating_add(limit);
+                let first = self
+                    .first
+                    .get_or_insert_with(|| FirstRows::new(self.order, max));
+                first.push(row, |row| Ok(row.payload.into()))?;
             }
             _ if self.sorted && self.offset > 0 => self.offset -= 1,
             _ => self.batch.push(row.row_id, row.payload)?,
@@ -75,41 +80,18 @@ impl<'q> Collector<'q> {
         self.sorted && self.limit.is_some_and(|limit| self.batch.len() >= limit)
     }
 
-    fn push_candidate(&mut self, row: Row<'_>, enough: usize) -> Result<(), Malformed> {
-        for key in self.order {
-            compute(&key.key, row.payload)?;
-        }
-        let worse = |worst: &Candidate<'_>| {
-            let ordering = compare_rows(
-                self.order,
-                (row.row_id, row.payload),
-                (worst.row_id, &worst.payload),
-            );
-            ordering.is_ok_and(Ordering::is_gt)
-        };
-        if self.best.len() == enough {
-            if self.best.peek().is_some_and(worse) {
-                return Ok(());
-            }
-            self.best.pop();
-        }
-        let payload = row.payload.into();
-        self.best.push(Candidate {
-            order: self.order,
-            row_id: row.row_id,
-            payload,
-        });
-        Ok(())
-    }
-
     pub(super) fn finish(mut self) -> Result<Vec<Object>> {
         if self.sorted {
             return Ok(self.batch.finish());
         }
-        let best = std::mem::take(&mut self.best).into_sorted_vec();
-        for candidate in best.into_iter().skip(self.offset) {
-            let pushed = self.batch.push(candidate.row_id, &candidate.payload);
-            pushed.map_err(|_| corrupt(self.table, candidate.row_id))?;
+        let first = self
+            .first
+            .take()
+            .into_iter()
+            .flat_map(FirstRows::into_items);
+        for (row_id, payload) in first.skip(self.offset) {
+            let pushed = self.batch.push(row_id, &payload);
+            pushed.map_err(|_| corrupt(self.table, row_id))?;
         }
         let mut objects = self.batch.finish();
         if self.limit.is_none() {
@@ -132,35 +114,3 @@ pub(super) fn sort(objects: &mut [Object], order: &[Order]) {
         ordering.unwrap_or(Ordering::Equal)
     });
 }
-
-/// A row that may be among the first of the order; its keys are readable.
-struct Candidate<'q> {
-    order: &'q [Order],
-    row_id: RowId,
-    payload: Box<[u8]>,
-}
-
-impl Ord for Candidate<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let ordering = compare_rows(
-            self.order,
-            (self.row_id, &self.payload),
-            (other.row_id, &other.payload),
-        );
-        ordering.unwrap_or(Ordering::Equal)
-    }
-}
-
-impl PartialOrd for Candidate<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Candidate<'_> {}

@@ -6,6 +6,7 @@
 
 mod collect;
 mod control;
+mod first;
 mod lookup;
 mod plan;
 mod scan;

@@ -1,18 +1,15 @@
 //! Values read off the rows of a query, without making objects of them.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use dflat_model::{
-    ColumnType, Direction, Expression, Nulls, Order, Query, RowId, Table, Value, ValueRef,
-};
+use dflat_model::{ColumnType, Direction, Expression, Nulls, Order, Query, Table, ValueRef};
 
+use super::first::FirstRows;
 use super::scan::{Reads, Visit, scan};
 use super::{AccessPath, Control, Plan, planned};
 use crate::error::Result;
 use crate::object::Malformed;
-use crate::query::{compare_keys, compute};
+use crate::query::compute;
 use crate::storage::{Key, Row, Snapshot, position_of};
 
 /// Counts the objects of a query. An order does not matter, a window does.
@@ -268,84 +265,13 @@ fn select_unsorted<T>(
     read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
     items: &mut Vec<T>,
 ) -> Result<()> {
-    let enough = window.offset.saturating_add(window.limit);
-    let mut best: BinaryHeap<Ranked<'_, T>> = BinaryHeap::new();
+    let max = window.offset.saturating_add(window.limit);
+    let mut first = FirstRows::new(order, max);
     run(&mut |row| {
-        let keys = order.iter().map(|order| value_of(&row, &order.key));
-        let keys: Vec<ValueRef<'_>> = keys.collect::<Result<_, _>>()?;
-        if best.len() == enough {
-            if best
-                .peek()
-                .is_some_and(|worst| worst.precedes(&keys, row.row_id))
-            {
-                return Ok(ControlFlow::Continue(()));
-            }
-            best.pop();
-        }
-        let keys = keys.into_iter().map(ValueRef::to_value).collect();
-        let (row_id, item) = (row.row_id, read(row)?);
-        best.push(Ranked {
-            order,
-            keys,
-            row_id,
-            item,
-        });
+        first.push(row, &mut *read)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    let sorted = best.into_sorted_vec().into_iter().skip(window.offset);
-    items.extend(sorted.map(|ranked| ranked.item));
+    let items_in_order = first.into_items().map(|(_, item)| item);
+    items.extend(items_in_order.skip(window.offset));
     Ok(())
 }
-
-/// Something of a row, with its place in the order.
-struct Ranked<'q, T> {
-    order: &'q [Order],
-    keys: Vec<Value>,
-    row_id: RowId,
-    item: T,
-}
-
-impl<T> Ranked<'_, T> {
-    /// Whether it comes before a row with these keys.
-    fn precedes(&self, keys: &[ValueRef<'_>], row_id: RowId) -> bool {
-        let keys = self
-            .keys
-            .iter()
-            .map(Value::as_ref)
-            .zip(keys.iter().copied());
-        self.compare(keys, row_id).is_lt()
-    }
-
-    fn compare<'v>(
-        &self,
-        mut keys: impl Iterator<Item = (ValueRef<'v>, ValueRef<'v>)>,
-        row_id: RowId,
-    ) -> Ordering {
-        let unequal = self.order.iter().find_map(|order| {
-            let (a, b) = keys.next()?;
-            Some(compare_keys(order, a, b)).filter(|ordering| ordering.is_ne())
-        });
-        unequal.unwrap_or_else(|| self.row_id.cmp(&row_id))
-    }
-}
-
-impl<T> Ord for Ranked<'_, T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let keys = self.keys.iter().map(Value::as_ref);
-        self.compare(keys.zip(other.keys.iter().map(Value::as_ref)), other.row_id)
-    }
-}
-
-impl<T> PartialOrd for Ranked<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Ranked<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Ranked<'_, T> {}
