@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use dflat_model::ValueRef;
 
-use super::anchor::Interval;
+use crate::query::{Interval, lower_order, upper_order};
 
 /// The fewest intervals that are looked through one by one rather than put in order.
 const LOOSE_MIN: usize = 32;
@@ -22,7 +22,7 @@ pub(super) struct Intervals {
 }
 
 struct Item {
-    interval: Interval,
+    interval: Interval<'static>,
     slot: u32,
     /// It was taken out.
     gone: bool,
@@ -33,7 +33,7 @@ impl Intervals {
         self.items.len() == self.gone
     }
 
-    pub(super) fn insert(&mut self, interval: Interval, slot: u32) {
+    pub(super) fn insert(&mut self, interval: Interval<'static>, slot: u32) {
         if self.items.len() == self.items.capacity() {
             // Items are large and many: less room for more than a vector makes.
             self.items.reserve_exact(self.items.len() / 8 + 1);
@@ -47,7 +47,7 @@ impl Intervals {
 
     /// Takes out an interval of what it belongs to, or another with the same low end: all of them
     /// are taken out together.
-    pub(super) fn remove(&mut self, interval: &Interval, slot: u32) {
+    pub(super) fn remove(&mut self, interval: &Interval<'static>, slot: u32) {
         self.tidy();
         let (ordered, loose) = self.items.split_at_mut(self.last.len());
         // Of those that are the same in order, the first are gone.
@@ -110,7 +110,7 @@ impl Intervals {
     fn later(&self, a: u32, b: u32) -> u32 {
         let of = |at: u32| Some(&self.items.get(at as usize)?.interval);
         match (of(a), of(b)) {
-            (Some(x), Some(y)) if ends_before(x, y) => b,
+            (Some(x), Some(y)) if upper_order(&x.upper, &y.upper).is_lt() => b,
             _ => a,
         }
     }
@@ -156,30 +156,18 @@ impl Intervals {
 
 impl Item {
     /// The order of the tree: that of the low ends, then of what they belong to.
-    fn order(&self, (interval, slot): (&Interval, u32)) -> Ordering {
+    fn order(&self, (interval, slot): (&Interval<'static>, u32)) -> Ordering {
         #[cfg(test)]
         tests::COMPARED.with(|compared| compared.set(compared.get() + 1));
-        let low = self.interval.low.as_ref().order(interval.low.as_ref());
-        let order = low.then(interval.from_low.cmp(&self.interval.from_low));
-        order.then(self.slot.cmp(&slot))
-    }
-}
-
-/// Whether an interval ends before another does.
-fn ends_before(a: &Interval, b: &Interval) -> bool {
-    match (&a.high, &b.high) {
-        (None, _) => false,
-        (Some(_), None) => true,
-        (Some(x), Some(y)) => {
-            let order = x.as_ref().order(y.as_ref());
-            order.is_lt() || (order.is_eq() && !a.to_high && b.to_high)
-        }
+        lower_order(&self.interval.lower, &interval.lower).then(self.slot.cmp(&slot))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::cell::Cell;
+    use std::ops::Bound;
 
     use dflat_model::Value;
 
@@ -190,20 +178,17 @@ mod tests {
         pub(super) static COMPARED: Cell<u64> = const { Cell::new(0) };
     }
 
-    fn above(low: i64) -> Interval {
+    fn above(low: i64) -> Interval<'static> {
         Interval {
-            low: Value::Int(low),
-            from_low: false,
-            high: None,
-            to_high: false,
+            lower: Bound::Excluded(Cow::Owned(Value::Int(low))),
+            upper: Bound::Unbounded,
         }
     }
 
     /// Above a value, up to another.
-    fn between(low: i64, high: i64) -> Interval {
+    fn between(low: i64, high: i64) -> Interval<'static> {
         Interval {
-            high: Some(Value::Int(high)),
-            to_high: true,
+            upper: Bound::Included(Cow::Owned(Value::Int(high))),
             ..above(low)
         }
     }

@@ -154,8 +154,8 @@ impl Matcher {
             let Some(index) = self.fields.get_mut(place) else {
                 continue;
             };
-            if interval.is_point() {
-                let hash = hash::of_value(interval.low.as_ref());
+            if let Some(value) = interval.only() {
+                let hash = hash::of_value(value.as_ref().as_ref());
                 index.points.insert(hash, slot);
             } else {
                 index.intervals.insert(interval.clone(), slot);
@@ -172,8 +172,8 @@ impl Matcher {
         for Atom { field, interval } in found.atoms() {
             let index = self.fields.iter_mut().find(|index| index.field == *field);
             let Some(index) = index else { continue };
-            if interval.is_point() {
-                let hash = hash::of_value(interval.low.as_ref());
+            if let Some(value) = interval.only() {
+                let hash = hash::of_value(value.as_ref().as_ref());
                 index.points.remove(hash, slot);
             } else {
                 index.intervals.remove(interval, slot);

@@ -1,9 +1,9 @@
 //! The ways to the rows among which there is a choice, and how many rows each has.
 
 use super::choose::Planner;
-use super::intervals::Positions;
 use super::{AccessPath, KeyAccess};
 use crate::error::Result;
+use crate::query::Positions;
 
 /// The most entries of a range that are counted to choose a plan.
 pub const PROBE_MAX: usize = 16_384;

@@ -7,10 +7,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::candidate::{Candidate, FEW, Size};
 use super::implied::is_implied;
-use super::intervals::Positions;
 use super::ranges::set_of;
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
+use crate::query::Positions;
 use crate::storage::{IndexState, Key};
 
 /// The most disjunctions that are considered.

@@ -4,13 +4,13 @@
 
 use dflat_model::{IndexCondition, Predicate};
 
-use super::intervals::{Positions, Set};
 use super::ranges::values_of;
+use crate::query::{Positions, ValueSet};
 
 /// Whether objects for which all conjuncts of some lists are true are ones that an index has. Each
 /// part of its condition is to follow from one list.
 pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> bool {
-    if let Some((field, admitted)) = Set::of_index(condition) {
+    if let Some((field, admitted)) = ValueSet::of_index(condition) {
         let admitted = admitted.of_kind(field.kind);
         return lists.iter().any(|parts| {
             values_of(parts, field)
@@ -29,13 +29,13 @@ pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> 
 pub(super) fn guaranteed(condition: &IndexCondition, parts: &[Predicate]) -> Positions {
     let mut positions = Positions::new();
     let known = match condition {
-        IndexCondition::And(known) if Set::of_index(condition).is_none() => &**known,
+        IndexCondition::And(known) if ValueSet::of_index(condition).is_none() => &**known,
         condition => std::slice::from_ref(condition),
     };
-    for (field, has) in known.iter().filter_map(Set::of_index) {
+    for (field, has) in known.iter().filter_map(ValueSet::of_index) {
         let has = has.of_kind(field.kind);
         for (position, part) in parts.iter().enumerate() {
-            let asked = Set::of(part, field).map(|asked| asked.of_kind(field.kind));
+            let asked = ValueSet::of(part, field).map(|asked| asked.of_kind(field.kind));
             if asked.is_some_and(|asked| has.is_within(&asked)) {
                 positions.push(position);
             }

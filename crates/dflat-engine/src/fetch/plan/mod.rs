@@ -7,19 +7,18 @@
 mod candidate;
 mod choose;
 mod implied;
-mod intervals;
-mod limit;
 mod place;
 mod ranges;
 
 use std::ops::Bound;
 
-use dflat_model::{Direction, Expression, Field, Predicate, Query, RowId, Table, Value};
+use dflat_model::{Direction, Field, Predicate, Query, RowId, Table, Value};
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::error::Result;
 use crate::object::field_value;
+use crate::query::tested_field;
 use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
 use choose::Planner;
@@ -292,23 +291,8 @@ pub(super) fn may_use_index(table: &Table, query: &Query) -> bool {
 
 fn mentions(predicate: &Predicate, is: &dyn Fn(&Field) -> bool) -> bool {
     match predicate {
-        Predicate::Compare {
-            left: Expression::Field(field),
-            right: Expression::Literal(_),
-            ..
-        }
-        | Predicate::In {
-            operand: Expression::Field(field),
-            ..
-        }
-        | Predicate::Text {
-            operand: Expression::Field(field),
-            ..
-        }
-        | Predicate::IsNull(Expression::Field(field)) => is(field),
         Predicate::And(parts) | Predicate::Or(parts) => parts.iter().any(|p| mentions(p, is)),
         Predicate::Not(inner) => mentions(inner, is),
-        // Anything else is evaluated row by row.
-        _ => false,
+        test => tested_field(test).is_some_and(is),
     }
 }

@@ -7,9 +7,9 @@ use dflat_model::{Direction, Value};
 use smallvec::{SmallVec, smallvec};
 
 use super::choose::Planner;
-use super::intervals::Interval;
 use super::ranges::range;
 use super::{AccessPath, KeyAccess, KeyRange};
+use crate::query::Interval;
 
 impl Planner<'_> {
     /// The part of an access that can lie behind the query's place. It may have rows before it.

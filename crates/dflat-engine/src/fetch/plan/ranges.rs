@@ -8,8 +8,8 @@ use smallvec::smallvec;
 
 use super::choose::{Planner, is_field};
 use super::implied::guaranteed;
-use super::intervals::{Interval, Positions, Set};
 use super::{KeyAccess, KeyRange, Values};
+use crate::query::{Interval, Positions, ValueSet};
 use crate::storage::Key;
 
 /// The ranges of a key, and what they stand for.
@@ -57,8 +57,9 @@ impl Planner<'_> {
             return None;
         }
         // All of an index of some objects is a range of all.
-        let wide =
-            condition.is_none() && prefix.is_empty() && open.as_ref().is_some_and(Set::is_wide);
+        let wide = condition.is_none()
+            && prefix.is_empty()
+            && open.as_ref().is_some_and(ValueSet::is_wide);
         if let Some(condition) = condition {
             used.extend(guaranteed(condition, parts));
         }
@@ -126,25 +127,31 @@ pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
 }
 
 /// The values of a field for which conditions on it hold, and the conditions' positions, in order.
-pub(super) fn values_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
+pub(super) fn values_of<'q>(
+    parts: &'q [Predicate],
+    field: &Field,
+) -> Option<(ValueSet<'q>, Positions)> {
     let sets = parts.iter().enumerate();
-    let sets = sets.filter_map(|(position, part)| Some((position, Set::of(part, field)?)));
-    Set::common(sets.collect())
+    let sets = sets.filter_map(|(position, part)| Some((position, ValueSet::of(part, field)?)));
+    ValueSet::common(sets.collect())
 }
 
 /// The same of a field in an index of its own, which has NULL for an empty union, whose type code
 /// is 0 to a query.
-pub(super) fn set_of<'q>(parts: &'q [Predicate], field: &Field) -> Option<(Set<'q>, Positions)> {
+pub(super) fn set_of<'q>(
+    parts: &'q [Predicate],
+    field: &Field,
+) -> Option<(ValueSet<'q>, Positions)> {
     if !field.is_tag() {
         return values_of(parts, field);
     }
     let sets = parts.iter().enumerate();
     let sets = sets.filter_map(|(position, part)| {
-        let set = Set::of(part, field)?;
+        let set = ValueSet::of(part, field)?;
         let in_index = set.0.iter().all(admits_members_only);
         in_index.then_some((position, set))
     });
-    Set::common(sets.collect())
+    ValueSet::common(sets.collect())
 }
 
 fn admits_members_only(interval: &Interval<'_>) -> bool {

@@ -1,10 +1,9 @@
-//! Sets of values, as intervals of the total order of values.
+//! Sets of values, and the rule by which a condition on a field becomes one.
 //!
-//! They borrow from the query, and one interval takes no memory of its own: a query is planned
-//! each time it is run.
+//! The planner reads ranges of keys by it, indexes with a condition are chosen by it, and live
+//! queries are found by it.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::ops::Bound;
 
 use dflat_model::{
@@ -12,82 +11,14 @@ use dflat_model::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::limit::{Limit, is_empty, lower_order, order, upper_order};
-
-/// A set of values that lie together: NULL is the smallest value, so that no lower bound takes it
-/// in.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Interval<'q> {
-    pub(super) lower: Limit<'q>,
-    pub(super) upper: Limit<'q>,
-}
-
-impl<'q> Interval<'q> {
-    pub(super) const ALL: Self = Self {
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-    };
-
-    pub(super) const fn point(value: &'q Value) -> Self {
-        Self {
-            lower: Bound::Included(Cow::Borrowed(value)),
-            upper: Bound::Included(Cow::Borrowed(value)),
-        }
-    }
-
-    /// The only value, if it has just one.
-    pub(super) fn only(&self) -> Option<&Cow<'q, Value>> {
-        match (&self.lower, &self.upper) {
-            (Bound::Included(lower), Bound::Included(upper)) if order(lower, upper).is_eq() => {
-                Some(lower)
-            }
-            _ => None,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        is_empty(&self.lower, &self.upper)
-    }
-
-    /// The same whole numbers, with bounds that are among them.
-    fn of_whole_numbers(self) -> Self {
-        let next = |bound: Limit<'q>, by: i64| match &bound {
-            Bound::Excluded(value) => match **value {
-                Value::Int(number) => number.checked_add(by).map_or(bound, |number| {
-                    Bound::Included(Cow::Owned(Value::Int(number)))
-                }),
-                _ => bound,
-            },
-            _ => bound,
-        };
-        Self {
-            lower: next(self.lower, 1),
-            upper: next(self.upper, -1),
-        }
-    }
-
-    pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
-        let lower = match lower_order(&self.lower, &other.lower) {
-            Ordering::Less => &other.lower,
-            _ => &self.lower,
-        };
-        let upper = match upper_order(&self.upper, &other.upper) {
-            Ordering::Greater => &other.upper,
-            _ => &self.upper,
-        };
-        (!is_empty(lower, upper)).then(|| Self {
-            lower: lower.clone(),
-            upper: upper.clone(),
-        })
-    }
-}
+use super::interval::{Interval, Limit, is_empty, lower_order, upper_order};
 
 /// A set of values: intervals in order that have no value in common.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Set<'q>(pub(super) SmallVec<[Interval<'q>; 1]>);
+pub(crate) struct ValueSet<'q>(pub(crate) SmallVec<[Interval<'q>; 1]>);
 
 /// Positions of conjuncts.
-pub(super) type Positions = SmallVec<[usize; 4]>;
+pub(crate) type Positions = SmallVec<[usize; 4]>;
 
 /// Values that `not in` leaves out beyond which it is no range any more.
 const GAPS_MAX: usize = 8;
@@ -96,7 +27,7 @@ const GAPS_MAX: usize = 8;
 /// left to be checked row by row.
 const STEPS_MAX: usize = 65_536;
 
-impl<'q> Set<'q> {
+impl<'q> ValueSet<'q> {
     fn one(lower: Limit<'q>, upper: Limit<'q>) -> Self {
         let interval = Interval { lower, upper };
         Self(
@@ -113,18 +44,14 @@ impl<'q> Set<'q> {
     }
 
     /// Whether all its values are in another set.
-    pub(super) fn is_within(&self, other: &Self) -> bool {
-        let holds = |outer: &Interval<'_>, inner: &Interval<'_>| {
-            lower_order(&outer.lower, &inner.lower).is_le()
-                && upper_order(&outer.upper, &inner.upper).is_ge()
-        };
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
         let mut intervals = self.0.iter();
-        intervals.all(|inner| other.0.iter().any(|outer| holds(outer, inner)))
+        intervals.all(|inner| other.0.iter().any(|outer| outer.covers(inner)))
     }
 
     /// The same values of a field, in the form in which those of whole numbers can be compared:
     /// more than 2 is at least 3.
-    pub(super) fn of_kind(self, kind: FieldKind) -> Self {
+    pub(crate) fn of_kind(self, kind: FieldKind) -> Self {
         match kind {
             FieldKind::Scalar(scalar) if !scalar.is_float() => {
                 let intervals = self.0.into_iter();
@@ -135,7 +62,7 @@ impl<'q> Set<'q> {
     }
 
     /// The values for which an index's condition is true, if it is on one field.
-    pub(super) fn of_index(condition: &'q IndexCondition) -> Option<(&'q Field, Self)> {
+    pub(crate) fn of_index(condition: &'q IndexCondition) -> Option<(&'q Field, Self)> {
         let all = |parts: &'q [IndexCondition]| -> Option<(&'q Field, Vec<Self>)> {
             let mut of = None;
             let mut sets = Vec::with_capacity(parts.len());
@@ -155,10 +82,7 @@ impl<'q> Set<'q> {
                 operator,
                 value,
             } => Some((field, Self::compared(*operator, value))),
-            IndexCondition::IsNull(field) => {
-                let null = Interval::point(&Value::Null);
-                Some((field, Self(smallvec![null])))
-            }
+            IndexCondition::IsNull(field) => Some((field, Self::null())),
             IndexCondition::IsNotNull(field) => Some((field, Self::not_null())),
             IndexCondition::And(parts) => {
                 let (field, sets) = all(parts)?;
@@ -191,7 +115,7 @@ impl<'q> Set<'q> {
     }
 
     /// Whether it reaches from the smallest value to the largest.
-    pub(super) fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         let from_smallest = match self.0.first().map(|interval| &interval.lower) {
             Some(Bound::Unbounded) => true,
             Some(Bound::Excluded(value) | Bound::Included(value)) => **value == Value::Null,
@@ -200,7 +124,7 @@ impl<'q> Set<'q> {
         from_smallest && matches!(self.0.last(), Some(last) if last.upper == Bound::Unbounded)
     }
 
-    pub(super) fn intersection(&self, other: &Self) -> Self {
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut both = SmallVec::new();
         while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
@@ -216,7 +140,7 @@ impl<'q> Set<'q> {
 
     /// The values that numbered sets have in common, and the numbers of the sets that this was
     /// worth it for, in order; `None` if there is no set.
-    pub(super) fn common(mut sets: SmallVec<[(usize, Self); 1]>) -> Option<(Self, Positions)> {
+    pub(crate) fn common(mut sets: SmallVec<[(usize, Self); 1]>) -> Option<(Self, Positions)> {
         // The smallest first, which leave the least to do for others.
         sets.sort_by_key(|(_, set)| set.0.len());
         let mut sets = sets.into_iter();
@@ -235,33 +159,9 @@ impl<'q> Set<'q> {
     }
 
     /// The values of a field for which a condition is true, and no others; `None` if the condition
-    /// is not on this field alone, or not on its value.
-    pub(super) fn of(condition: &'q Predicate, field: &Field) -> Option<Self> {
-        let is_field = |expression: &Expression| {
-            expression
-                .as_field()
-                .is_some_and(|other| other.steps == field.steps && other.kind == field.kind)
-        };
+    /// is not on this field alone, or its values are not a set of intervals.
+    pub(crate) fn of(condition: &'q Predicate, field: &Field) -> Option<Self> {
         match condition {
-            Predicate::Compare {
-                left,
-                operator,
-                right: Expression::Literal(value),
-            } if is_field(left) => Some(Self::compared(*operator, value)),
-            Predicate::In { operand, values } if is_field(operand) => Some(Self::points(values)),
-            Predicate::IsNull(operand) if is_field(operand) => {
-                Some(Self(smallvec![Interval::point(&Value::Null)]))
-            }
-            Predicate::Text {
-                operand,
-                test: TextTest::StartsWith,
-                pattern,
-                ignore_case: false,
-            } if is_field(operand) && field.kind == FieldKind::Text => Some(Self::one(
-                Bound::Included(Cow::Owned(Value::Text(pattern.clone()))),
-                after_prefix(pattern)
-                    .map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end))),
-            )),
             Predicate::Or(parts) => {
                 let mut all = SmallVec::new();
                 for part in parts {
@@ -277,32 +177,77 @@ impl<'q> Set<'q> {
                     Some((all, used)) => (used.len() == parts.len()).then_some(all),
                 }
             }
-            Predicate::Not(inner) => Self::negated(inner, field, &is_field),
+            test => {
+                let tested = tested_field(test)?;
+                let is_it = tested.steps == field.steps && tested.kind == field.kind;
+                is_it.then(|| Self::of_test(test))?
+            }
+        }
+    }
+
+    /// The values of the [tested field](tested_field) that pass a test, and no others; `None` if
+    /// they are not a set of intervals.
+    pub(crate) fn of_test(test: &'q Predicate) -> Option<Self> {
+        match test {
+            Predicate::Compare {
+                left,
+                operator,
+                right,
+            } => {
+                let (operator, value) = comparison(left, *operator, right)?;
+                Some(Self::compared(operator, value))
+            }
+            Predicate::In { values, .. } => Some(Self::points(values)),
+            Predicate::IsNull(_) => Some(Self::null()),
+            Predicate::Text {
+                operand: Expression::Field(field),
+                test,
+                pattern,
+                ignore_case: false,
+            } if field.kind == FieldKind::Text => {
+                let text = || Bound::Included(Cow::Owned(Value::Text(pattern.clone())));
+                match test {
+                    TextTest::Equal => Some(Self::one(text(), text())),
+                    TextTest::StartsWith => {
+                        let end = after_prefix(pattern).map(Cow::Owned);
+                        Some(Self::one(
+                            text(),
+                            end.map_or(Bound::Unbounded, Bound::Excluded),
+                        ))
+                    }
+                    TextTest::EndsWith | TextTest::Contains | TextTest::Like => None,
+                }
+            }
+            Predicate::Not(inner) => Self::of_failed_test(inner),
             _ => None,
         }
     }
 
-    fn negated(
-        condition: &'q Predicate,
-        field: &Field,
-        is_field: &dyn Fn(&Expression) -> bool,
-    ) -> Option<Self> {
-        match condition {
+    /// The values for which a test is false.
+    fn of_failed_test(test: &'q Predicate) -> Option<Self> {
+        match test {
             Predicate::Compare {
                 left,
                 operator,
-                right: Expression::Literal(value),
-            } if is_field(left) => Some(Self::compared(operator.opposite(), value)),
-            Predicate::IsNull(operand) if is_field(operand) => Some(Self::not_null()),
-            Predicate::In { operand, values } if is_field(operand) && values.len() <= GAPS_MAX => {
+                right,
+            } => {
+                let (operator, value) = comparison(left, *operator, right)?;
+                Some(Self::compared(operator.opposite(), value))
+            }
+            Predicate::IsNull(_) => Some(Self::not_null()),
+            Predicate::In { values, .. } if values.len() <= GAPS_MAX => {
                 let others = values
                     .iter()
                     .map(|value| Self::compared(Comparison::NotEqual, value));
                 Some(others.fold(Self::not_null(), |all, other| all.intersection(&other)))
             }
-            Predicate::Not(inner) => Self::of(inner, field),
+            Predicate::Not(inner) => Self::of_test(inner),
             _ => None,
         }
+    }
+
+    fn null() -> Self {
+        Self(smallvec![Interval::point(&Value::Null)])
     }
 
     fn not_null() -> Self {
@@ -332,6 +277,43 @@ impl<'q> Set<'q> {
 
 const fn above_null<'q>() -> Limit<'q> {
     Bound::Excluded(Cow::Borrowed(&Value::Null))
+}
+
+/// The field that a test of one value is on: a comparison with a literal, or a test for NULL, for
+/// some values or of a string, or the opposite of one.
+pub(crate) fn tested_field(test: &Predicate) -> Option<&Field> {
+    match test {
+        Predicate::Compare { left, right, .. } => match (left, right) {
+            (Expression::Field(field), Expression::Literal(_))
+            | (Expression::Literal(_), Expression::Field(field)) => Some(field),
+            _ => None,
+        },
+        Predicate::In { operand, .. }
+        | Predicate::IsNull(operand)
+        | Predicate::Text { operand, .. } => operand.as_field(),
+        Predicate::Not(inner) => tested_field(inner),
+        _ => None,
+    }
+}
+
+/// A comparison with a literal, with the literal on the right.
+fn comparison<'q>(
+    left: &'q Expression,
+    operator: Comparison,
+    right: &'q Expression,
+) -> Option<(Comparison, &'q Value)> {
+    let mirrored = match operator {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        same @ (Comparison::Equal | Comparison::NotEqual) => same,
+    };
+    match (left, right) {
+        (_, Expression::Literal(value)) => Some((operator, value)),
+        (Expression::Literal(value), _) => Some((mirrored, value)),
+        _ => None,
+    }
 }
 
 /// Whether an interval begins before another that comes first in order has ended.
