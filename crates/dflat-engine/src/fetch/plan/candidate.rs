@@ -1,6 +1,6 @@
 //! The ways to the rows among which there is a choice, and how many rows each has.
 
-use super::choose::Planner;
+use super::planner::Planner;
 use super::{AccessPath, KeyAccess};
 use crate::error::Result;
 use crate::query::Positions;

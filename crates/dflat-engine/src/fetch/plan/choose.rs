@@ -1,13 +1,11 @@
 //! Chooses among the keys that can serve a query.
 
-use dflat_model::{
-    Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
-};
-use smallvec::{SmallVec, smallvec};
+use dflat_model::{Predicate, Value};
+use smallvec::smallvec;
 
 use super::candidate::{Candidate, FEW, Size};
 use super::implied::is_implied;
-use super::ranges::set_of;
+use super::planner::{Planner, is_field};
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
 use crate::query::Positions;
@@ -16,43 +14,7 @@ use crate::storage::{IndexState, Key};
 /// The most disjunctions that are considered.
 const UNIONS_MAX: usize = 8;
 
-pub(super) struct Planner<'a> {
-    pub(super) table: &'a Table,
-    pub(super) query: &'a Query,
-    states: &'a [IndexState],
-    /// The conjuncts of the predicate.
-    pub(super) parts: &'a [Predicate],
-    /// For each key of the order, its value if it is the same for all objects.
-    fixed: SmallVec<[Option<Value>; 2]>,
-    /// Whether the order is that of row ids: all its keys are the same for all objects.
-    by_row_id: bool,
-}
-
 impl<'a> Planner<'a> {
-    pub(super) fn new(table: &'a Table, query: &'a Query, states: &'a [IndexState]) -> Self {
-        let parts = match &query.predicate {
-            None => &[],
-            Some(Predicate::And(parts)) => parts.as_slice(),
-            Some(predicate) => std::slice::from_ref(predicate),
-        };
-        let fixed = query.order.iter().map(|order| {
-            let (set, _) = set_of(parts, order.key.as_field()?)?;
-            match set.0.as_slice() {
-                [one] => one.only().map(|only| Value::clone(only)),
-                _ => None,
-            }
-        });
-        let fixed: SmallVec<[Option<Value>; 2]> = fixed.collect();
-        Self {
-            table,
-            query,
-            states,
-            parts,
-            by_row_id: fixed.iter().all(Option::is_some),
-            fixed,
-        }
-    }
-
     pub(super) fn plan(&self, size: &mut Size<'_>) -> Result<Plan> {
         let chosen = self.choose(size)?;
         let sorted = self.is_sorted(&chosen.access);
@@ -148,20 +110,6 @@ impl<'a> Planner<'a> {
         std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
     }
 
-    pub(super) fn index(&self, key: Key) -> Option<&'a IndexDescriptor> {
-        match key {
-            Key::Primary => None,
-            Key::Index(position) => self.table.indexes.get(position),
-        }
-    }
-
-    pub(super) fn fields(&self, key: Key) -> &'a [Field] {
-        match key {
-            Key::Primary => &self.table.primary_key,
-            Key::Index(_) => self.index(key).map_or(&[], |index| &index.fields),
-        }
-    }
-
     /// Disjunctions whose sides each have a key, save those that one key serves as a whole.
     fn unions(&self, candidates: &[Candidate]) -> Vec<Candidate> {
         let served = |position: &usize| {
@@ -230,52 +178,6 @@ impl<'a> Planner<'a> {
             rows_max: None,
         })
     }
-
-    /// The keys of the order that are not the same for all objects, with their positions.
-    pub(super) fn order(&self) -> impl Iterator<Item = (usize, &'a Order)> {
-        let order = self.query.order.iter().enumerate().zip(self.fixed());
-        order.filter_map(|(order, fixed)| fixed.is_none().then_some(order))
-    }
-
-    /// The value that the condition fixes each key of the order to, if it does.
-    pub(super) fn fixed(&self) -> impl Iterator<Item = Option<&Value>> {
-        self.fixed.iter().map(Option::as_ref)
-    }
-
-    /// Whether an access gives rows in the query's order.
-    pub(super) fn is_sorted(&self, access: &AccessPath) -> bool {
-        let mut order = self.order().map(|(_, order)| order);
-        match access {
-            AccessPath::Nothing => true,
-            AccessPath::Rows(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => {
-                order.next().is_none()
-            }
-            AccessPath::Key(access) => {
-                let fields = self.fields(access.key);
-                let fixed = access.fixed_parts();
-                let Some(open) = fields.get(fixed..).filter(|open| !open.is_empty()) else {
-                    // Equal keys come by row id.
-                    return order.next().is_none();
-                };
-                // Ties within the order go by row id, so the order must name the whole key.
-                let named = open.iter().all(|field| {
-                    order.next().is_some_and(|order| {
-                        order.direction == access.direction
-                            && order.nulls == Nulls::Smallest
-                            && is_field(&order.key, field)
-                    })
-                });
-                named && order.next().is_none()
-            }
-        }
-    }
-}
-
-/// Whether an expression is nothing but this field.
-pub(super) fn is_field(expression: &Expression, field: &Field) -> bool {
-    expression
-        .as_field()
-        .is_some_and(|other| other.steps == field.steps)
 }
 
 /// Whether a conjunct is false or UNKNOWN for every object.

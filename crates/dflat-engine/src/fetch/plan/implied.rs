@@ -4,7 +4,7 @@
 
 use dflat_model::{IndexCondition, Predicate};
 
-use super::ranges::values_of;
+use super::conjuncts::values_of;
 use crate::query::{Positions, ValueSet};
 
 /// Whether objects for which all conjuncts of some lists are true are ones that an index has. Each

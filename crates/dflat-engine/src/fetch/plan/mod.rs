@@ -6,8 +6,10 @@
 
 mod candidate;
 mod choose;
+mod conjuncts;
+mod cursor;
 mod implied;
-mod place;
+mod planner;
 mod ranges;
 
 use std::ops::Bound;
@@ -21,7 +23,7 @@ use crate::object::field_value;
 use crate::query::tested_field;
 use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
-use choose::Planner;
+use planner::Planner;
 
 /// How to reach the rows of a query, and what is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,6 +210,23 @@ impl KeyAccess {
             }
         }
         rest
+    }
+
+    /// The number of first parts that have one value in all ranges.
+    pub(super) fn fixed_parts(&self) -> usize {
+        match self.ranges.as_slice() {
+            [] => 0,
+            [one] => one.prefix.len(),
+            [first, ..] => {
+                let shared = |at: usize| {
+                    let value = first.prefix.get(at);
+                    self.ranges
+                        .iter()
+                        .all(|range| range.prefix.get(at) == value)
+                };
+                (0..first.prefix.len()).take_while(|at| shared(*at)).count()
+            }
+        }
     }
 
     /// What people call the key.

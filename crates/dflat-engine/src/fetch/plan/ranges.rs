@@ -1,13 +1,13 @@
 //! The ranges of one key in which conditions hold.
 
 use std::borrow::Cow;
-use std::ops::Bound;
 
-use dflat_model::{Direction, Field, IndexDescriptor, Predicate, Value};
+use dflat_model::{Direction, IndexDescriptor, Predicate, Value};
 use smallvec::smallvec;
 
-use super::choose::{Planner, is_field};
+use super::conjuncts::{set_of, values_of};
 use super::implied::guaranteed;
+use super::planner::{Planner, is_field};
 use super::{KeyAccess, KeyRange, Values};
 use crate::query::{Interval, Positions, ValueSet};
 use crate::storage::Key;
@@ -94,25 +94,6 @@ impl Planner<'_> {
     }
 }
 
-impl KeyAccess {
-    /// The number of first parts that have one value in all ranges.
-    pub(super) fn fixed_parts(&self) -> usize {
-        match self.ranges.as_slice() {
-            [] => 0,
-            [one] => one.prefix.len(),
-            [first, ..] => {
-                let shared = |at: usize| {
-                    let value = first.prefix.get(at);
-                    self.ranges
-                        .iter()
-                        .all(|range| range.prefix.get(at) == value)
-                };
-                (0..first.prefix.len()).take_while(|at| shared(*at)).count()
-            }
-        }
-    }
-}
-
 /// The part of a key in which the parts behind a prefix lie in an interval.
 pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
     let mut range = KeyRange::of(prefix.into());
@@ -124,41 +105,4 @@ pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
         }
     }
     range
-}
-
-/// The values of a field for which conditions on it hold, and the conditions' positions, in order.
-pub(super) fn values_of<'q>(
-    parts: &'q [Predicate],
-    field: &Field,
-) -> Option<(ValueSet<'q>, Positions)> {
-    let sets = parts.iter().enumerate();
-    let sets = sets.filter_map(|(position, part)| Some((position, ValueSet::of(part, field)?)));
-    ValueSet::common(sets.collect())
-}
-
-/// The same of a field in an index of its own, which has NULL for an empty union, whose type code
-/// is 0 to a query.
-pub(super) fn set_of<'q>(
-    parts: &'q [Predicate],
-    field: &Field,
-) -> Option<(ValueSet<'q>, Positions)> {
-    if !field.is_tag() {
-        return values_of(parts, field);
-    }
-    let sets = parts.iter().enumerate();
-    let sets = sets.filter_map(|(position, part)| {
-        let set = ValueSet::of(part, field)?;
-        let in_index = set.0.iter().all(admits_members_only);
-        in_index.then_some((position, set))
-    });
-    ValueSet::common(sets.collect())
-}
-
-fn admits_members_only(interval: &Interval<'_>) -> bool {
-    let (least, included) = match &interval.lower {
-        Bound::Included(least) => (least, true),
-        Bound::Excluded(least) => (least, false),
-        Bound::Unbounded => return false,
-    };
-    matches!(**least, Value::Int(code) if code > 0 || (code == 0 && !included))
 }

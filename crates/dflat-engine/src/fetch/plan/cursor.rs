@@ -6,7 +6,7 @@ use std::ops::Bound;
 use dflat_model::{Direction, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::choose::Planner;
+use super::planner::Planner;
 use super::ranges::range;
 use super::{AccessPath, KeyAccess, KeyRange};
 use crate::query::Interval;
