@@ -1,8 +1,7 @@
 //! What one transaction writes of the dictionary.
 
 use super::item;
-use super::space::Space;
-use super::write_behind::{Key, WriteBehind};
+use super::space::{Key, Space};
 use crate::error::{ErrorKind, Result};
 use crate::object::Writer;
 use crate::sync::Arc;
@@ -26,7 +25,9 @@ impl Batch {
         }
     }
 
-    pub(super) fn write(&mut self, transaction: &Transaction, queue: &WriteBehind) -> Result<()> {
+    /// Writes the keys. `leave` is called, with the key's shard locked, for each key that is left to
+    /// a transaction that uses it.
+    pub(super) fn write(&mut self, transaction: &Transaction, leave: &dyn Fn(&Key)) -> Result<()> {
         // Nothing is read before: no other process can be in the way.
         transaction.write_first()?;
         let mut writer = Writer::new();
@@ -44,7 +45,7 @@ impl Batch {
             // A transaction that uses the key queues it again at its end, if need be.
             if slot.holders > 0 {
                 if !std::mem::replace(&mut slot.is_left, true) {
-                    queue.leave(&key);
+                    leave(&key);
                 }
                 continue;
             }

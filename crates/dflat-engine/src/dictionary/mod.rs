@@ -24,12 +24,12 @@ use crate::fetch::corrupt;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use item::{TABLE, Value};
-use space::{Slot, Space};
+use space::{Key, Slot, Space};
 pub use transactional::{Holds, TransactionKeys};
 pub use watch::{Event, KeySubscription, Pattern};
 use watch::{Told, Watcher};
 pub use write_behind::FailureCallback;
-use write_behind::{Key, WriteBehind};
+use write_behind::WriteBehind;
 
 /// A namespace of the dictionary, with a share of its engine; clones share all.
 #[derive(Clone)]

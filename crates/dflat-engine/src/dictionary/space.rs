@@ -182,6 +182,26 @@ fn shard_of(key: &str) -> usize {
     (hash ^ (hash >> 15)) as usize % SHARDS
 }
 
+/// A key of a namespace.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) space: Arc<Space>,
+    pub(super) key: Arc<str>,
+}
+
+impl Key {
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.key == other.key && Arc::ptr_eq(&self.space, &other.space)
+    }
+
+    /// Whether a change up to this one is not written yet.
+    pub(super) fn waits_since(&self, last: u64) -> bool {
+        let shard = self.space.shard(&self.key);
+        let slot = shard.get(&self.key);
+        slot.is_some_and(|slot| (1..=last).contains(&slot.unwritten))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

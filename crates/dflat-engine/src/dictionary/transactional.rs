@@ -10,7 +10,7 @@
 
 use super::batch::put;
 use super::item::{self, TABLE, Value};
-use super::write_behind::Key;
+use super::space::Key;
 use super::{Dictionary, lock, value_of};
 use crate::error::Result;
 use crate::object::Writer;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::batch::Batch;
 use super::item;
-use super::space::Space;
+use super::space::Key;
 use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,26 +78,6 @@ impl State {
     }
 }
 
-/// A key that waits to be written.
-#[derive(Clone)]
-pub(super) struct Key {
-    pub(super) space: Arc<Space>,
-    pub(super) key: Arc<str>,
-}
-
-impl Key {
-    fn is(&self, other: &Self) -> bool {
-        self.key == other.key && Arc::ptr_eq(&self.space, &other.space)
-    }
-
-    /// Whether a change up to this one is not written yet.
-    fn waits_since(&self, last: u64) -> bool {
-        let shard = self.space.shard(&self.key);
-        let slot = shard.get(&self.key);
-        slot.is_some_and(|slot| (1..=last).contains(&slot.unwritten))
-    }
-}
-
 impl WriteBehind {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under the lock.
@@ -119,7 +99,7 @@ impl WriteBehind {
     }
 
     /// Notes that a key is left to a transaction that uses it. The key's shard is locked.
-    pub(super) fn leave(&self, key: &Key) {
+    fn leave(&self, key: &Key) {
         self.lock().left.push(key.clone());
     }
 
@@ -147,7 +127,7 @@ impl WriteBehind {
         let handler = move |transaction: &std::rc::Rc<Transaction>| {
             let mut batch = taken.lock().unwrap_or_else(PoisonError::into_inner);
             *batch = this.take();
-            batch.write(transaction, &this)
+            batch.write(transaction, &|key| this.leave(key))
         };
         let this = Arc::clone(self);
         let completion = move |outcome| {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, RowId, Table, ValueRef};
 use smallvec::SmallVec;
 
-use super::merge::{Scratch, Touched};
+use super::changed_rows::Touched;
+use super::merge::Scratch;
 use super::registry::Subscriber;
 use super::shape::ShapedQuery;
 use super::{Event, LiveCount, LiveResult};

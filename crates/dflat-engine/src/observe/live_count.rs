@@ -2,7 +2,7 @@
 
 use dflat_model::{CommitSeq, Query, Table};
 
-use super::merge::Touched;
+use super::changed_rows::Touched;
 use super::shape::ShapedQuery;
 use crate::error::Result;
 

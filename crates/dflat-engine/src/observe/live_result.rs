@@ -6,9 +6,10 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, RowId, Table};
 
 use super::bound::Bound;
+use super::changed_rows::{Rows, Touched, after, before};
 use super::difference::Difference;
 use super::interest::Interest;
-use super::merge::{List, Rows, Scratch, Touched, after, before};
+use super::merge::{List, Scratch};
 use super::shape::ShapedQuery;
 use crate::change_set::TableChanges;
 use crate::error::Result;
@@ -389,7 +390,7 @@ mod tests {
 
     use dflat_model::{TableDescriptor, TableLayout, TypeDescriptor};
 
-    use super::super::merge::{Row, SomeRows};
+    use super::super::changed_rows::{Row, SomeRows};
     use super::*;
     use crate::change_set::RowChange;
     use crate::object::{ObjectBatch, Origin, Writer};

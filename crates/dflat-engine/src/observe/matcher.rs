@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use dflat_model::{Field, Predicate, ValueRef};
 
 use super::anchor::{Anchor, Atom, anchor};
+use super::changed_rows::{Row, Rows};
 use super::hash;
 use super::intervals::Intervals;
-use super::merge::{Row, Rows};
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text};
 

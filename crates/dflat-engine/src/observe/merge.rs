@@ -1,61 +1,14 @@
 //! Changed rows put into a list that is in order.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-use dflat_model::{Order, RowId};
-use smallvec::SmallVec;
+use dflat_model::Order;
 
+use super::changed_rows::{Row, Rows, Touched, after, before, compare};
 use super::difference::{Difference, Move, out_of_order};
 use super::positions::ascending;
-use super::row_merge::RowMerge;
-use crate::change_set::RowChange;
+use super::row_merge::{Merged, RowMerge, find};
 use crate::object::Object;
-use crate::query::compare_rows;
-
-/// A row of a change set: its place among the changes is its name.
-pub(super) type Row = u32;
-
-/// The changes to a table, by ascending row id.
-pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
-
-/// Some of them; of many queries, a commit changes one object.
-pub(super) type SomeRows = SmallVec<[Row; 2]>;
-
-/// The rows of a change set that concern a result, each list ascending or in the result's order.
-#[derive(Default)]
-pub(super) struct Touched {
-    /// The rows that met the condition before the change.
-    pub(super) before: SomeRows,
-    /// The rows that meet it after the change.
-    pub(super) after: SomeRows,
-}
-
-impl Touched {
-    /// Keeps the rows whose states meet something.
-    pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
-        self.before
-            .retain(|row| before(rows, *row).is_some_and(&meets));
-        self.after
-            .retain(|row| after(rows, *row).is_some_and(&meets));
-    }
-
-    /// The same in the order of a result, if they are in that of their row ids.
-    pub(super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
-        if !order.is_empty() {
-            sort(order, &mut self.before, |row| before(rows, row));
-            sort(order, &mut self.after, |row| after(rows, row));
-        }
-        self
-    }
-}
-
-fn sort<'c>(order: &[Order], list: &mut [Row], state: impl Fn(Row) -> Option<&'c Object>) {
-    list.sort_by(|a, b| match (state(*a), state(*b)) {
-        (Some(a), Some(b)) => compare(order, a, b),
-        _ => a.cmp(b),
-    });
-}
 
 /// Memory that is used again from one result to the next.
 #[derive(Default)]
@@ -71,30 +24,6 @@ pub(super) struct Scratch {
 pub(super) struct List<'l> {
     pub(super) objects: &'l [Object],
     pub(super) order: &'l [Order],
-}
-
-/// What became of a list.
-pub(super) struct Merged {
-    pub(super) objects: Vec<Object>,
-    pub(super) difference: Difference,
-}
-
-pub(super) fn before<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
-    rows.get(row as usize)?.1.before.as_ref()
-}
-
-pub(super) fn after<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
-    rows.get(row as usize)?.1.after.as_ref()
-}
-
-/// Compares two objects as an order does.
-pub(super) fn compare(order: &[Order], a: &Object, b: &Object) -> Ordering {
-    if order.is_empty() {
-        return a.row_id().cmp(&b.row_id());
-    }
-    // Objects are verified, so that every key can be read.
-    let rows = ((a.row_id(), a.payload()), (b.row_id(), b.payload()));
-    compare_rows(order, rows.0, rows.1).unwrap_or(Ordering::Equal)
 }
 
 impl List<'_> {
@@ -216,19 +145,6 @@ impl List<'_> {
             difference,
         }
     }
-}
-
-/// The first position from `start` on that does not come before something.
-///
-/// Costs a comparison if it is the first, and a logarithm of how far it is.
-pub(super) fn find(objects: &[Object], start: usize, is_before: impl Fn(&Object) -> bool) -> usize {
-    let (mut low, mut step) = (start, 1);
-    while objects.get(low + step - 1).is_some_and(&is_before) {
-        low += step;
-        step *= 2;
-    }
-    let rest = objects.get(low..(low + step - 1).min(objects.len()));
-    low + rest.map_or(0, |rest| rest.partition_point(is_before))
 }
 
 /// A copy of a list without some positions.

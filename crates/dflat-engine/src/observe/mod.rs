@@ -6,6 +6,7 @@
 
 mod anchor;
 mod bound;
+mod changed_rows;
 mod delivery;
 mod difference;
 mod event;

@@ -2,9 +2,15 @@
 
 use dflat_model::RowId;
 
+use super::changed_rows::{Row, Rows, Touched};
 use super::difference::Difference;
-use super::merge::{Merged, Row, Rows, Touched, find};
 use crate::object::Object;
+
+/// What became of a list.
+pub(super) struct Merged {
+    pub(super) objects: Vec<Object>,
+    pub(super) difference: Difference,
+}
 
 /// A list that becomes another, from the front to the back. Rows that leave, or that come, without
 /// others between them are dealt with together: where most of a list changes, that is most of them.
@@ -171,4 +177,17 @@ fn split_before<'r>(list: &'r [Row], row: Option<&Row>) -> (&'r [Row], &'r [Row]
         None => list.len(),
     };
     list.split_at_checked(count).unwrap_or((list, &[]))
+}
+
+/// The first position from `start` on that does not come before something.
+///
+/// Costs a comparison if it is the first, and a logarithm of how far it is.
+pub(super) fn find(objects: &[Object], start: usize, is_before: impl Fn(&Object) -> bool) -> usize {
+    let (mut low, mut step) = (start, 1);
+    while objects.get(low + step - 1).is_some_and(&is_before) {
+        low += step;
+        step *= 2;
+    }
+    let rest = objects.get(low..(low + step - 1).min(objects.len()));
+    low + rest.map_or(0, |rest| rest.partition_point(is_before))
 }

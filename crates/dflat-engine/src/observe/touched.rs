@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use dflat_model::ValueRef;
 
 use super::anchor::{Atom, anchor};
+use super::changed_rows::{Row, Rows, SomeRows, Touched, after, before};
 use super::matcher::{Hit, Matcher, all, value};
-use super::merge::{Row, Rows, SomeRows, Touched, after, before};
 use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
 use crate::query::{Condition, is_after};
