@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::changed_rows::Touched;
 use super::merge::Scratch;
-use super::registry::Subscriber;
 use super::shape::ShapedQuery;
+use super::subscriber::Subscriber;
 use super::{Event, LiveCount, LiveResult};
 use crate::change_set::TableChanges;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Event;
-use super::registry::Subscriber;
+use super::subscriber::Subscriber;
 use crate::object::Object;
 use crate::telemetry::Telemetry;
 

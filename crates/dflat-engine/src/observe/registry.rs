@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dflat_model::{CommitSeq, RowId, Table};
+use dflat_model::{CommitSeq, Table};
 use smallvec::SmallVec;
 
 use super::follower::{Live, Reread};
 use super::followers::Followers;
 use super::publication::{Call, Publication};
 use super::shape::ShapedQuery;
+use super::subscriber::{Forget, Registration, Subscriber, Target};
 use super::subscription::Subscription;
-use super::teller::{Executor, Teller};
+use super::teller::Executor;
 use super::watched::Watched;
 use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
 use crate::change_set::{ChangeSet, TableChanges};
@@ -59,23 +60,6 @@ fn fail(failed: Failed) {
     for (subscriber, error) in failed {
         subscriber.fail(error);
     }
-}
-
-/// Somebody who is told.
-pub type Subscriber = Teller<Event, Registration>;
-
-/// Where a subscriber is registered.
-pub struct Registration {
-    pub(super) table: Table,
-    pub(super) registry: std::sync::Weak<Registry>,
-    place: OnceLock<Place>,
-}
-
-/// Where it is among what the registry has.
-#[derive(Clone, Copy)]
-enum Place {
-    Object(RowId),
-    Follower(u32),
 }
 
 /// How deliveries are made.
@@ -154,8 +138,8 @@ impl Registry {
         let Delivering { executor, capacity } = delivering;
         let registration = Registration {
             table: table.clone(),
-            registry: Arc::downgrade(self),
-            place: OnceLock::new(),
+            registry: Arc::<Self>::downgrade(self),
+            target: OnceLock::new(),
         };
         let subscriber = Subscriber::new(executor, capacity, function, registration);
         Subscription(Arc::new(subscriber))
@@ -192,7 +176,7 @@ impl Registry {
         }
         let table = subscriber.registration.table.clone();
         let subscriptions = state.entry(table.name.to_string()).or_default();
-        let (place, event) = match first {
+        let (target, event) = match first {
             First::Object { known, latest } => {
                 let Some(latest) = latest else {
                     let event = Event::Object(ObjectEvent::Deleted);
@@ -203,7 +187,7 @@ impl Registry {
                 subscriptions.objects.add(subscriber, &latest);
                 let missed = !equal(&table.types, known.payload(), latest.payload());
                 let event = missed.then(|| Event::Object(ObjectEvent::Updated(latest)));
-                (Place::Object(row_id), event)
+                (Target::Object(row_id), event)
             }
             First::Result {
                 query,
@@ -230,7 +214,7 @@ impl Registry {
                 };
                 followers.subscribe(slot, Arc::clone(subscriber));
                 let event = first_result(&table, shaped, known.as_ref(), latest);
-                (Place::Follower(slot), event)
+                (Target::LiveQuery(slot), event)
             }
             First::Count { query, total } => {
                 let followers = &mut subscriptions.followers;
@@ -242,11 +226,11 @@ impl Registry {
                 };
                 let slot = followers.add(Live::Count(live));
                 followers.subscribe(slot, Arc::clone(subscriber));
-                (Place::Follower(slot), event)
+                (Target::LiveQuery(slot), event)
             }
         };
         // It is registered once.
-        let _ = subscriber.registration.place.set(place);
+        let _ = subscriber.registration.target.set(target);
         self.tell(subscriber, event)
     }
 
@@ -320,9 +304,10 @@ impl Registry {
             }
         }
     }
+}
 
-    /// Forgets a subscriber that has ended.
-    pub(super) fn forget(&self, subscriber: &Arc<Subscriber>) {
+impl Forget for Registry {
+    fn forget(&self, subscriber: &Arc<Subscriber>) {
         match self.state.try_lock() {
             Ok(mut state) => remove(&mut state, subscriber),
             // It is taken out before the state is used again: nobody waits for that.
@@ -386,14 +371,14 @@ fn first_result(
 }
 
 fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
-    let Some(place) = subscriber.registration.place.get() else {
+    let Some(target) = subscriber.registration.target.get() else {
         return;
     };
     let Some(subscriptions) = state.get_mut(subscriber.registration.table.name.as_ref()) else {
         return;
     };
-    match place {
-        Place::Object(row_id) => subscriptions.objects.remove(*row_id, subscriber),
-        Place::Follower(slot) => subscriptions.followers.unsubscribe(*slot, subscriber),
+    match target {
+        Target::Object(row_id) => subscriptions.objects.remove(*row_id, subscriber),
+        Target::LiveQuery(slot) => subscriptions.followers.unsubscribe(*slot, subscriber),
     }
 }

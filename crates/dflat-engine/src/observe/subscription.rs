@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use super::registry::Subscriber;
+use super::subscriber::Subscriber;
 use crate::callback;
 use crate::error::Error;
 

@@ -8,7 +8,7 @@ use dflat_model::{CommitSeq, RowId, Table};
 use super::follower::Reread;
 use super::hash::Hashed;
 use super::publication::Call;
-use super::registry::Subscriber;
+use super::subscriber::Subscriber;
 use super::{Event, ObjectEvent};
 use crate::change_set::TableChanges;
 use crate::error::Error;

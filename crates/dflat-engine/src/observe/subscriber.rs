@@ -1,0 +1,32 @@
+//! A subscriber, and what it is registered for.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use dflat_model::{RowId, Table};
+
+use super::Event;
+use super::teller::Teller;
+
+/// A subscriber to an object or a live query.
+pub type Subscriber = Teller<Event, Registration>;
+
+/// What a subscriber is registered for, and where.
+pub struct Registration {
+    pub(super) table: Table,
+    pub(super) registry: Weak<dyn Forget>,
+    /// Set once, when the subscriber is registered.
+    pub(super) target: OnceLock<Target>,
+}
+
+/// What a subscriber follows.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    Object(RowId),
+    /// The live query in this slot.
+    LiveQuery(u32),
+}
+
+/// Removes subscribers that have ended.
+pub(super) trait Forget: Send + Sync {
+    fn forget(&self, subscriber: &Arc<Subscriber>);
+}
