@@ -25,8 +25,8 @@ impl Batch {
         }
     }
 
-    /// Writes the keys. `leave` is called, with the key's shard locked, for each key that is left to
-    /// a transaction that uses it.
+    /// Writes the keys. `leave` is called, with the key's shard locked, for each key that a
+    /// transaction uses, which is left to that transaction.
     pub(super) fn write(&mut self, transaction: &Transaction, leave: &dyn Fn(&Key)) -> Result<()> {
         // Nothing is read before: no other process can be in the way.
         transaction.write_first()?;
