@@ -34,17 +34,18 @@ impl Batch {
         self.keys.reverse();
         while let Some(key) = self.keys.pop() {
             let mut shard = key.space.shard(&key.key);
-            let Some(slot) = shard.get_mut(&key.key) else {
+            let Some(entry) = shard.get_mut(&key.key) else {
                 continue;
             };
-            slot.queued = false;
-            let (value, number, is_stored) = (slot.value.clone(), slot.unwritten, slot.is_stored);
+            entry.queued = false;
+            let (value, number, is_stored) =
+                (entry.value.clone(), entry.unwritten, entry.is_stored);
             if number == 0 {
                 continue;
             }
             // A transaction that uses the key queues it again at its end, if need be.
-            if slot.holders > 0 {
-                if !std::mem::replace(&mut slot.is_left, true) {
+            if entry.holders > 0 {
+                if !std::mem::replace(&mut entry.is_left, true) {
                     leave(&key);
                 }
                 continue;
@@ -76,10 +77,10 @@ impl Batch {
                 spaces.push(Arc::clone(&key.space));
             }
             let mut shard = key.space.shard(&key.key);
-            if let Some(slot) = shard.get_mut(&key.key) {
-                slot.is_stored = is_stored;
-                if slot.unwritten == number {
-                    slot.unwritten = 0;
+            if let Some(entry) = shard.get_mut(&key.key) {
+                entry.is_stored = is_stored;
+                if entry.unwritten == number {
+                    entry.unwritten = 0;
                 }
             }
         }
@@ -93,11 +94,11 @@ impl Batch {
         again.reverse();
         for (key, ..) in self.written {
             let mut shard = key.space.shard(&key.key);
-            let Some(slot) = shard.get_mut(&key.key) else {
+            let Some(entry) = shard.get_mut(&key.key) else {
                 continue;
             };
-            if slot.unwritten != 0 && !slot.queued {
-                slot.queued = true;
+            if entry.unwritten != 0 && !entry.queued {
+                entry.queued = true;
                 drop(shard);
                 again.push(key);
             }

@@ -7,9 +7,9 @@
 
 mod batch;
 mod item;
+mod key_subscribers;
 mod space;
 mod transactional;
-mod watch;
 mod write_behind;
 
 use std::collections::{BTreeMap, HashMap};
@@ -24,22 +24,22 @@ use crate::fetch::corrupt;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use item::{TABLE, Value};
-use space::{Key, Slot, Space};
-pub use transactional::{Holds, TransactionKeys};
-pub use watch::{Event, KeySubscription, Pattern};
-use watch::{Told, Watcher};
+pub use key_subscribers::{Event, KeySubscription, Pattern};
+use key_subscribers::{KeySubscriber, PendingNotifications};
+use space::{Entry, Key, Space};
+pub use transactional::{HeldKeys, TransactionKeys};
 pub use write_behind::FailureCallback;
 use write_behind::WriteBehind;
 
 /// A namespace of the dictionary, with a share of its engine; clones share all.
 #[derive(Clone)]
 pub struct Dictionary {
-    share: Arc<Share>,
+    share: Arc<WorkspaceState>,
     space: Arc<Space>,
 }
 
 /// What the handles of one workspace share.
-struct Share {
+struct WorkspaceState {
     engine: Engine,
     core: Arc<Core>,
     /// Whether nothing may be set any more.
@@ -79,7 +79,7 @@ impl Dictionary {
 
     fn with(engine: Engine, core: Arc<Core>) -> Self {
         let space = core.space("");
-        let share = Share {
+        let share = WorkspaceState {
             engine,
             core,
             is_closed: AtomicBool::new(false),
@@ -120,8 +120,8 @@ impl Dictionary {
     /// As reading the file can fail, if the value is not in memory.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         let shard = self.space.shard(key);
-        if let Some(slot) = shard.get(key) {
-            return Ok(slot.value.clone());
+        if let Some(entry) = shard.get(key) {
+            return Ok(entry.value.clone());
         }
         let version = shard.version();
         drop(shard);
@@ -183,7 +183,7 @@ impl Dictionary {
         } else {
             self.space.unheld_shard(key)
         };
-        let known = shard.get(key).map(|slot| slot.value.as_ref());
+        let known = shard.get(key).map(|entry| entry.value.as_ref());
         if expected.is_some_and(|expected| known != Some(expected)) {
             return Ok(false);
         }
@@ -195,14 +195,14 @@ impl Dictionary {
             return Err(Error::new(ErrorKind::ShutDown, message));
         }
         let number = self.writer().next_change();
-        let (shared_key, slot) = shard.change(key);
-        slot.value = value;
-        slot.unwritten = number;
-        let is_queued = std::mem::replace(&mut slot.queued, true);
-        let told = self
+        let (shared_key, entry) = shard.change(key);
+        entry.value = value;
+        entry.unwritten = number;
+        let is_queued = std::mem::replace(&mut entry.queued, true);
+        let pending = self
             .space
-            .watchers
-            .queue(&shared_key, slot.value.as_ref(), false);
+            .subscribers
+            .queue(&shared_key, entry.value.as_ref(), false);
         drop(shard);
         if !is_queued {
             let space = Arc::clone(&self.space);
@@ -211,7 +211,7 @@ impl Dictionary {
                 key: shared_key,
             }]);
         }
-        told.tell();
+        pending.tell();
         Ok(true)
     }
 
@@ -222,7 +222,7 @@ impl Dictionary {
     pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
         // Order: what is not written yet is looked at first. It may be written, and forgotten here,
         // before the file is read.
-        let unwritten = self.in_memory(prefix, |slot| slot.unwritten != 0);
+        let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
         let rows = self
             .share
             .engine
@@ -248,13 +248,13 @@ impl Dictionary {
     fn in_memory(
         &self,
         prefix: &str,
-        which: impl Fn(&Slot) -> bool,
+        which: impl Fn(&Entry) -> bool,
     ) -> Vec<(Arc<str>, Option<Value>)> {
         let mut found = Vec::new();
         for shard in self.space.shards() {
-            let slots = shard.iter().filter(|(_, slot)| which(slot));
-            let slots = slots.filter(|(key, _)| key.starts_with(prefix));
-            found.extend(slots.map(|(key, slot)| (Arc::clone(key), slot.value.clone())));
+            let entries = shard.iter().filter(|(_, entry)| which(entry));
+            let entries = entries.filter(|(key, _)| key.starts_with(prefix));
+            found.extend(entries.map(|(key, entry)| (Arc::clone(key), entry.value.clone())));
         }
         found
     }
@@ -287,15 +287,15 @@ impl Dictionary {
         for key in self.entries("")?.into_keys() {
             self.set(&key, None)?;
         }
-        let mut told = Told::default();
-        for key in self.space.watchers.keys() {
+        let mut pending = PendingNotifications::default();
+        for key in self.space.subscribers.keys() {
             let shard = self.space.shard(&key);
-            let is_absent = shard.get(&key).is_none_or(|slot| slot.value.is_none());
+            let is_absent = shard.get(&key).is_none_or(|entry| entry.value.is_none());
             if is_absent {
-                told.extend(self.space.watchers.remind(&key));
+                pending.extend(self.space.subscribers.remind(&key));
             }
         }
-        told.tell();
+        pending.tell();
         Ok(())
     }
 
@@ -311,44 +311,44 @@ impl Dictionary {
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<KeySubscription> {
         // Order: registered first, so that a change after the values are read is told after them.
-        let watcher = self.space.watchers.add(pattern.clone(), function);
-        let subscription = KeySubscription::new(Arc::clone(&watcher));
+        let subscriber = self.space.subscribers.add(pattern.clone(), function);
+        let subscription = KeySubscription::new(Arc::clone(&subscriber));
         match pattern {
             Pattern::Key(key) => {
-                let value = self.initial(&key, &watcher)?;
-                watcher.tell_initial(&key, value);
+                let value = self.initial(&key, &subscriber)?;
+                subscriber.tell_initial(&key, value);
             }
             Pattern::Prefix(prefix) => {
                 let mut entries = self.entries(&prefix)?;
                 // What was read may be older or newer than what is queued.
-                for key in watcher.queued_keys() {
-                    match self.initial(&key, &watcher)? {
+                for key in subscriber.queued_keys() {
+                    match self.initial(&key, &subscriber)? {
                         Some(value) => entries.insert(key, value),
                         None => entries.remove(&key),
                     };
                 }
                 for (key, value) in entries {
-                    watcher.tell_initial(&key, Some(value));
+                    subscriber.tell_initial(&key, Some(value));
                 }
             }
         }
-        watcher.tell();
+        subscriber.tell();
         Ok(subscription)
     }
 
     /// The value that a subscriber is told first. Changes before it are not told.
-    fn initial(&self, key: &str, watcher: &Watcher) -> Result<Option<Value>> {
+    fn initial(&self, key: &str, subscriber: &KeySubscriber) -> Result<Option<Value>> {
         loop {
             let version = self.space.shard(key).version();
             let read = self.get(key)?;
             let shard = self.space.shard(key);
             let value = match shard.get(key) {
-                Some(slot) => slot.value.clone(),
+                Some(entry) => entry.value.clone(),
                 None if shard.version() == version => read,
                 None => continue,
             };
             // Order: while the shard is locked, what is queued is older than the value.
-            watcher.forget_queued(key);
+            subscriber.forget_queued(key);
             return Ok(value);
         }
     }

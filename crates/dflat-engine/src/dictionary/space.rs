@@ -1,7 +1,7 @@
 //! A namespace's values in memory.
 
 use super::item::Value;
-use super::watch::Watchers;
+use super::key_subscribers::KeySubscribers;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::HashMap;
 
@@ -11,30 +11,30 @@ const SHARDS: usize = 16;
 /// A namespace: what was read or set, and what is not written yet.
 pub(super) struct Space {
     pub(super) name: Box<str>,
-    pub(super) watchers: Watchers,
-    shards: [Cell; SHARDS],
+    pub(super) subscribers: KeySubscribers,
+    shards: [LockedShard; SHARDS],
     /// The most keys of a shard.
     keys_max: usize,
 }
 
 #[derive(Default)]
-struct Cell {
+struct LockedShard {
     shard: Mutex<Shard>,
-    /// Told when a transaction lets go of keys.
+    /// PendingNotifications when a transaction lets go of keys.
     released: Condvar,
 }
 
 /// Some of the keys.
 #[derive(Default)]
 pub(super) struct Shard {
-    slots: HashMap<Arc<str>, Slot>,
+    entries: HashMap<Arc<str>, Entry>,
     /// Another one after each change of a value: what was read from the file before is out of date.
     version: u64,
 }
 
 /// A key.
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct Entry {
     /// The value; `None` if it is known that there is none.
     pub(super) value: Option<Value>,
     /// The number of the change that is not known to be written; 0 if there is none.
@@ -51,7 +51,7 @@ pub(super) struct Slot {
     pub(super) is_stored: bool,
 }
 
-impl Slot {
+impl Entry {
     /// Whether it can be forgotten, because the file says the same.
     fn is_clean(&self) -> bool {
         self.unwritten == 0 && !self.queued && self.holders == 0
@@ -62,13 +62,13 @@ impl Space {
     pub(super) fn new(name: &str, keys_max: usize) -> Self {
         Self {
             name: name.into(),
-            watchers: Watchers::default(),
+            subscribers: KeySubscribers::default(),
             shards: Default::default(),
             keys_max: keys_max.div_ceil(SHARDS),
         }
     }
 
-    fn cell(&self, key: &str) -> &Cell {
+    fn cell(&self, key: &str) -> &LockedShard {
         &self.shards[shard_of(key)]
     }
 
@@ -106,30 +106,30 @@ impl Space {
     /// Keeps what was read from the file, unless something has changed since.
     pub(super) fn keep(&self, key: &str, value: Option<&Value>, version: u64) {
         let mut shard = self.shard(key);
-        if shard.version == version && !shard.slots.contains_key(key) {
-            let slot = Slot {
+        if shard.version == version && !shard.entries.contains_key(key) {
+            let entry = Entry {
                 value: value.cloned(),
                 is_stored: value.is_some(),
-                ..Slot::default()
+                ..Entry::default()
             };
             // Order: the new one stays, whatever the others are. Who has read it counts on it.
             shard.shrink(self.keys_max.saturating_sub(1));
-            shard.slots.insert(key.into(), slot);
+            shard.entries.insert(key.into(), entry);
         }
     }
 }
 
 impl Shard {
-    pub(super) fn get(&self, key: &str) -> Option<&Slot> {
-        self.slots.get(key)
+    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Slot> {
-        self.slots.get_mut(key)
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.get_mut(key)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Slot)> {
-        self.slots.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Entry)> {
+        self.entries.iter()
     }
 
     pub(super) fn version(&self) -> u64 {
@@ -137,28 +137,28 @@ impl Shard {
     }
 
     pub(super) fn is_held(&self, key: &str) -> bool {
-        self.slots.get(key).is_some_and(|slot| slot.holders > 0)
+        self.entries.get(key).is_some_and(|entry| entry.holders > 0)
     }
 
     /// The key's slot, about to be changed; if it is not there it holds no value.
-    pub(super) fn change(&mut self, key: &str) -> (Arc<str>, &mut Slot) {
+    pub(super) fn change(&mut self, key: &str) -> (Arc<str>, &mut Entry) {
         self.version += 1;
-        let shared = match self.slots.get_key_value(key) {
+        let shared = match self.entries.get_key_value(key) {
             Some((shared, _)) => Arc::clone(shared),
             None => key.into(),
         };
-        let slot = self.slots.entry(Arc::clone(&shared)).or_default();
-        (shared, slot)
+        let entry = self.entries.entry(Arc::clone(&shared)).or_default();
+        (shared, entry)
     }
 
     /// Forgets keys if there are too many: half of them, so that it is seldom done.
     fn shrink(&mut self, keys_max: usize) {
-        if self.slots.len() <= keys_max {
+        if self.entries.len() <= keys_max {
             return;
         }
-        let mut excess = self.slots.len() - keys_max / 2;
-        self.slots.retain(|_, slot| {
-            let forget = excess > 0 && slot.is_clean();
+        let mut excess = self.entries.len() - keys_max / 2;
+        self.entries.retain(|_, entry| {
+            let forget = excess > 0 && entry.is_clean();
             excess -= usize::from(forget);
             !forget
         });
@@ -197,8 +197,8 @@ impl Key {
     /// Whether a change up to this one is not written yet.
     pub(super) fn waits_since(&self, last: u64) -> bool {
         let shard = self.space.shard(&self.key);
-        let slot = shard.get(&self.key);
-        slot.is_some_and(|slot| (1..=last).contains(&slot.unwritten))
+        let entry = shard.get(&self.key);
+        entry.is_some_and(|entry| (1..=last).contains(&entry.unwritten))
     }
 }
 
@@ -213,8 +213,8 @@ mod tests {
             for n in 0..100 {
                 let key = format!("unwritten {n}");
                 let mut shard = space.shard(&key);
-                let (_, slot) = shard.change(&key);
-                (slot.value, slot.unwritten) = (Some(Value::I64(n)), 1);
+                let (_, entry) = shard.change(&key);
+                (entry.value, entry.unwritten) = (Some(Value::I64(n)), 1);
             }
             for n in 0..1000 {
                 let key = format!("read {n}");

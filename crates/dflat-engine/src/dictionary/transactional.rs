@@ -19,9 +19,9 @@ use crate::transaction::Transaction;
 
 /// The keys that a transaction holds. Its handler and its completion share them.
 #[derive(Default)]
-pub struct Holds(Mutex<Vec<Hold>>);
+pub struct HeldKeys(Mutex<Vec<HeldKey>>);
 
-struct Hold {
+struct HeldKey {
     dictionary: Dictionary,
     key: Arc<str>,
     /// The number of the direct change that the transaction has written, and its value.
@@ -32,8 +32,8 @@ struct Hold {
     last: Option<Value>,
 }
 
-impl Holds {
-    fn lock(&self) -> MutexGuard<'_, Vec<Hold>> {
+impl HeldKeys {
+    fn lock(&self) -> MutexGuard<'_, Vec<HeldKey>> {
         lock(&self.0)
     }
 
@@ -60,7 +60,7 @@ impl Holds {
             hold.is_set = false;
             // If it fails it is not carried, and written after the transaction.
             if let Some((number, value)) = hold.carried.take() {
-                put(transaction, &mut writer, &hold.place(), value.as_ref())?;
+                put(transaction, &mut writer, &hold.full_key(), value.as_ref())?;
                 hold.carried = Some((number, value));
             }
         }
@@ -81,8 +81,8 @@ impl Holds {
                 continue;
             }
             let mut shard = hold.dictionary.space.shard(&hold.key);
-            if let Some(slot) = shard.get_mut(&hold.key) {
-                slot.sealed.push(hold.last.clone());
+            if let Some(entry) = shard.get_mut(&hold.key) {
+                entry.sealed.push(hold.last.clone());
             }
         }
         Ok(())
@@ -91,53 +91,57 @@ impl Holds {
     /// Lets go of the keys when the transaction has ended.
     pub fn release(&self, is_committed: bool) {
         let holds = std::mem::take(&mut *self.lock());
-        let mut told = super::Told::default();
+        let mut pending = super::PendingNotifications::default();
         for hold in holds {
-            let place = hold.place();
-            let mut shard = place.space.shard(&place.key);
-            let (key, slot) = shard.change(&place.key);
-            slot.holders -= 1;
-            if slot.holders == 0 {
-                slot.sealed = Vec::new();
+            let full_key = hold.full_key();
+            let mut shard = full_key.space.shard(&full_key.key);
+            let (key, entry) = shard.change(&full_key.key);
+            entry.holders -= 1;
+            if entry.holders == 0 {
+                entry.sealed = Vec::new();
             }
             if is_committed && hold.is_set {
-                slot.unwritten = 0;
-                if slot.value != hold.last {
-                    slot.value = hold.last;
-                    told.extend(place.space.watchers.queue(&key, slot.value.as_ref(), false));
+                entry.unwritten = 0;
+                if entry.value != hold.last {
+                    entry.value = hold.last;
+                    pending.extend(full_key.space.subscribers.queue(
+                        &key,
+                        entry.value.as_ref(),
+                        false,
+                    ));
                 }
             } else if is_committed
                 && hold
                     .carried
                     .as_ref()
-                    .is_some_and(|(number, _)| *number == slot.unwritten)
+                    .is_some_and(|(number, _)| *number == entry.unwritten)
             {
-                slot.unwritten = 0;
+                entry.unwritten = 0;
             }
-            let again = slot.unwritten != 0 && !slot.queued && slot.holders == 0;
-            slot.queued |= again;
-            let was_left = slot.holders == 0 && std::mem::take(&mut slot.is_left);
+            let again = entry.unwritten != 0 && !entry.queued && entry.holders == 0;
+            entry.queued |= again;
+            let was_left = entry.holders == 0 && std::mem::take(&mut entry.is_left);
             if again || was_left {
-                hold.dictionary.writer().take_back(&place, again);
+                hold.dictionary.writer().take_back(&full_key, again);
             }
             drop(shard);
-            place.space.notify_released(&place.key);
+            full_key.space.notify_released(&full_key.key);
             if again {
                 hold.dictionary.enqueue([]);
             }
         }
-        told.tell();
+        pending.tell();
     }
 }
 
-impl AsRef<Self> for Holds {
+impl AsRef<Self> for HeldKeys {
     fn as_ref(&self) -> &Self {
         self
     }
 }
 
-impl Hold {
-    fn place(&self) -> Key {
+impl HeldKey {
+    fn full_key(&self) -> Key {
         Key {
             space: Arc::clone(&self.dictionary.space),
             key: Arc::clone(&self.key),
@@ -149,17 +153,17 @@ impl Hold {
 pub struct TransactionKeys<'t> {
     dictionary: Dictionary,
     transaction: &'t Transaction,
-    holds: &'t Holds,
+    holds: &'t HeldKeys,
 }
 
 impl Dictionary {
     /// The dictionary inside a transaction over [`TABLE`], whose keys are let go by
-    /// [`Holds::release`].
+    /// [`HeldKeys::release`].
     #[must_use]
     pub fn inside<'t>(
         &self,
         transaction: &'t Transaction,
-        holds: &'t Holds,
+        holds: &'t HeldKeys,
     ) -> TransactionKeys<'t> {
         TransactionKeys {
             dictionary: self.clone(),
@@ -185,20 +189,20 @@ impl TransactionKeys<'_> {
     /// As [`Transaction::submit`].
     pub fn set(&self, key: &str, value: Option<&Value>) -> Result<()> {
         self.hold(key)?;
-        let place = Key {
+        let full_key = Key {
             space: Arc::clone(&self.dictionary.space),
             key: key.into(),
         };
-        put(self.transaction, &mut Writer::new(), &place, value)?;
+        put(self.transaction, &mut Writer::new(), &full_key, value)?;
         for hold in self.holds.lock().iter_mut() {
             hold.is_set |= hold.is(&self.dictionary, key);
         }
         Ok(())
     }
 
-    /// Holds a key, unless it is held.
+    /// HeldKeys a key, unless it is held.
     fn hold(&self, key: &str) -> Result<()> {
-        let held = |hold: &Hold| hold.is(&self.dictionary, key);
+        let held = |hold: &HeldKey| hold.is(&self.dictionary, key);
         if self.holds.lock().iter().any(held) {
             return Ok(());
         }
@@ -212,15 +216,15 @@ impl TransactionKeys<'_> {
             if shard.get(key).is_none() {
                 continue;
             }
-            let (key, slot) = shard.change(key);
-            slot.holders += 1;
+            let (key, entry) = shard.change(key);
+            entry.holders += 1;
             // One before, that is not acknowledged yet, has written it, or something later. If that
             // one has failed, the table does not hold what it left.
-            let is_written = slot.unwritten == 0 || slot.sealed.contains(&found);
-            let carried = (!is_written).then(|| (slot.unwritten, slot.value.clone()));
+            let is_written = entry.unwritten == 0 || entry.sealed.contains(&found);
+            let carried = (!is_written).then(|| (entry.unwritten, entry.value.clone()));
             break (key, carried);
         };
-        let mut hold = Hold {
+        let mut hold = HeldKey {
             dictionary: self.dictionary.clone(),
             key,
             carried: None,
@@ -229,7 +233,12 @@ impl TransactionKeys<'_> {
         };
         let put = carried.as_ref().map_or(Ok(()), |(_, value)| {
             let mut writer = Writer::new();
-            put(self.transaction, &mut writer, &hold.place(), value.as_ref())
+            put(
+                self.transaction,
+                &mut writer,
+                &hold.full_key(),
+                value.as_ref(),
+            )
         });
         hold.carried = carried.filter(|_| put.is_ok());
         self.holds.lock().push(hold);
@@ -237,7 +246,7 @@ impl TransactionKeys<'_> {
     }
 }
 
-impl Hold {
+impl HeldKey {
     fn is(&self, dictionary: &Dictionary, key: &str) -> bool {
         *self.key == *key && Arc::ptr_eq(&self.dictionary.space, &dictionary.space)
     }

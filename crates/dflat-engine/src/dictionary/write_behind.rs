@@ -34,7 +34,7 @@ pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
 pub(super) struct WriteBehind {
     /// The number of the last change.
     changes: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     finished: Condvar,
     /// Signalled when there is nothing left to wait for before trying again.
     hurried: Condvar,
@@ -42,7 +42,7 @@ pub(super) struct WriteBehind {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     waiting: Vec<Key>,
     /// Who has started a transaction last, until it has ended.
     engine: Option<Engine>,
@@ -71,7 +71,7 @@ struct State {
     again: u64,
 }
 
-impl State {
+impl QueueState {
     /// The transaction that writes what waits now: one that is queued takes all that waits then.
     fn next(&self) -> u64 {
         self.started + u64::from(self.taken == self.started)
@@ -79,7 +79,7 @@ impl State {
 }
 
 impl WriteBehind {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +115,7 @@ impl WriteBehind {
     }
 
     /// Starts a transaction if there is something to write.
-    fn start(self: &Arc<Self>, mut state: MutexGuard<'_, State>, engine: &Engine) {
+    fn start(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, engine: &Engine) {
         if state.waiting.is_empty() {
             return;
         }
@@ -194,7 +194,7 @@ impl WriteBehind {
     }
 
     /// Has a thread try again after a while, unless one does.
-    fn retry_later(self: &Arc<Self>, mut state: MutexGuard<'_, State>, engine: &Engine) {
+    fn retry_later(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, engine: &Engine) {
         if !engine.is_open() || std::mem::replace(&mut state.is_retrying, true) {
             return;
         }
@@ -204,7 +204,7 @@ impl WriteBehind {
         drop(state);
         let (this, engine) = (Arc::clone(self), engine.clone());
         let retry = move || {
-            let waits = |state: &mut State| state.hurries == seen && !state.waiting.is_empty();
+            let waits = |state: &mut QueueState| state.hurries == seen && !state.waiting.is_empty();
             let mut state = this.lock();
             // In slices, because nobody tells it when the engine's share ends.
             for _ in 0..slices {
@@ -286,10 +286,10 @@ impl WriteBehind {
     /// Waits for a transaction, which is started if need be.
     fn wait_for<'s>(
         self: &'s Arc<Self>,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, QueueState>,
         target: u64,
         engine: &Engine,
-    ) -> MutexGuard<'s, State> {
+    ) -> MutexGuard<'s, QueueState> {
         while state.finished < target {
             if state.started < target {
                 self.start(state, engine);

@@ -10,7 +10,7 @@ use super::snapshots::{EngineSnapshot, SnapshotCell};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
-use crate::observe::Reread;
+use crate::observe::Refetch;
 use crate::storage::{Backend, Row, Snapshot, StateId, View};
 use crate::transaction;
 
@@ -116,7 +116,7 @@ impl Reader {
     }
 }
 
-impl Reread for Reader {
+impl Refetch for Reader {
     fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched> {
         self.read_exactly(table, |snapshot, origin| {
             fetch::fetched(snapshot, table, query, &Control::default(), origin)

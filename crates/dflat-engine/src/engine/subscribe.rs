@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
 use crate::observe::{
-    Delivering, Event, First, Latest, Reread, ShapedQuery, Subscriber, Subscription, unlimited,
-    with_margin,
+    DeliveryOptions, Event, First, Latest, Refetch, ShapedQuery, Subscriber, Subscription,
+    unlimited, with_margin,
 };
 use crate::storage::{StateId, View};
 use crate::transaction::Calls;
@@ -51,14 +51,14 @@ impl Engine {
         &self,
         table: &Table,
         subject: Subject,
-        delivering: Delivering,
+        delivery_options: DeliveryOptions,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<Subscription> {
         if let Subject::Result { query, .. } | Subject::Count(query) = &subject {
             fetch::check(table, &query.query())?;
         }
         let registry = &self.inner.registry;
-        let subscription = registry.subscription(table, delivering, function);
+        let subscription = registry.subscription(table, delivery_options, function);
         let subscriber = subscription.subscriber();
         let (engine, table) = (self.clone(), table.clone());
         let operation = format_args!("subscribe to {}", subscription.type_name());

@@ -39,7 +39,7 @@ pub struct Control {
     /// What makes it fail.
     pub cancellation: Option<Cancellation>,
     /// The rows that it reaches by a key before it asks how many there are.
-    pub patience: usize,
+    pub rows_before_count: usize,
 }
 
 impl Default for Control {
@@ -47,25 +47,25 @@ impl Default for Control {
         Self {
             deadline: None,
             cancellation: None,
-            patience: PATIENCE,
+            rows_before_count: ROWS_BEFORE_COUNT,
         }
     }
 }
 
 /// So many that to ask takes little beside them.
-const PATIENCE: usize = 512;
+const ROWS_BEFORE_COUNT: usize = 512;
 
 /// Rows between two looks at the clock.
 const ROWS_PER_CHECK: u32 = 64;
 
 /// Looks at a control now and then.
-pub(super) struct Watch<'c> {
+pub(super) struct ControlChecker<'c> {
     control: &'c Control,
     table: &'c Table,
     rows: u32,
 }
 
-impl<'c> Watch<'c> {
+impl<'c> ControlChecker<'c> {
     pub(super) const fn new(control: &'c Control, table: &'c Table) -> Self {
         Self {
             control,

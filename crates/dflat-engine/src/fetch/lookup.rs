@@ -9,8 +9,8 @@ use smallvec::smallvec;
 
 use super::Control;
 use super::plan::{AccessPath, KeyAccess, KeyRange, Plan};
-use super::scan::{Reads, Rest, Run, Visit};
-use super::share::RowCount;
+use super::scan::{Reads, RemainingRows, Run, Visit};
+use super::selectivity::RowCount;
 use crate::error::Result;
 use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
 
@@ -76,7 +76,7 @@ impl<'q> Lookup<'q> {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let mut run = Run::new(snapshot, table, control, Reads::Payloads);
-        let (mut reached, mut last, mut max) = (0, None, control.patience);
+        let (mut reached, mut last, mut max) = (0, None, control.rows_before_count);
         let mut count = RowCount::default();
         loop {
             let mut has_more = false;
@@ -103,7 +103,7 @@ impl<'q> Lookup<'q> {
             max = run.rows_max(&mut count, 2 * reached)?;
             if reached >= max {
                 let seen = last.into_iter().collect();
-                let rest = Rest { seen, sorted: true };
+                let rest = RemainingRows { seen, sorted: true };
                 return rest.scan(run.snapshot, table, query, control, visit);
             }
         }
@@ -117,7 +117,7 @@ impl<'q> Lookup<'q> {
             residual: None,
             sorted: true,
             by_row_id: true,
-            apart: Vec::new(),
+            foreign_rows: Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ mod lookup;
 mod plan;
 mod scan;
 mod select;
-mod share;
+mod selectivity;
 mod total;
 
 use std::ops::ControlFlow;
@@ -137,9 +137,9 @@ fn chosen(
         false => Indexes::default(),
     };
     let mut plan = Plan::new(table, query, &indexes.states, &mut |access| {
-        share::size(snapshot, table, access, PROBE_MAX, control)
+        selectivity::size(snapshot, table, access, PROBE_MAX, control)
     })?;
-    plan.set_apart(indexes.foreign);
+    plan.set_foreign_rows(indexes.foreign);
     Ok(plan)
 }
 
@@ -157,7 +157,7 @@ pub fn explain(
     control: &Control,
 ) -> Result<(Plan, Option<usize>)> {
     let plan = planned(snapshot, table, query, control)?;
-    let given_up = share::is_given_up_after(snapshot, table, (query, &plan), control)?;
+    let given_up = selectivity::is_given_up_after(snapshot, table, (query, &plan), control)?;
     Ok((plan, given_up))
 }
 

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use dflat_model::{Query, RowId, Table};
 use smallvec::SmallVec;
 
-use super::control::Watch;
+use super::control::ControlChecker;
 use super::plan::{AccessPath, KeyAccess};
-use super::share::RowCount;
+use super::selectivity::RowCount;
 use super::{Control, Plan, corrupt};
 use crate::error::Result;
 use crate::object::Malformed;
@@ -37,26 +37,26 @@ pub(super) fn scan(
     control: &Control,
     reads: Reads,
     visit: &mut Visit<'_>,
-) -> Result<Option<Rest>> {
+) -> Result<Option<RemainingRows>> {
     let mut run = Run::new(snapshot, table, control, reads);
     run.may_give_up = reads == Reads::Payloads && plan.may_be_given_up(query);
     run.after = behind(query);
-    run.watch.check()?;
+    run.checker.check()?;
     let condition = plan.residual.as_ref().map(Condition::new);
-    let end = run.access(&plan.access, &plan.apart, &mut |row: Row<'_>| {
-        if is_among(&plan.apart, row.row_id) {
+    let end = run.access(&plan.access, &plan.foreign_rows, &mut |row: Row<'_>| {
+        if is_among(&plan.foreign_rows, row.row_id) {
             return Ok(ControlFlow::Continue(()));
         }
         qualified(query, condition.as_ref(), row, visit)
     })?;
     if let End::GivenUp(seen) = end {
         let sorted = plan.sorted && plan.by_row_id;
-        return Ok(Some(Rest { seen, sorted }));
+        return Ok(Some(RemainingRows { seen, sorted }));
     }
-    if end == End::Done && !plan.apart.is_empty() {
+    if end == End::Done && !plan.foreign_rows.is_empty() {
         run.reads = Reads::Payloads;
         let condition = query.predicate.as_ref().map(Condition::new);
-        run.source(Source::RowIds(&plan.apart), &mut |row: Row<'_>| {
+        run.source(Source::RowIds(&plan.foreign_rows), &mut |row: Row<'_>| {
             qualified(query, condition.as_ref(), row, visit)
         })?;
     }
@@ -75,7 +75,7 @@ fn is_among(rows: &[RowId], row_id: RowId) -> bool {
 }
 
 /// What is left of a plan that was given up: all rows but those that it has reached by a key.
-pub(super) struct Rest {
+pub(super) struct RemainingRows {
     /// The latter, in order; the last is enough if the rest is sorted.
     pub(super) seen: Vec<RowId>,
     /// Whether what is left comes in the query's order, behind what came before. If not, and if
@@ -83,7 +83,7 @@ pub(super) struct Rest {
     pub(super) sorted: bool,
 }
 
-impl Rest {
+impl RemainingRows {
     /// Calls `visit` with each row that qualifies, until it breaks.
     pub(super) fn scan(
         self,
@@ -138,7 +138,7 @@ pub(super) struct Run<'r> {
     pub(super) snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
     control: &'r Control,
-    watch: Watch<'r>,
+    checker: ControlChecker<'r>,
     reads: Reads,
     /// Whether it may end before all rows were visited.
     may_give_up: bool,
@@ -174,7 +174,7 @@ impl<'r> Run<'r> {
             snapshot,
             table,
             control,
-            watch: Watch::new(control, table),
+            checker: ControlChecker::new(control, table),
             reads,
             may_give_up: false,
             after: None,
@@ -185,7 +185,7 @@ impl<'r> Run<'r> {
     fn access(
         &mut self,
         access: &AccessPath,
-        apart: &[RowId],
+        foreign_rows: &[RowId],
         visit: &mut Visit<'_>,
     ) -> Result<End> {
         let row_ids = match access {
@@ -195,7 +195,7 @@ impl<'r> Run<'r> {
                 return self.source(Source::RowsAfter(*row_id), visit).map(End::of);
             }
             AccessPath::Key(access) if self.may_give_up => {
-                return self.follow(access, apart, visit);
+                return self.follow(access, foreign_rows, visit);
             }
             AccessPath::Key(access) => return self.ranges(access, visit).map(End::of),
             AccessPath::Union(parts) => self.union(parts)?,
@@ -207,7 +207,7 @@ impl<'r> Run<'r> {
         };
         let row_ids = &row_ids[before..];
         let is_given_up = self.may_give_up
-            && row_ids.len() > self.control.patience
+            && row_ids.len() > self.control.rows_before_count
             && row_ids.len() > self.rows_max(&mut RowCount::default(), row_ids.len())?;
         if is_given_up {
             return Ok(End::GivenUp(Vec::new()));
@@ -233,12 +233,12 @@ impl<'r> Run<'r> {
     fn follow(
         &mut self,
         access: &KeyAccess,
-        apart: &[RowId],
+        foreign_rows: &[RowId],
         visit: &mut Visit<'_>,
     ) -> Result<End> {
         let table = self.table;
         let mut seen: SmallVec<[RowId; 16]> = SmallVec::new();
-        let (mut max, mut rest) = (self.control.patience, None);
+        let (mut max, mut rest) = (self.control.rows_before_count, None);
         let mut count = RowCount::default();
         loop {
             let access = rest.as_ref().unwrap_or(access);
@@ -246,7 +246,7 @@ impl<'r> Run<'r> {
             for (position, source) in access.sources().enumerate() {
                 let is_enough = self.source(source, |row: Row<'_>| {
                     // Of a row that is apart nobody knows where it is in the key.
-                    if is_among(&seen[..known], row.row_id) || is_among(apart, row.row_id) {
+                    if is_among(&seen[..known], row.row_id) || is_among(foreign_rows, row.row_id) {
                         return Ok(ControlFlow::Continue(()));
                     }
                     if seen.len() >= max {
@@ -316,12 +316,12 @@ impl<'r> Run<'r> {
         let Self {
             snapshot,
             table,
-            watch,
+            checker,
             reads,
             ..
         } = self;
         // Ranges without rows take time, too.
-        watch.check()?;
+        checker.check()?;
         let plan = ScanPlan {
             table,
             source,
@@ -329,7 +329,7 @@ impl<'r> Run<'r> {
         };
         let mut outcome = Ok(false);
         snapshot.scan(&plan, &mut |row| {
-            let step = match watch.row() {
+            let step = match checker.row() {
                 Ok(()) => visit(row).map_err(|_| corrupt(table, row.row_id)),
                 Err(error) => Err(error),
             };

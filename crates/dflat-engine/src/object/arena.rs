@@ -2,7 +2,7 @@
 
 use dflat_model::{RowId, Table};
 
-use super::chunk::{CHUNK_MAX_BYTES, Header, Piece, Room};
+use super::chunk::{CHUNK_MAX_BYTES, Header, OpenChunk, Piece};
 use super::{Object, Origin};
 
 /// How many objects of an arena are on their own before any share a chunk.
@@ -13,7 +13,7 @@ const ALONE_MAX: usize = 16;
 #[derive(Default)]
 pub(crate) struct ObjectArena {
     /// The latest chunk.
-    room: Option<Room>,
+    open_chunk: Option<OpenChunk>,
     /// How many objects were made, and their bytes.
     made: usize,
     bytes: usize,
@@ -34,8 +34,8 @@ impl ObjectArena {
     ) -> Object {
         self.made += 1;
         self.bytes += payload.len();
-        let room = self.room.as_mut();
-        let piece = room.and_then(|room| room.add(origin, row_id, payload));
+        let open_chunk = self.open_chunk.as_mut();
+        let piece = open_chunk.and_then(|open_chunk| open_chunk.add(origin, row_id, payload));
         match piece.or_else(|| self.add_elsewhere(row_id, origin, payload, kept)) {
             Some(piece) => Object(piece),
             None => Object::from_verified(row_id, origin, payload),
@@ -55,9 +55,9 @@ impl ObjectArena {
         // large payload, and a row id that is too far from the chunk's, leave it to others.
         let bytes = self.bytes.min(CHUNK_MAX_BYTES);
         let is_full = self
-            .room
+            .open_chunk
             .as_ref()
-            .is_none_or(|room| room.left() < bytes / 4);
+            .is_none_or(|open_chunk| open_chunk.left() < bytes / 4);
         if self.made <= self.alone.max(ALONE_MAX) || payload.len() > bytes / 4 || !is_full {
             return None;
         }
@@ -66,13 +66,15 @@ impl ObjectArena {
             return None;
         }
         let base = row_id;
-        let room = self.room.insert(Room::new(Header { origin, base }, bytes));
-        room.add(origin, row_id, payload)
+        let open_chunk = self
+            .open_chunk
+            .insert(OpenChunk::new(Header { origin, base }, bytes));
+        open_chunk.add(origin, row_id, payload)
     }
 
     /// Whether objects share chunks.
     pub(crate) const fn has_shared(&self) -> bool {
-        self.room.is_some()
+        self.open_chunk.is_some()
     }
 }
 

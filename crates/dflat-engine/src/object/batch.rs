@@ -2,12 +2,12 @@
 
 use dflat_model::{RowId, Table};
 
-use super::chunk::{CHUNK_MAX_BYTES, FRONT_MAX_BYTES, Header, Piece, Place, collect};
+use super::chunk::{CHUNK_MAX_BYTES, FRONT_MAX_BYTES, Header, Piece, PieceSpan, collect};
 use super::{Malformed, Object, Origin, verify};
 
 /// What a batch begins with room for: what an allocator has at hand, and many results need no more.
 const BEGUN_BYTES: usize = 960;
-const BEGUN_PLACES: usize = 16;
+const BEGUN_SPANS: usize = 16;
 
 /// Collects rows into objects, allocating per chunk and not per object.
 pub struct ObjectBatch<'t> {
@@ -16,7 +16,7 @@ pub struct ObjectBatch<'t> {
     base: RowId,
     bytes: Vec<u8>,
     /// Where the payloads stand in `bytes`.
-    places: Vec<Place>,
+    spans: Vec<PieceSpan>,
     objects: Vec<Object>,
     /// Whether the first object is likely the only one, so that it is made without a buffer.
     is_likely_one: bool,
@@ -31,7 +31,7 @@ impl<'t> ObjectBatch<'t> {
             origin,
             base: RowId(0),
             bytes: Vec::new(),
-            places: Vec::new(),
+            spans: Vec::new(),
             objects: Vec::new(),
             is_likely_one: false,
         }
@@ -55,27 +55,27 @@ impl<'t> ObjectBatch<'t> {
             return Ok(());
         }
         let is_full = self.bytes.len() + FRONT_MAX_BYTES + payload.len() > CHUNK_MAX_BYTES;
-        let place = match self.places.is_empty() || is_full {
+        let span = match self.spans.is_empty() || is_full {
             true => None,
             false => collect(&mut self.bytes, self.base, row_id, payload),
         };
-        let place = place.unwrap_or_else(|| self.begin(row_id, payload));
-        self.places.push(place);
+        let span = span.unwrap_or_else(|| self.begin(row_id, payload));
+        self.spans.push(span);
         Ok(())
     }
 
     /// Begins a chunk with a payload.
-    fn begin(&mut self, row_id: RowId, payload: &[u8]) -> Place {
+    fn begin(&mut self, row_id: RowId, payload: &[u8]) -> PieceSpan {
         self.seal();
         self.base = row_id;
         self.bytes.reserve(payload.len().max(BEGUN_BYTES));
-        self.places.reserve(BEGUN_PLACES);
+        self.spans.reserve(BEGUN_SPANS);
         self.bytes.extend_from_slice(payload);
-        Place::first(payload.len())
+        PieceSpan::first(payload.len())
     }
 
     fn seal(&mut self) {
-        if self.places.is_empty() {
+        if self.spans.is_empty() {
             return;
         }
         // Copied to its exact size; the collecting buffer is used again.
@@ -85,9 +85,9 @@ impl<'t> ObjectBatch<'t> {
         };
         if self.objects.is_empty() {
             // Most results end here.
-            self.objects.reserve_exact(self.places.len());
+            self.objects.reserve_exact(self.spans.len());
         }
-        let pieces = Piece::of(header, &self.bytes, self.places.drain(..));
+        let pieces = Piece::of(header, &self.bytes, self.spans.drain(..));
         self.objects.extend(pieces.map(Object));
         self.bytes.clear();
     }
@@ -95,7 +95,7 @@ impl<'t> ObjectBatch<'t> {
     /// The number of objects so far.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.objects.len() + self.places.len()
+        self.objects.len() + self.spans.len()
     }
 
     /// Whether there are none.

@@ -1,13 +1,13 @@
 //! Bytes that many handles share: one allocation with payloads one behind the other.
 //!
-//! A [`Piece`] is a handle on one of them. A [`Room`] is a chunk with room left: whoever has it
+//! A [`Piece`] is a handle on one of them. A [`OpenChunk`] is a chunk with room left: whoever has it
 //! adds payloads while others read those that were added before. This is the one place where memory
 //! that is shared is written to. That is sound because nobody can ask for bytes that are written
 //! later: a piece of a room is made after its bytes were written, names no others, and bytes that a
 //! piece names are never written again.
 #![expect(
     unsafe_code,
-    reason = "an object that is written costs a place in a chunk instead of an allocation"
+    reason = "an object that is written costs a span in a chunk instead of an allocation"
 )]
 
 use std::cell::UnsafeCell;
@@ -51,16 +51,16 @@ unsafe impl Sync for Byte {}
 #[derive(Clone)]
 pub(super) struct Piece {
     chunk: Chunk,
-    place: Place,
+    span: PieceSpan,
 }
 
 /// Where a payload stands in its chunk, and its row id: from the highest bits, how far that is from
 /// the chunk's, where the payload starts in units of [`ALIGNMENT`], and its length. As one number,
 /// so that a handle is two, which are passed in registers.
 #[derive(Clone, Copy)]
-pub(super) struct Place(u64);
+pub(super) struct PieceSpan(u64);
 
-impl Place {
+impl PieceSpan {
     /// In place of the row id's difference, if that is in the four bytes in front of the payload.
     const FAR: i16 = i16::MIN;
 
@@ -110,36 +110,36 @@ pub(super) fn collect(
     base: RowId,
     row_id: RowId,
     payload: &[u8],
-) -> Option<Place> {
+) -> Option<PieceSpan> {
     let difference = difference(base, row_id)?;
-    let (place, far) = Place::behind(bytes.len(), payload.len(), difference)?;
+    let (span, far) = PieceSpan::behind(bytes.len(), payload.len(), difference)?;
     let front = if far.is_some() { ROW_ID_BYTES } else { 0 };
-    bytes.resize(place.start() - front, 0);
+    bytes.resize(span.start() - front, 0);
     if let Some(far) = far {
         far.append(bytes);
     }
     bytes.extend_from_slice(payload);
-    Some(place)
+    Some(span)
 }
 
 impl Piece {
     /// A payload that has a chunk for itself.
     pub(super) fn alone(header: Header, payload: &[u8]) -> Self {
-        let place = Place::first(payload.len());
-        let chunk = Room::whole(header, payload);
-        Self { chunk, place }
+        let span = PieceSpan::first(payload.len());
+        let chunk = OpenChunk::whole(header, payload);
+        Self { chunk, span }
     }
 
     /// The payloads of a chunk that was collected.
     pub(super) fn of(
         header: Header,
         bytes: &[u8],
-        places: impl Iterator<Item = Place>,
+        spans: impl Iterator<Item = PieceSpan>,
     ) -> impl Iterator<Item = Self> {
-        let chunk = Room::whole(header, bytes);
-        places.map(move |place| Self {
+        let chunk = OpenChunk::whole(header, bytes);
+        spans.map(move |span| Self {
             chunk: chunk.clone(),
-            place,
+            span,
         })
     }
 
@@ -149,9 +149,9 @@ impl Piece {
 
     pub(super) fn row_id(&self) -> RowId {
         let base = self.chunk.header.header.base;
-        let delta = match self.place.delta() {
-            Place::FAR => {
-                let start = self.place.start();
+        let delta = match self.span.delta() {
+            PieceSpan::FAR => {
+                let start = self.span.start();
                 let far = self.read(start - ROW_ID_BYTES, start);
                 i32::read(far).unwrap_or_default()
             }
@@ -162,16 +162,16 @@ impl Piece {
 
     #[inline]
     pub(super) fn payload(&self) -> &[u8] {
-        self.read(self.place.start(), self.place.end())
+        self.read(self.span.start(), self.span.end())
     }
 
     pub(super) const fn len(&self) -> usize {
-        self.place.len()
+        self.span.len()
     }
 
     /// Whether the chunk is larger than the payload.
     pub(super) fn is_part(&self) -> bool {
-        self.chunk.slice.len() > self.place.len()
+        self.chunk.slice.len() > self.span.len()
     }
 
     /// Bytes of the payload, or in front of it.
@@ -190,14 +190,14 @@ fn first(bytes: &[MaybeUninit<Byte>]) -> *mut u8 {
 }
 
 /// A chunk with room for more payloads.
-pub(super) struct Room {
+pub(super) struct OpenChunk {
     chunk: Chunk,
     /// How many bytes pieces may name.
     filled: usize,
 }
 
-impl Room {
-    /// Room for this many bytes.
+impl OpenChunk {
+    /// OpenChunk for this many bytes.
     pub(super) fn new(header: Header, bytes: usize) -> Self {
         let header = HeaderWithLength::new(header, bytes);
         let chunk = UniqueArc::from_header_and_uninit_slice(header, bytes);
@@ -228,18 +228,18 @@ impl Room {
             return None;
         }
         let difference = difference(header.base, row_id)?;
-        let (place, far) = Place::behind(self.filled, payload.len(), difference)?;
-        if place.end() > self.chunk.slice.len() {
+        let (span, far) = PieceSpan::behind(self.filled, payload.len(), difference)?;
+        if span.end() > self.chunk.slice.len() {
             return None;
         }
         // Counted first: to count waits for what was written before.
         let chunk = self.chunk.clone();
         if let Some(far) = far {
-            self.write(place.start() - ROW_ID_BYTES, &far.to_le_bytes());
+            self.write(span.start() - ROW_ID_BYTES, &far.to_le_bytes());
         }
-        self.write(place.start(), payload);
-        self.filled = place.end();
-        Some(Piece { chunk, place })
+        self.write(span.start(), payload);
+        self.filled = span.end();
+        Some(Piece { chunk, span })
     }
 
     /// Writes behind what is filled.

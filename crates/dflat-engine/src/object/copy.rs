@@ -2,7 +2,7 @@
 
 use dflat_model::{Element, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value};
 
-use super::known::Types;
+use super::knowledge::Types;
 use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
 
 type Copied = Result<(), Malformed>;

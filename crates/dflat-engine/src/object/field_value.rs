@@ -6,7 +6,7 @@ use super::{Malformed, ScalarType, TableView, UnionView, VectorView};
 
 /// Where the steps of a path have led.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum PathEnd<'a> {
     Table(TableView<'a>),
     /// A field of a table, whose type the next step tells.
     Field(TableView<'a>, u16),
@@ -20,12 +20,12 @@ enum Place<'a> {
 
 /// What paths start from: an object's root table, or a member of a vector.
 #[derive(Clone, Copy)]
-pub struct Scope<'a>(Place<'a>);
+pub struct Scope<'a>(PathEnd<'a>);
 
 impl<'a> From<TableView<'a>> for Scope<'a> {
     /// Paths that start from a table.
     fn from(table: TableView<'a>) -> Self {
-        Self(Place::Table(table))
+        Self(PathEnd::Table(table))
     }
 }
 
@@ -36,7 +36,7 @@ impl<'a> Scope<'a> {
     /// If the bytes are malformed.
     #[inline]
     pub fn root(payload: &'a [u8]) -> Result<Self, Malformed> {
-        Ok(Self(Place::Table(TableView::root(payload)?)))
+        Ok(Self(PathEnd::Table(TableView::root(payload)?)))
     }
 
     /// Reads the value of `field`: NULL if a container on the way is absent or another union
@@ -48,19 +48,19 @@ impl<'a> Scope<'a> {
     /// If the bytes on the way are malformed; never on other bytes.
     #[inline]
     pub fn value(self, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
-        if let (Place::Table(table), [Step::Field(voffset)]) = (self.0, field.steps.as_ref()) {
+        if let (PathEnd::Table(table), [Step::Field(voffset)]) = (self.0, field.steps.as_ref()) {
             // Most fields stand in the root.
-            return terminal(Place::Field(table, *voffset), field);
+            return terminal(PathEnd::Field(table, *voffset), field);
         }
         if let Some((Step::Tag, steps)) = field.steps.split_last() {
             return Ok(match walk(self.0, steps)? {
                 None => ValueRef::Null,
-                Some(place) => ValueRef::Int(held(place)?.map_or(0, |union| union.code.into())),
+                Some(end) => ValueRef::Int(union_at(end)?.map_or(0, |union| union.code.into())),
             });
         }
         match walk(self.0, &field.steps)? {
             None => Ok(ValueRef::Null),
-            Some(place) => terminal(place, field),
+            Some(end) => terminal(end, field),
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Scope<'a> {
     pub fn members(self, vector: &VectorField) -> Result<Option<Members<'a>>, Malformed> {
         let (table, voffset) = match walk(self.0, &vector.steps)? {
             None => return Ok(None),
-            Some(Place::Field(table, voffset)) => (table, voffset),
+            Some(PathEnd::Field(table, voffset)) => (table, voffset),
             Some(_) => return Err(Malformed),
         };
         let kind = vector.member;
@@ -126,14 +126,14 @@ impl<'a> Members<'a> {
         let size = self.kind.size_bytes();
         Ok(Scope(match self.kind {
             VectorMember::Scalar(_) | VectorMember::Struct(_) => {
-                Place::Struct(values.structure(index, size)?)
+                PathEnd::Struct(values.structure(index, size)?)
             }
-            VectorMember::Table => Place::Table(values.table(index)?),
-            VectorMember::Text => Place::Union(values.union(index, 0)?),
+            VectorMember::Table => PathEnd::Table(values.table(index)?),
+            VectorMember::Text => PathEnd::Union(values.union(index, 0)?),
             VectorMember::Union => {
                 let code = self.codes.ok_or(Malformed)?.scalar::<u8>(index)?;
                 let union = (code != 0).then(|| values.union(index, code));
-                Place::Choice(union.transpose()?)
+                PathEnd::Choice(union.transpose()?)
             }
         }))
     }
@@ -150,44 +150,44 @@ pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'
 
 /// Where steps lead; `None` if a container on the way is absent or another union member.
 #[inline]
-fn walk<'a>(mut place: Place<'a>, steps: &[Step]) -> Result<Option<Place<'a>>, Malformed> {
+fn walk<'a>(mut end: PathEnd<'a>, steps: &[Step]) -> Result<Option<PathEnd<'a>>, Malformed> {
     for step in steps {
-        let next = match (place, *step) {
-            (Place::Table(table), Step::Field(voffset)) => Some(Place::Field(table, voffset)),
-            (Place::Field(table, outer), Step::Field(voffset)) => table
+        let next = match (end, *step) {
+            (PathEnd::Table(table), Step::Field(voffset)) => Some(PathEnd::Field(table, voffset)),
+            (PathEnd::Field(table, outer), Step::Field(voffset)) => table
                 .table(outer)?
-                .map(|inner| Place::Field(inner, voffset)),
-            (Place::Field(table, outer), Step::Offset(offset)) => table
+                .map(|inner| PathEnd::Field(inner, voffset)),
+            (PathEnd::Field(table, outer), Step::Offset(offset)) => table
                 .structure_from(outer, offset.into())?
-                .map(Place::Struct),
-            (Place::Field(..) | Place::Choice(_), Step::Member(code)) => held(place)?
+                .map(PathEnd::Struct),
+            (PathEnd::Field(..) | PathEnd::Choice(_), Step::Member(code)) => union_at(end)?
                 .filter(|union| union.code == code)
-                .map(Place::Union),
-            (Place::Union(union), Step::Field(voffset)) => {
-                Some(Place::Field(union.table()?, voffset))
+                .map(PathEnd::Union),
+            (PathEnd::Union(union), Step::Field(voffset)) => {
+                Some(PathEnd::Field(union.table()?, voffset))
             }
-            (Place::Union(union), Step::Offset(offset)) => {
-                Some(Place::Struct(union.structure_from(offset.into())?))
+            (PathEnd::Union(union), Step::Offset(offset)) => {
+                Some(PathEnd::Struct(union.structure_from(offset.into())?))
             }
-            (Place::Struct(bytes), Step::Offset(offset)) => {
-                Some(Place::Struct(bytes.get(offset.into()..).ok_or(Malformed)?))
-            }
+            (PathEnd::Struct(bytes), Step::Offset(offset)) => Some(PathEnd::Struct(
+                bytes.get(offset.into()..).ok_or(Malformed)?,
+            )),
             // A path that does not fit the schema can't be built from one.
             _ => return Err(Malformed),
         };
         match next {
             None => return Ok(None),
-            Some(next) => place = next,
+            Some(next) => end = next,
         }
     }
-    Ok(Some(place))
+    Ok(Some(end))
 }
 
 /// What the union at a place holds.
-fn held(place: Place<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
-    match place {
-        Place::Field(table, voffset) if voffset >= 2 => table.union(voffset),
-        Place::Choice(union) => Ok(union),
+fn union_at(end: PathEnd<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
+    match end {
+        PathEnd::Field(table, voffset) if voffset >= 2 => table.union(voffset),
+        PathEnd::Choice(union) => Ok(union),
         _ => Err(Malformed),
     }
 }
@@ -219,21 +219,21 @@ pub fn root_text<'a>(payload: &'a [u8], field: &Field) -> Result<Option<&'a [u8]
 
 /// Reads the value that the last step leads to.
 #[inline]
-fn terminal<'a>(place: Place<'a>, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
-    match (place, field.kind) {
-        (Place::Field(table, voffset), FieldKind::Text) => Ok(table
+fn terminal<'a>(end: PathEnd<'a>, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
+    match (end, field.kind) {
+        (PathEnd::Field(table, voffset), FieldKind::Text) => Ok(table
             .text(voffset)?
             .map_or(field.default.as_ref(), ValueRef::Text)),
-        (Place::Field(table, voffset), FieldKind::Scalar(scalar)) => {
+        (PathEnd::Field(table, voffset), FieldKind::Scalar(scalar)) => {
             match table.structure_from(voffset, 0)? {
                 None => Ok(default(field)),
                 Some(bytes) => scalar_value(scalar, bytes).ok_or(Malformed),
             }
         }
-        (Place::Struct(bytes), FieldKind::Scalar(scalar)) => {
+        (PathEnd::Struct(bytes), FieldKind::Scalar(scalar)) => {
             scalar_value(scalar, bytes).ok_or(Malformed)
         }
-        (Place::Union(union), FieldKind::Text) => union.text().map(ValueRef::Text),
+        (PathEnd::Union(union), FieldKind::Text) => union.text().map(ValueRef::Text),
         _ => Err(Malformed),
     }
 }

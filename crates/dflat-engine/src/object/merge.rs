@@ -12,7 +12,7 @@ use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId
 use super::align::{Match, align};
 use super::compare::{Comparer, Elements};
 use super::copy::{Child, Copier};
-use super::known::{Knowledge, Types};
+use super::knowledge::{Knowledge, Types};
 use super::{Malformed, Slot, TableView, UnionView, Writer};
 
 /// Why payloads were not merged.
@@ -84,7 +84,7 @@ struct Merger<'t> {
 }
 
 /// What becomes of a field.
-enum Fate<'t> {
+enum FieldOutcome<'t> {
     /// It stays as it was, hidden parts included.
     Kept(&'t FieldLayout),
     /// It is taken over.
@@ -101,28 +101,28 @@ impl<'t> Merger<'t> {
         (ours, newest): (TypeId, TypeId),
         versions: Versions<TableView<'_>>,
     ) -> Merged {
-        let fates = self.fates(ours, newest, versions)?;
+        let outcomes = self.outcomes(ours, newest, versions)?;
         if !writer.begin_table(slot) {
             return Err(Unmergeable::Malformed);
         }
         let Versions { before, after, .. } = versions;
         let mut children = Vec::new();
-        for fate in &fates {
-            let child = match fate {
-                Fate::Kept(field) => self.newest.inline_part(writer, field, before)?,
-                Fate::Taken(field) => self.ours.inline_part(writer, field, after)?,
-                Fate::Mixed(field, _) => self.mixed_inline(writer, field, versions)?,
+        for outcome in &outcomes {
+            let child = match outcome {
+                FieldOutcome::Kept(field) => self.newest.inline_part(writer, field, before)?,
+                FieldOutcome::Taken(field) => self.ours.inline_part(writer, field, after)?,
+                FieldOutcome::Mixed(field, _) => self.mixed_inline(writer, field, versions)?,
             };
             if let Some(child) = child {
-                children.push((fate, child));
+                children.push((outcome, child));
             }
         }
         writer.end_table();
-        for (fate, child) in children {
-            match fate {
-                Fate::Kept(field) => self.newest.child(writer, field, child, before)?,
-                Fate::Taken(field) => self.ours.child(writer, field, child, after)?,
-                Fate::Mixed(ours, newest) => {
+        for (outcome, child) in children {
+            match outcome {
+                FieldOutcome::Kept(field) => self.newest.child(writer, field, child, before)?,
+                FieldOutcome::Taken(field) => self.ours.child(writer, field, child, after)?,
+                FieldOutcome::Mixed(ours, newest) => {
                     self.mixed_child(writer, (ours, newest), child, versions)?;
                 }
             }
@@ -132,49 +132,49 @@ impl<'t> Merger<'t> {
     }
 
     /// What becomes of each field, by ascending vtable offset.
-    fn fates(
+    fn outcomes(
         &self,
         ours: TypeId,
         newest: TypeId,
         versions: Versions<TableView<'_>>,
-    ) -> Merged<Vec<Fate<'t>>> {
+    ) -> Merged<Vec<FieldOutcome<'t>>> {
         let (TypeDescriptor::Table(ours), TypeDescriptor::Table(newest)) =
             (self.ours.types.get(ours)?, self.newest.types.get(newest)?)
         else {
             return Err(Unmergeable::Malformed);
         };
-        let mut fates = Vec::with_capacity(newest.fields.len());
+        let mut outcomes = Vec::with_capacity(newest.fields.len());
         let mut theirs = newest.fields.iter().peekable();
         for field in ours.fields.as_ref() {
             // Fields that we do not know, or do not use any more.
             while let Some(unknown) = theirs.next_if(|other| other.voffset < field.voffset) {
-                fates.push(Fate::Kept(unknown));
+                outcomes.push(FieldOutcome::Kept(unknown));
             }
-            fates.push(
+            outcomes.push(
                 match theirs.next_if(|other| other.voffset == field.voffset) {
                     // Newer code does not use it any more.
-                    None => Fate::Taken(field),
-                    Some(other) => self.fate(field, other, versions)?,
+                    None => FieldOutcome::Taken(field),
+                    Some(other) => self.outcome(field, other, versions)?,
                 },
             );
         }
-        fates.extend(theirs.map(Fate::Kept));
-        Ok(fates)
+        outcomes.extend(theirs.map(FieldOutcome::Kept));
+        Ok(outcomes)
     }
 
-    fn fate(
+    fn outcome(
         &self,
         ours: &'t FieldLayout,
         newest: &'t FieldLayout,
         versions: Versions<TableView<'_>>,
-    ) -> Merged<Fate<'t>> {
+    ) -> Merged<FieldOutcome<'t>> {
         let Versions {
             before,
             seen,
             after,
         } = versions;
         if self.comparer.field(ours, seen, after)? {
-            return Ok(Fate::Kept(newest));
+            return Ok(FieldOutcome::Kept(newest));
         }
         let voffset = ours.voffset;
         let both = before.has(voffset) && after.has(voffset);
@@ -184,7 +184,7 @@ impl<'t> Merger<'t> {
                 Shape::Single(Element::Union(id)) => {
                     let (Some(was), Some(is)) = (before.union(voffset)?, after.union(voffset)?)
                     else {
-                        return Ok(Fate::Taken(ours));
+                        return Ok(FieldOutcome::Taken(ours));
                     };
                     was.code == is.code && self.ours.types.member(id, is.code)?.is_some()
                 }
@@ -192,9 +192,9 @@ impl<'t> Merger<'t> {
                 Shape::Single(_) => false,
             };
         Ok(if mixes {
-            Fate::Mixed(ours, newest)
+            FieldOutcome::Mixed(ours, newest)
         } else {
-            Fate::Taken(ours)
+            FieldOutcome::Taken(ours)
         })
     }
 

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{Malformed, TableView};
 
 /// Where some scalars stand in a payload.
-type Places = SmallVec<[Range<usize>; 4]>;
+type Ranges = SmallVec<[Range<usize>; 4]>;
 
 /// Whether two verified payloads differ, and only in scalars that stand in the root of both. False
 /// also where that takes a closer look. `after` is laid out as by a [`Writer`](super::Writer), so
@@ -22,18 +22,18 @@ pub fn changes_scalars_alone(types: &[TypeDescriptor], before: &[u8], after: &[u
     if before.len() != after.len() {
         return false;
     }
-    let Ok(mut places) = differing_scalars(types, before, after) else {
+    let Ok(mut ranges) = differing_scalars(types, before, after) else {
         return false;
     };
-    if places.is_empty() {
+    if ranges.is_empty() {
         return false;
     }
-    places.sort_unstable_by_key(|place| place.start);
+    ranges.sort_unstable_by_key(|range| range.start);
     let mut start = 0;
-    for place in &places {
-        let between = start..place.start;
+    for range in &ranges {
+        let between = start..range.start;
         match (before.get(between.clone()), after.get(between)) {
-            (Some(before), Some(after)) if before == after => start = place.end,
+            (Some(before), Some(after)) if before == after => start = range.end,
             _ => return false,
         }
     }
@@ -45,8 +45,8 @@ fn differing_scalars(
     types: &[TypeDescriptor],
     before: &[u8],
     after: &[u8],
-) -> Result<Places, Malformed> {
-    let mut places = Places::new();
+) -> Result<Ranges, Malformed> {
+    let mut ranges = Ranges::new();
     let root = TableView::root(after)?;
     let Some(TypeDescriptor::Table(layout)) = types.get(usize::from(ROOT_TYPE.0)) else {
         return Err(Malformed);
@@ -57,11 +57,11 @@ fn differing_scalars(
             continue;
         };
         if let Some(start) = root.field(field.voffset) {
-            let place = start..start + scalar.size_bytes();
-            if before.get(place.clone()) != after.get(place.clone()) {
-                places.push(place);
+            let range = start..start + scalar.size_bytes();
+            if before.get(range.clone()) != after.get(range.clone()) {
+                ranges.push(range);
             }
         }
     }
-    Ok(places)
+    Ok(ranges)
 }

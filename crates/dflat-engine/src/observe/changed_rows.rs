@@ -16,18 +16,18 @@ pub(super) type Row = u32;
 pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
 
 /// Some of them; of many queries, a commit changes one object.
-pub(super) type SomeRows = SmallVec<[Row; 2]>;
+pub(super) type RowList = SmallVec<[Row; 2]>;
 
 /// The rows of a change set that concern a result, each list ascending or in the result's order.
 #[derive(Default)]
-pub(super) struct Touched {
+pub(super) struct ChangedRows {
     /// The rows that met the condition before the change.
-    pub(super) before: SomeRows,
+    pub(super) before: RowList,
     /// The rows that meet it after the change.
-    pub(super) after: SomeRows,
+    pub(super) after: RowList,
 }
 
-impl Touched {
+impl ChangedRows {
     /// Keeps the rows whose states meet something.
     pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
         self.before

@@ -63,13 +63,13 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Builds the hasher of maps whose keys are hashes, or numbers.
-pub(super) type Hashed = BuildHasherDefault<Spread>;
+pub(super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
 /// The hasher of what is a hash already, half of one, which is made a whole; or of a number.
 #[derive(Default)]
-pub(super) struct Spread(u64);
+pub(super) struct PrehashedHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
         self.0
     }

@@ -2,7 +2,7 @@
 
 use dflat_model::{CommitSeq, Query, Table};
 
-use super::changed_rows::Touched;
+use super::changed_rows::ChangedRows;
 use super::shape::ShapedQuery;
 use crate::error::Result;
 
@@ -70,7 +70,7 @@ impl LiveCount {
         &mut self,
         table: &Table,
         seq: CommitSeq,
-        touched: &Touched,
+        changed: &ChangedRows,
         count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,
     ) -> Result<Option<usize>> {
         let missed = self.failed;
@@ -82,7 +82,7 @@ impl LiveCount {
             (self.total, self.seq, self.failed) = (total, seq, false);
         } else if seq > self.seq {
             self.seq = seq;
-            self.total = (self.total + touched.after.len()).saturating_sub(touched.before.len());
+            self.total = (self.total + changed.after.len()).saturating_sub(changed.before.len());
         }
         Ok(self.tell(missed))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, RowId, Table};
 
 use super::bound::Bound;
-use super::changed_rows::{Rows, Touched, after, before};
+use super::changed_rows::{ChangedRows, Rows, after, before};
 use super::difference::Difference;
 use super::interest::Interest;
 use super::merge::{List, Scratch};
@@ -172,7 +172,7 @@ impl LiveResult {
         }
     }
 
-    /// Follows a commit that touched rows of the result: the new result, or `None` if nothing
+    /// Follows a commit that changed rows of the result: the new result, or `None` if nothing
     /// visible changed.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl LiveResult {
     pub(super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
-        touched: Touched,
+        changed: ChangedRows,
         scratch: &mut Scratch,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
@@ -194,25 +194,25 @@ impl LiveResult {
         }
         self.seq = seq;
         let old = self.window().unwrap_or_default();
-        let Some(touched) = self.narrow(rows, touched) else {
+        let Some(changed) = self.narrow(rows, changed) else {
             let told = shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
-        if touched.before.is_empty() && touched.after.is_empty() && self.is_whole() {
+        if changed.before.is_empty() && changed.after.is_empty() && self.is_whole() {
             return Ok(None);
         }
         let order = &self.query.frame().order;
-        let touched = touched.sorted(order, rows);
+        let changed = changed.sorted(order, rows);
         let list = List {
             objects: &self.held,
             order,
         };
         let same = |was: &Object, is: &Object| self.interest().is_unchanged(changes, was, is);
-        let Some(merged) = list.merge(rows, &touched, scratch, same) else {
+        let Some(merged) = list.merge(rows, &changed, scratch, same) else {
             let told = shown(&self.held, old);
             return self.fetch_again(table, told, false, refetch);
         };
-        let left = touched.before.len();
+        let left = changed.before.len();
         let held = std::mem::replace(&mut self.held, Arc::new(merged.objects));
         self.let_go(left, held.len());
         let Some(new) = self.window() else {
@@ -263,14 +263,14 @@ impl LiveResult {
         self.query.frame().limit == Some(0)
     }
 
-    /// The rows touched that are among those held; `None` if that can't be told.
-    fn narrow(&mut self, rows: Rows<'_>, mut touched: Touched) -> Option<Touched> {
+    /// The rows changed that are among those held; `None` if that can't be told.
+    fn narrow(&mut self, rows: Rows<'_>, mut changed: ChangedRows) -> Option<ChangedRows> {
         if self.is_whole() {
-            return Some(touched);
+            return Some(changed);
         }
         let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
-            let nothing = touched.before.is_empty() && touched.after.is_empty();
-            return (nothing || (self.below == 0 && self.complete)).then_some(touched);
+            let nothing = changed.before.is_empty() && changed.after.is_empty();
+            return (nothing || (self.below == 0 && self.complete)).then_some(changed);
         };
         let order = &self.query.frame().order;
         // What begins or ends the result has nothing beyond it.
@@ -279,7 +279,7 @@ impl LiveResult {
         let is_below = |object: &Object| first.as_ref().is_some_and(|first| first.is_above(object));
         let is_above = |object: &Object| last.as_ref().is_some_and(|last| last.is_below(object));
         let mut below = self.below;
-        touched.before.retain(|row| match before(rows, *row) {
+        changed.before.retain(|row| match before(rows, *row) {
             Some(object) if is_below(object) => {
                 below = below.saturating_sub(1);
                 false
@@ -287,7 +287,7 @@ impl LiveResult {
             Some(object) => !is_above(object),
             None => false,
         });
-        touched.after.retain(|row| match after(rows, *row) {
+        changed.after.retain(|row| match after(rows, *row) {
             Some(object) if is_below(object) => {
                 below += 1;
                 false
@@ -296,7 +296,7 @@ impl LiveResult {
             None => false,
         });
         self.below = below;
-        Some(touched)
+        Some(changed)
     }
 
     /// Fetches the window and what is kept beside it. `told` is the result told last; with
@@ -390,7 +390,7 @@ mod tests {
 
     use dflat_model::{TableDescriptor, TableLayout, TypeDescriptor};
 
-    use super::super::changed_rows::{Row, SomeRows};
+    use super::super::changed_rows::{Row, RowList};
     use super::*;
     use crate::change_set::RowChange;
     use crate::object::{ObjectBatch, Origin, Writer};
@@ -444,14 +444,14 @@ mod tests {
                 is_attached: false,
             };
             let rows = changes.rows.len();
-            let touched = Touched {
+            let changed = ChangedRows {
                 before: (0..rows as Row).collect(),
-                after: SomeRows::new(),
+                after: RowList::new(),
             };
             let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");
             let told = live.follow(
                 (&changes, CommitSeq(seq)),
-                touched,
+                changed,
                 &mut Scratch::default(),
                 refetch,
             );

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use dflat_model::{Field, Predicate, ValueRef};
 
-use super::anchor::{Anchor, Atom, anchor};
 use super::changed_rows::{Row, Rows};
 use super::hash;
+use super::index_key::{FieldInterval, IndexKey, key};
 use super::intervals::Intervals;
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text};
@@ -24,8 +24,8 @@ const LINEAR_MAX: usize = 1;
 pub(super) struct Matcher {
     pub(super) fields: Vec<FieldIndex>,
     /// The queries that have to see every row.
-    unanchored: BTreeSet<u32>,
-    anchored: usize,
+    unkeyed: BTreeSet<u32>,
+    keyed_count: usize,
     /// Memory that is used again from one commit to the next.
     hits: Vec<Hit>,
 }
@@ -76,15 +76,15 @@ impl FieldIndex {
 
     /// What an object has in the field.
     #[inline]
-    fn held<'o>(&'o self, object: &'o Object) -> Held<'o> {
+    fn held<'o>(&'o self, object: &'o Object) -> FieldContent<'o> {
         match root_text(object.payload(), &self.field) {
-            Ok(Some(text)) => Held::Text(text),
-            _ => Held::Value(value(object, &self.field)),
+            Ok(Some(text)) => FieldContent::Text(text),
+            _ => FieldContent::Value(value(object, &self.field)),
         }
     }
 
     /// Visits the queries that may ask for what an object has.
-    fn visit(&self, object: &Object, held: &Held<'_>, visit: &mut impl FnMut(u32)) {
+    fn visit(&self, object: &Object, held: &FieldContent<'_>, visit: &mut impl FnMut(u32)) {
         if !self.points.is_empty() {
             let slots = self.points.get(held.hash());
             slots.iter().copied().for_each(&mut *visit);
@@ -98,12 +98,12 @@ impl FieldIndex {
 /// What an object has in a field: a string that stands in the root, as most keys do, need not be
 /// decoded. Those that are the same have the same value.
 #[derive(PartialEq)]
-enum Held<'o> {
+enum FieldContent<'o> {
     Text(&'o [u8]),
     Value(ValueRef<'o>),
 }
 
-impl Held<'_> {
+impl FieldContent<'_> {
     fn hash(&self) -> u64 {
         match self {
             Self::Text(text) => hash::of_bytes(text),
@@ -113,35 +113,35 @@ impl Held<'_> {
 }
 
 /// How a live query is found.
-pub(super) enum Found {
+pub(super) enum MatchBy {
     /// It sees every row.
     Always,
     /// By these values.
-    By(Anchor),
+    By(IndexKey),
 }
 
-impl Found {
+impl MatchBy {
     pub(super) fn of(predicate: Option<&Predicate>) -> Self {
-        let anchor = predicate.and_then(anchor);
-        anchor.map_or(Self::Always, Self::By)
+        let key = predicate.and_then(key);
+        key.map_or(Self::Always, Self::By)
     }
 
-    fn atoms(&self) -> &[Atom] {
+    fn intervals(&self) -> &[FieldInterval] {
         match self {
             Self::Always => &[],
-            Self::By(anchor) => &anchor.atoms,
+            Self::By(key) => &key.intervals,
         }
     }
 }
 
 impl Matcher {
-    pub(super) fn insert(&mut self, slot: u32, found: &Found) {
-        if let Found::Always = found {
-            self.unanchored.insert(slot);
+    pub(super) fn insert(&mut self, slot: u32, found: &MatchBy) {
+        if let MatchBy::Always = found {
+            self.unkeyed.insert(slot);
             return;
         }
-        self.anchored += 1;
-        for Atom { field, interval } in found.atoms() {
+        self.keyed_count += 1;
+        for FieldInterval { field, interval } in found.intervals() {
             let place = self.fields.iter().position(|index| index.field == *field);
             let place = place.unwrap_or_else(|| {
                 self.fields.push(FieldIndex {
@@ -163,13 +163,13 @@ impl Matcher {
         }
     }
 
-    pub(super) fn remove(&mut self, slot: u32, found: &Found) {
-        if let Found::Always = found {
-            self.unanchored.remove(&slot);
+    pub(super) fn remove(&mut self, slot: u32, found: &MatchBy) {
+        if let MatchBy::Always = found {
+            self.unkeyed.remove(&slot);
             return;
         }
-        self.anchored -= 1;
-        for Atom { field, interval } in found.atoms() {
+        self.keyed_count -= 1;
+        for FieldInterval { field, interval } in found.intervals() {
             let index = self.fields.iter_mut().find(|index| index.field == *field);
             let Some(index) = index else { continue };
             if let Some(value) = interval.only() {
@@ -189,10 +189,10 @@ impl Matcher {
     /// among the rows in order.
     pub(super) fn hits(&mut self, rows: Rows<'_>) -> Hits {
         let ranges = self.fields.iter().any(|index| !index.intervals.is_empty());
-        if self.anchored <= LINEAR_MAX {
+        if self.keyed_count <= LINEAR_MAX {
             return Hits::Each;
         }
-        if (ranges && rows.len() > self.anchored) || rows.len() > Hit::ROWS_MAX {
+        if (ranges && rows.len() > self.keyed_count) || rows.len() > Hit::ROWS_MAX {
             return Hits::Sorted;
         }
         let mut hits = std::mem::take(&mut self.hits);
@@ -232,8 +232,8 @@ impl Matcher {
         }
     }
 
-    pub(super) fn unanchored(&self) -> &BTreeSet<u32> {
-        &self.unanchored
+    pub(super) fn unkeyed(&self) -> &BTreeSet<u32> {
+        &self.unkeyed
     }
 }
 
@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    fn atoms(predicate: &Predicate) -> Option<(usize, bool)> {
-        anchor(predicate).map(|anchor| (anchor.atoms.len(), anchor.exact))
+    fn intervals(predicate: &Predicate) -> Option<(usize, bool)> {
+        index_key(predicate).map(|key| (key.intervals.len(), key.exact))
     }
 
     #[test]
@@ -302,37 +302,40 @@ mod tests {
             ignore_case: false,
         };
         let range = compare(Greater, 1).and(compare(Less, 9));
-        assert_eq!(atoms(&compare(Equal, 1)), Some((1, true)));
-        assert_eq!(atoms(&compare(NotEqual, 1)), None);
-        assert_eq!(atoms(&range), Some((1, true)));
+        assert_eq!(intervals(&compare(Equal, 1)), Some((1, true)));
+        assert_eq!(intervals(&compare(NotEqual, 1)), None);
+        assert_eq!(intervals(&range), Some((1, true)));
         assert_eq!(
-            atoms(&range.clone().and(Predicate::IsNull(name()))),
+            intervals(&range.clone().and(Predicate::IsNull(name()))),
             Some((1, false))
         );
         assert_eq!(
-            atoms(&range.clone().and(text(TextTest::Contains))),
+            intervals(&range.clone().and(text(TextTest::Contains))),
             Some((1, false))
         );
-        assert_eq!(atoms(&text(TextTest::StartsWith)), Some((1, true)));
+        assert_eq!(intervals(&text(TextTest::StartsWith)), Some((1, true)));
         assert_eq!(
-            atoms(&range.clone().or(text(TextTest::Equal))),
+            intervals(&range.clone().or(text(TextTest::Equal))),
             Some((2, true))
         );
-        assert_eq!(atoms(&range.clone().or(text(TextTest::Contains))), None);
-        assert_eq!(atoms(&range.negate()), None);
+        assert_eq!(intervals(&range.clone().or(text(TextTest::Contains))), None);
+        assert_eq!(intervals(&range.negate()), None);
         let values = vec![Value::Int(1), Value::Null, Value::Int(2)];
         let operand = number();
-        assert_eq!(atoms(&Predicate::In { operand, values }), Some((2, true)));
+        assert_eq!(
+            intervals(&Predicate::In { operand, values }),
+            Some((2, true))
+        );
     }
 
     #[test]
     fn a_change_asks_only_for_the_queries_of_its_values() {
         let mut matcher = Matcher::default();
-        let keyed = |n: i64| Found::of(Some(&compare(Comparison::Equal, n)));
+        let keyed = |n: i64| MatchBy::of(Some(&compare(Comparison::Equal, n)));
         for n in 0..100_000 {
             matcher.insert(n as u32, &keyed(n));
         }
-        let touched = |matcher: &mut Matcher, rows: Rows<'_>| match matcher.hits(rows) {
+        let changed = |matcher: &mut Matcher, rows: Rows<'_>| match matcher.hits(rows) {
             Hits::Of(hits) => hits,
             Hits::Each | Hits::Sorted => panic!("every query is looked at"),
         };
@@ -350,13 +353,13 @@ mod tests {
             [(RowId(1), change)]
         };
         let rows = change(object(-5), object(-6));
-        assert!(touched(&mut matcher, &rows).is_empty());
+        assert!(changed(&mut matcher, &rows).is_empty());
         let rows = change(object(7), object(99_999));
         assert_eq!(
-            touched(&mut matcher, &rows),
+            changed(&mut matcher, &rows),
             [Hit::new(7, 0, false), Hit::new(99_999, 0, true)]
         );
         matcher.remove(7, &keyed(7));
-        assert_eq!(touched(&mut matcher, &rows), [Hit::new(99_999, 0, true)]);
+        assert_eq!(changed(&mut matcher, &rows), [Hit::new(99_999, 0, true)]);
     }
 }

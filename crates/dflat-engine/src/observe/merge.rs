@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dflat_model::Order;
 
-use super::changed_rows::{Row, Rows, Touched, after, before, compare};
+use super::changed_rows::{ChangedRows, Row, Rows, after, before, compare};
 use super::difference::{Difference, Move, out_of_order};
 use super::positions::ascending;
 use super::row_merge::{Merged, RowMerge, find};
@@ -58,26 +58,26 @@ impl List<'_> {
     /// `None` if the list does not hold what it should.
     ///
     /// # Cost
-    /// In proportion to the list, for the copy of its handles, and to the rows touched.
+    /// In proportion to the list, for the copy of its handles, and to the rows changed.
     pub(super) fn merge(
         &self,
         rows: Rows<'_>,
-        touched: &Touched,
+        changed: &ChangedRows,
         scratch: &mut Scratch,
         same: impl Fn(&Object, &Object) -> bool,
     ) -> Option<Merged> {
         if self.order.is_empty() {
-            return RowMerge::new(self.objects, rows, touched).merge(rows, touched, same);
+            return RowMerge::new(self.objects, rows, changed).merge(rows, changed, same);
         }
-        let left = self.positions(rows, &touched.before)?;
+        let left = self.positions(rows, &changed.before)?;
         scratch.removed.resize(rows.len(), 0);
-        for (row, index) in touched.before.iter().zip(1..) {
+        for (row, index) in changed.before.iter().zip(1..) {
             if let Some(removed) = scratch.removed.get_mut(*row as usize) {
                 *removed = index;
             }
         }
-        let merged = self.merge_at(rows, touched, &left, &scratch.removed, same);
-        for row in &touched.before {
+        let merged = self.merge_at(rows, changed, &left, &scratch.removed, same);
+        for row in &changed.before {
             if let Some(removed) = scratch.removed.get_mut(*row as usize) {
                 *removed = 0;
             }
@@ -88,17 +88,17 @@ impl List<'_> {
     fn merge_at(
         &self,
         rows: Rows<'_>,
-        touched: &Touched,
+        changed: &ChangedRows,
         left: &[usize],
         removed: &[u32],
         same: impl Fn(&Object, &Object) -> bool,
     ) -> Merged {
-        let mut copy = Copy::new(self.objects, left, touched.after.len());
+        let mut copy = Copy::new(self.objects, left, changed.after.len());
         let mut difference = Difference::default();
         let mut survived = vec![false; left.len()];
         let (mut in_place, mut moved) = (Vec::new(), Vec::new());
         let (mut next, mut skipped) = (0, left.iter().copied().peekable());
-        for row in &touched.after {
+        for row in &changed.after {
             let Some(object) = after(rows, *row) else {
                 continue;
             };

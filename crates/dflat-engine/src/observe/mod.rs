@@ -4,22 +4,25 @@
 //! the commits and gives a [`Publication`] for each: the calls to make, objects before results.
 //! Making them is somebody else's, with no lock held.
 
-mod anchor;
 mod bound;
 mod changed_rows;
 mod delivery;
 mod difference;
 mod event;
-mod follower;
-mod followers;
 mod hash;
+mod index_key;
 mod interest;
 mod intervals;
 mod live_count;
+mod live_queries;
+mod live_query;
 mod live_result;
 mod mailbox;
 mod matcher;
+mod matching_rows;
 mod merge;
+mod notifier;
+mod object_subscriptions;
 mod positions;
 mod publication;
 mod registry;
@@ -28,22 +31,19 @@ mod shape;
 mod slots;
 mod subscriber;
 mod subscription;
-mod teller;
-mod touched;
-mod watched;
 
 pub use delivery::Callback;
 pub use difference::{Difference, Move, Step};
 pub use event::{Event, ObjectEvent};
-pub use follower::Reread;
 pub use interest::Interest;
 pub use live_count::{LiveCount, unlimited};
+pub use live_query::Refetch;
 pub use live_result::{LiveResult, ResultUpdate, with_margin};
 pub use mailbox::{Absorb, Mailbox};
+pub use notifier::{Executor, Job, Notifier};
 pub use positions::Positions;
 pub use publication::Publication;
-pub use registry::{Delivering, First, Latest, Registry};
+pub use registry::{DeliveryOptions, First, Latest, Registry};
 pub use shape::ShapedQuery;
 pub use subscriber::Subscriber;
 pub use subscription::{Subscription, SubscriptionEnd};
-pub use teller::{Executor, Job, Teller};

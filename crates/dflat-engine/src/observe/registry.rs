@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use dflat_model::{CommitSeq, Table};
 use smallvec::SmallVec;
 
-use super::follower::{Live, Reread};
-use super::followers::Followers;
+use super::live_queries::LiveQueries;
+use super::live_query::{LiveOutput, Refetch};
+use super::notifier::Executor;
+use super::object_subscriptions::ObjectSubscriptions;
 use super::publication::{Call, Publication};
 use super::shape::ShapedQuery;
 use super::subscriber::{Forget, Registration, Subscriber, Target};
 use super::subscription::Subscription;
-use super::teller::Executor;
-use super::watched::Watched;
 use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
 use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::{Error, Result};
@@ -35,17 +35,17 @@ type State = HashMap<String, TableSubscriptions>;
 /// The subscriptions to one table.
 #[derive(Default)]
 struct TableSubscriptions {
-    objects: Watched,
-    followers: Followers,
+    objects: ObjectSubscriptions,
+    live_queries: LiveQueries,
 }
 
 impl TableSubscriptions {
     fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.followers.is_empty()
+        self.objects.is_empty() && self.live_queries.is_empty()
     }
 
     /// Reads all objects again; those whose objects can't be read, with the error.
-    fn renew_objects(&mut self, reread: &dyn Reread, calls: &mut VecDeque<Call>) -> Failed {
+    fn renew_objects(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) -> Failed {
         let table = self.objects.table();
         let renewed = table.map(|table| self.objects.renew(&table, reread, calls));
         renewed.unwrap_or_default()
@@ -64,7 +64,7 @@ fn fail(failed: Failed) {
 
 /// How deliveries are made.
 #[derive(Clone, Default)]
-pub struct Delivering {
+pub struct DeliveryOptions {
     /// Who calls the function; deliveries are made in turn, with those of others, if nobody does.
     pub executor: Option<Arc<Executor>>,
     /// How many deliveries wait for it at most.
@@ -132,10 +132,10 @@ impl Registry {
     pub fn subscription(
         self: &Arc<Self>,
         table: &Table,
-        delivering: Delivering,
+        delivery_options: DeliveryOptions,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Subscription {
-        let Delivering { executor, capacity } = delivering;
+        let DeliveryOptions { executor, capacity } = delivery_options;
         let registration = Registration {
             table: table.clone(),
             registry: Arc::<Self>::downgrade(self),
@@ -150,7 +150,7 @@ impl Registry {
     pub fn follows(&self, table: &Table, query: &ShapedQuery) -> bool {
         let state = self.lock();
         let table = state.get(table.name.as_ref());
-        table.is_some_and(|table| table.followers.follows(query))
+        table.is_some_and(|table| table.live_queries.follows(query))
     }
 
     /// Whether somebody may keep objects of a table that he is told of. It waits for nobody: yes,
@@ -167,7 +167,7 @@ impl Registry {
         &self,
         subscriber: &Arc<Subscriber>,
         first: First,
-        reread: &dyn Reread,
+        reread: &dyn Refetch,
     ) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
@@ -194,9 +194,9 @@ impl Registry {
                 known,
                 latest,
             } => {
-                let followers = &mut subscriptions.followers;
-                let shaped = followers.shaped(&query);
-                let (slot, latest) = match followers.shared(&shaped) {
+                let live_queries = &mut subscriptions.live_queries;
+                let shaped = live_queries.shaped(&query);
+                let (slot, latest) = match live_queries.shared(&shaped) {
                     Some((slot, current)) => (slot, Ok(current)),
                     None => {
                         let fetch = || reread.fetch(&table, &with_margin(&query.query()));
@@ -209,23 +209,23 @@ impl Registry {
                         let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
                         let live = LiveResult::new(shaped.clone(), start, margin);
                         let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
-                        (followers.add(Live::Result(live)), latest)
+                        (live_queries.add(LiveOutput::Result(live)), latest)
                     }
                 };
-                followers.subscribe(slot, Arc::clone(subscriber));
+                live_queries.subscribe(slot, Arc::clone(subscriber));
                 let event = first_result(&table, shaped, known.as_ref(), latest);
                 (Target::LiveQuery(slot), event)
             }
             First::Count { query, total } => {
-                let followers = &mut subscriptions.followers;
+                let live_queries = &mut subscriptions.live_queries;
                 let start = total.as_ref().ok().copied();
-                let live = LiveCount::new(followers.shaped(&query), start);
+                let live = LiveCount::new(live_queries.shaped(&query), start);
                 let event = match live.current() {
                     Some(count) => Some(Event::Count(Ok(count), 0)),
                     None => total.err().map(|error| Event::Count(Err(error), 0)),
                 };
-                let slot = followers.add(Live::Count(live));
-                followers.subscribe(slot, Arc::clone(subscriber));
+                let slot = live_queries.add(LiveOutput::Count(live));
+                live_queries.subscribe(slot, Arc::clone(subscriber));
                 (Target::LiveQuery(slot), event)
             }
         };
@@ -241,7 +241,7 @@ impl Registry {
     }
 
     /// What every subscriber is to be told of a commit: objects first, then results.
-    pub fn publish(&self, changes: &ChangeSet, reread: &dyn Reread) -> Option<Arc<Publication>> {
+    pub fn publish(&self, changes: &ChangeSet, reread: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         if state.is_empty() {
             return None;
@@ -263,13 +263,13 @@ impl Registry {
             let Some(subscriptions) = state.get_mut(*name) else {
                 continue;
             };
-            let followers = &mut subscriptions.followers;
+            let live_queries = &mut subscriptions.live_queries;
             match table {
                 Some(table) => {
-                    followers.follow(table, changes.seq, reread, &mut calls);
-                    replaced.append(&mut followers.take_replaced());
+                    live_queries.follow(table, changes.seq, reread, &mut calls);
+                    replaced.append(&mut live_queries.take_replaced());
                 }
-                None => followers.renew(reread, &mut calls),
+                None => live_queries.renew(reread, &mut calls),
             }
         }
         drop(state);
@@ -279,7 +279,7 @@ impl Registry {
 
     /// What subscribers are to be told after somebody else has written, nobody knows what: objects
     /// first, then results.
-    pub fn renew(&self, reread: &dyn Reread) -> Option<Arc<Publication>> {
+    pub fn renew(&self, reread: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         let mut calls = VecDeque::new();
         let mut failed = Vec::new();
@@ -287,7 +287,7 @@ impl Registry {
             failed.extend(subscriptions.renew_objects(reread, &mut calls));
         }
         for subscriptions in state.values_mut() {
-            subscriptions.followers.renew(reread, &mut calls);
+            subscriptions.live_queries.renew(reread, &mut calls);
         }
         drop(state);
         fail(failed);
@@ -298,8 +298,8 @@ impl Registry {
     pub fn close(&self) {
         let tables = std::mem::take(&mut *self.lock());
         for mut table in tables.into_values() {
-            let followers = table.followers.drain();
-            for subscriber in table.objects.drain().chain(followers) {
+            let live_queries = table.live_queries.drain();
+            for subscriber in table.objects.drain().chain(live_queries) {
                 subscriber.cancel(false);
             }
         }
@@ -379,6 +379,6 @@ fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
     };
     match target {
         Target::Object(row_id) => subscriptions.objects.remove(*row_id, subscriber),
-        Target::LiveQuery(slot) => subscriptions.followers.unsubscribe(*slot, subscriber),
+        Target::LiveQuery(slot) => subscriptions.live_queries.unsubscribe(*slot, subscriber),
     }
 }

@@ -2,7 +2,7 @@
 
 use dflat_model::RowId;
 
-use super::changed_rows::{Row, Rows, Touched};
+use super::changed_rows::{ChangedRows, Row, Rows};
 use super::difference::Difference;
 use crate::object::Object;
 
@@ -26,20 +26,20 @@ pub(super) struct RowMerge<'l> {
 }
 
 impl<'l> RowMerge<'l> {
-    pub(super) fn new(list: &'l [Object], rows: Rows<'_>, touched: &Touched) -> Self {
-        let left = list.len().saturating_sub(touched.before.len());
+    pub(super) fn new(list: &'l [Object], rows: Rows<'_>, changed: &ChangedRows) -> Self {
+        let left = list.len().saturating_sub(changed.before.len());
         let is_at = |object: Option<&Object>, row: Option<&Row>| {
             let row = row.and_then(|row| rows.get(*row as usize));
             object.map(Object::row_id) == row.map(|(row_id, _)| *row_id)
         };
-        let all = list.len() == touched.before.len()
-            && is_at(list.first(), touched.before.first())
-            && is_at(list.last(), touched.before.last());
+        let all = list.len() == changed.before.len()
+            && is_at(list.first(), changed.before.first())
+            && is_at(list.last(), changed.before.last());
         Self {
             list,
             all,
             next: 0,
-            objects: Vec::with_capacity(left + touched.after.len()),
+            objects: Vec::with_capacity(left + changed.after.len()),
             difference: Difference::default(),
         }
     }
@@ -48,10 +48,10 @@ impl<'l> RowMerge<'l> {
     pub(super) fn merge(
         mut self,
         rows: Rows<'_>,
-        touched: &Touched,
+        changed: &ChangedRows,
         same: impl Fn(&Object, &Object) -> bool,
     ) -> Option<Merged> {
-        let (mut were, mut are) = (touched.before.as_slice(), touched.after.as_slice());
+        let (mut were, mut are) = (changed.before.as_slice(), changed.after.as_slice());
         while !(were.is_empty() && are.is_empty()) {
             let (left, rest) = split_before(were, are.first());
             if !left.is_empty() {

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::hash::Hashed;
+use super::hash::Prehashed;
 
 /// Slots by a hash, of which half is kept: who asks has to look whether they are right.
 ///
 /// A slot that is alone, as it mostly is, takes nine bytes of a table that is half full or fuller.
 #[derive(Default)]
 pub(super) struct Slots {
-    alone: HashMap<u32, u32, Hashed>,
+    alone: HashMap<u32, u32, Prehashed>,
     /// Those that are several, ascending.
-    several: HashMap<u32, Vec<u32>, Hashed>,
+    several: HashMap<u32, Vec<u32>, Prehashed>,
 }
 
 const fn half(hash: u64) -> u32 {

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use dflat_model::{RowId, Table};
 
 use super::Event;
-use super::teller::Teller;
+use super::notifier::Notifier;
 
 /// A subscriber to an object or a live query.
-pub type Subscriber = Teller<Event, Registration>;
+pub type Subscriber = Notifier<Event, Registration>;
 
 /// What a subscriber is registered for, and where.
 pub struct Registration {

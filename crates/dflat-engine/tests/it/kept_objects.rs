@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use dflat_engine::Result;
 use dflat_engine::engine::{Engine, EngineOptions, Known, Subject};
 use dflat_engine::object::{Object, Writer};
-use dflat_engine::observe::{Delivering, Event, ShapedQuery};
+use dflat_engine::observe::{DeliveryOptions, Event, ShapedQuery};
 use dflat_engine::storage::{CloseOptions, MemoryBackend};
 use dflat_engine::transaction::{Change, Outcome, Transaction};
 use dflat_model::{Query, Table};
@@ -81,7 +81,7 @@ fn objects_that_subscribers_are_told_of_share_no_memory() {
         };
         tell.send(update.fetched.objects.to_vec()).unwrap();
     });
-    let subscribed = engine.observe(&table, subject, Delivering::default(), function);
+    let subscribed = engine.observe(&table, subject, DeliveryOptions::default(), function);
     let subscription = subscribed.unwrap();
     let shared = insert(&engine, &table, ROWS, || ());
     assert!(shared.recv().unwrap() > 50, "nobody is known to observe");

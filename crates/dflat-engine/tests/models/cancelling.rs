@@ -8,10 +8,10 @@ use shuttle::thread;
 
 use crate::explore;
 use crate::mailbox::Absorb;
-use crate::teller::{self, Job};
+use crate::notifier::{self, Job};
 
 /// A teller that is registered nowhere.
-type Teller<E = Number> = teller::Teller<E, ()>;
+type Notifier<E = Number> = notifier::Notifier<E, ()>;
 
 /// A number that is never made one with another.
 #[derive(Debug)]
@@ -58,22 +58,22 @@ impl Told {
     }
 }
 
-fn teller(told: &Arc<Told>) -> Arc<Teller> {
+fn notifier(told: &Arc<Told>) -> Arc<Notifier> {
     let told = Arc::clone(told);
     let function = Box::new(move |number: Number| told.note(number.0));
-    Arc::new(Teller::new(None, 1, function, ()))
+    Arc::new(Notifier::new(None, 1, function, ()))
 }
 
 #[test]
 fn no_call_runs_after_a_cancellation_that_waited() {
     explore(|| {
         let told: Arc<Told> = Arc::default();
-        let teller = teller(&told);
+        let notifier = notifier(&told);
         let delivering = {
-            let teller = Arc::clone(&teller);
-            thread::spawn(move || (0..3).for_each(|number| teller.deliver(Number(number))))
+            let notifier = Arc::clone(&notifier);
+            thread::spawn(move || (0..3).for_each(|number| notifier.deliver(Number(number))))
         };
-        teller.cancel(true);
+        notifier.cancel(true);
         let at_its_end = told.numbers();
         assert_eq!(told.running.load(Ordering::SeqCst), 0);
         delivering.join().unwrap();
@@ -86,19 +86,19 @@ fn no_call_runs_after_a_cancellation_that_waited() {
 fn two_cancellations_at_once_both_end() {
     explore(|| {
         let told: Arc<Told> = Arc::default();
-        let teller = teller(&told);
+        let notifier = notifier(&told);
         let threads = [0, 1, 2].map(|n| {
-            let teller = Arc::clone(&teller);
+            let notifier = Arc::clone(&notifier);
             thread::spawn(move || match n {
-                0 => teller.deliver(Number(0)),
-                _ => teller.cancel(true),
+                0 => notifier.deliver(Number(0)),
+                _ => notifier.cancel(true),
             })
         });
         for thread in threads {
             thread.join().unwrap();
         }
         let at_its_end = told.numbers();
-        teller.deliver(Number(1));
+        notifier.deliver(Number(1));
         assert_eq!(told.numbers(), at_its_end);
     });
 }
@@ -106,7 +106,7 @@ fn two_cancellations_at_once_both_end() {
 #[test]
 fn two_callbacks_that_cancel_each_other_both_return() {
     explore(|| {
-        type Slot = Arc<Mutex<Option<Arc<Teller>>>>;
+        type Slot = Arc<Mutex<Option<Arc<Notifier>>>>;
         let slots: [Slot; 2] = Default::default();
         let calls: Arc<AtomicUsize> = Arc::default();
         let tellers = [1, 0].map(|other: usize| {
@@ -117,20 +117,20 @@ fn two_callbacks_that_cancel_each_other_both_return() {
                 // Inside a callback nobody waits.
                 other.unwrap().cancel(false);
             });
-            Arc::new(Teller::new(None, 1, function, ()))
+            Arc::new(Notifier::new(None, 1, function, ()))
         });
-        for (slot, teller) in slots.iter().zip(&tellers) {
-            *slot.lock().unwrap() = Some(Arc::clone(teller));
+        for (slot, notifier) in slots.iter().zip(&tellers) {
+            *slot.lock().unwrap() = Some(Arc::clone(notifier));
         }
         let threads = tellers
             .clone()
-            .map(|teller| thread::spawn(move || teller.deliver(Number(0))));
+            .map(|notifier| thread::spawn(move || notifier.deliver(Number(0))));
         for thread in threads {
             thread.join().unwrap();
         }
         let made = calls.load(Ordering::SeqCst);
         assert!((1..=2).contains(&made));
-        assert!(tellers.iter().any(|teller| teller.is_cancelled()));
+        assert!(tellers.iter().any(|notifier| notifier.is_cancelled()));
         slots
             .iter()
             .for_each(|slot| drop(slot.lock().unwrap().take()));
@@ -146,10 +146,10 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
         let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
-        let teller = Arc::new(Teller::new(Some(executor), 8, function, ()));
+        let notifier = Arc::new(Notifier::new(Some(executor), 8, function, ()));
         let delivering = {
-            let teller = Arc::clone(&teller);
-            thread::spawn(move || (0..3).for_each(|number| teller.deliver(Number(number))))
+            let notifier = Arc::clone(&notifier);
+            thread::spawn(move || (0..3).for_each(|number| notifier.deliver(Number(number))))
         };
         while told.numbers().len() < 3 {
             let job = jobs.lock().unwrap().pop();
@@ -168,8 +168,8 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
 fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
     crate::sync::run(|| {
         let told: Arc<Told> = Arc::default();
-        let teller: Arc<Mutex<Option<Arc<Teller>>>> = Arc::default();
-        let (noting, own) = (Arc::clone(&told), Arc::clone(&teller));
+        let notifier: Arc<Mutex<Option<Arc<Notifier>>>> = Arc::default();
+        let (noting, own) = (Arc::clone(&told), Arc::clone(&notifier));
         // Each call makes another delivery.
         let function = Box::new(move |number: Number| {
             noting.note(number.0);
@@ -179,8 +179,8 @@ fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
         let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
-        let telling = Arc::new(Teller::new(Some(executor), 8, function, ()));
-        *teller.lock().unwrap() = Some(Arc::clone(&telling));
+        let telling = Arc::new(Notifier::new(Some(executor), 8, function, ()));
+        *notifier.lock().unwrap() = Some(Arc::clone(&telling));
         telling.deliver(Number(0));
         for calls in [16, 32, 48] {
             let mut waiting = std::mem::take(&mut *jobs.lock().unwrap());
@@ -189,7 +189,7 @@ fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
             assert_eq!(told.numbers().len(), calls);
         }
         telling.cancel(true);
-        drop(teller.lock().unwrap().take());
+        drop(notifier.lock().unwrap().take());
     });
 }
 
@@ -199,19 +199,19 @@ fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
         let told: Arc<Told> = Arc::default();
         let noting = Arc::clone(&told);
         let function = Box::new(move |sum: Sum| noting.note(sum.0));
-        let teller = Arc::new(Teller::new(None, 1, function, ()));
+        let notifier = Arc::new(Notifier::new(None, 1, function, ()));
         let stuck = {
-            let teller = Arc::clone(&teller);
-            thread::spawn(move || teller.deliver(Sum(1)))
+            let notifier = Arc::clone(&notifier);
+            thread::spawn(move || notifier.deliver(Sum(1)))
         };
-        teller.give_up(Duration::ZERO);
-        teller.deliver(Sum(2));
-        teller.deliver(Sum(4));
+        notifier.give_up(Duration::ZERO);
+        notifier.deliver(Sum(2));
+        notifier.deliver(Sum(4));
         stuck.join().unwrap();
         while told.numbers().iter().sum::<usize>() < 7 {
             thread::yield_now();
         }
-        teller.cancel(true);
+        notifier.cancel(true);
         assert_eq!(told.numbers().iter().sum::<usize>(), 7);
     });
 }
@@ -221,16 +221,16 @@ fn who_was_given_up_is_waited_for_again_after_a_quick_call_and_not_after_a_slow_
     explore(|| {
         for (quick, is_slow) in [(Duration::MAX, false), (Duration::ZERO, true)] {
             let told: Arc<Told> = Arc::default();
-            let teller = teller(&told);
-            teller.give_up(quick);
-            teller.deliver(Number(1));
+            let notifier = notifier(&told);
+            notifier.give_up(quick);
+            notifier.deliver(Number(1));
             // The call is made by a thread of its own.
-            while teller.is_slow() != is_slow || told.numbers().is_empty() {
+            while notifier.is_slow() != is_slow || told.numbers().is_empty() {
                 thread::yield_now();
             }
             assert_eq!(told.numbers(), [1]);
             if !is_slow {
-                teller.deliver(Number(2));
+                notifier.deliver(Number(2));
                 assert_eq!(told.numbers(), [1, 2], "it was waited for");
             }
         }

@@ -6,7 +6,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 use crate::beneath::{Engine, Transaction};
-use crate::dictionary::{Dictionary, Holds, Pattern, TABLE, Value};
+use crate::dictionary::{Dictionary, HeldKeys, Pattern, TABLE, Value};
 use crate::explore;
 
 struct Rig {
@@ -29,7 +29,7 @@ impl Rig {
     /// A transaction that sets a key, and whether it fails; it is done when the thread is.
     fn perform(&self, key: &'static str, value: i64, fails: bool) -> thread::JoinHandle<()> {
         let (engine, dictionary) = (self.engine.clone(), self.dictionary.clone());
-        let holds = Arc::new(Holds::default());
+        let holds = Arc::new(HeldKeys::default());
         let released = Arc::clone(&holds);
         let (done, is_done) = shuttle::sync::mpsc::channel();
         let handler = move |transaction: &Rc<Transaction>| {

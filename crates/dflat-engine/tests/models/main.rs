@@ -65,14 +65,14 @@ mod delivery;
 mod dictionary;
 #[path = "../../src/observe/mailbox.rs"]
 mod mailbox;
+#[path = "../../src/observe/notifier.rs"]
+mod notifier;
 #[path = "../../src/transaction/group/patience.rs"]
 mod patience;
 #[path = "../../src/transaction/group/queue.rs"]
 mod queue;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
-#[path = "../../src/observe/teller.rs"]
-mod teller;
 #[path = "../../src/transaction/turns.rs"]
 mod turns;
 

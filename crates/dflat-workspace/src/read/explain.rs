@@ -89,7 +89,7 @@ impl Explanation {
             check: plan.residual.map(|residual| residual.to_string()),
             sorts: !plan.sorted,
             keeps: keeps.filter(|_| !plan.sorted),
-            apart: plan.apart.len(),
+            apart: plan.foreign_rows.len(),
             given_up_after: given_up,
         }
     }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use dflat_engine::dictionary::{Dictionary, Holds, TransactionKeys};
+use dflat_engine::dictionary::{Dictionary, HeldKeys, TransactionKeys};
 use dflat_engine::transaction::Transaction;
 
 use crate::{Result, Source};
@@ -22,7 +22,7 @@ pub use copy::{CopyProgress, TableCopy};
 pub struct TransactionContext {
     transaction: Rc<Transaction>,
     dictionary: Arc<Dictionary>,
-    holds: Arc<dyn AsRef<Holds> + Send + Sync>,
+    holds: Arc<dyn AsRef<HeldKeys> + Send + Sync>,
 }
 
 impl TransactionContext {
@@ -80,7 +80,7 @@ impl TransactionContext {
         }
     }
 
-    fn holds(&self) -> &Holds {
+    fn holds(&self) -> &HeldKeys {
         (*self.holds).as_ref()
     }
 }

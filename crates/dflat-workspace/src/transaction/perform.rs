@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use dflat_engine::dictionary::{Dictionary, Holds};
+use dflat_engine::dictionary::{Dictionary, HeldKeys};
 use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
@@ -16,7 +16,7 @@ impl Workspace {
     /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
     /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
     /// on this thread, before this returns, if the transaction can't be queued.
-    pub fn perform<S: AsRef<Holds> + Send + Sync + 'static>(
+    pub fn perform<S: AsRef<HeldKeys> + Send + Sync + 'static>(
         &self,
         tables: impl IntoIterator<Item = Table>,
         shared: Arc<S>,
@@ -33,7 +33,7 @@ impl Workspace {
 
     /// Queues a transaction whose handler is run again if another process has committed since its
     /// first read, 5 times at most. The last run keeps other processes from committing.
-    pub fn perform_retrying<S: AsRef<Holds> + Send + Sync + 'static>(
+    pub fn perform_retrying<S: AsRef<HeldKeys> + Send + Sync + 'static>(
         &self,
         tables: impl IntoIterator<Item = Table>,
         shared: Arc<S>,
@@ -63,7 +63,7 @@ impl Workspace {
         tables: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(TransactionContext) -> Result<R>,
     ) -> Result<R> {
-        let holds = Arc::new(Holds::default());
+        let holds = Arc::new(HeldKeys::default());
         let ended = Arc::clone(&holds);
         self.engine().perform_here(
             tables,
@@ -79,7 +79,7 @@ impl Workspace {
 }
 
 /// Runs a handler, and notes the values of the keys that it held.
-fn run<S: AsRef<Holds> + Send + Sync + 'static, R>(
+fn run<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
     transaction: &Rc<Transaction>,
     dictionary: Arc<Dictionary>,
     shared: &Arc<S>,
@@ -96,7 +96,7 @@ fn run<S: AsRef<Holds> + Send + Sync + 'static, R>(
 }
 
 /// Releases the keys of a transaction that has ended, and calls its completion.
-fn complete<S: AsRef<Holds>>(
+fn complete<S: AsRef<HeldKeys>>(
     shared: Arc<S>,
     outcome: Result<()>,
     completion: impl FnOnce(Arc<S>, Result<()>),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use dflat_engine::callback;
 use dflat_engine::engine::{Engine, Subject};
-use dflat_engine::observe::{Delivering, Event, Mailbox};
+use dflat_engine::observe::{DeliveryOptions, Event, Mailbox};
 use dflat_model::Table;
 use futures_core::Stream;
 
@@ -134,7 +134,7 @@ impl<D: Send + 'static> Deliveries<D> {
             table,
             subject,
         } = start;
-        match engine.observe(&table, subject, Delivering::default(), function) {
+        match engine.observe(&table, subject, DeliveryOptions::default(), function) {
             Ok(subscription) => self.subscription = Some(subscription),
             Err(error) => {
                 self.ended = true;

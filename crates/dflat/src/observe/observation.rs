@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use dflat_engine::engine::Engine;
-use dflat_engine::observe::{Delivering, Executor, Job};
+use dflat_engine::observe::{DeliveryOptions, Executor, Job};
 
 use super::observable::Observed;
 use super::{Deliveries, Subscription, Watch};
@@ -95,7 +95,7 @@ impl<D: Send + 'static> Observation<D> {
             mut convert,
             ..
         } = self.observed;
-        let delivering = Delivering {
+        let delivery_options = DeliveryOptions {
             executor: self.executor,
             capacity: self.capacity,
         };
@@ -105,7 +105,8 @@ impl<D: Send + 'static> Observation<D> {
                 callback(delivery);
             }
         });
-        self.engine.observe(&table, subject, delivering, function)
+        self.engine
+            .observe(&table, subject, delivery_options, function)
     }
 
     /// The deliveries as a stream, which subscribes when it is polled for the first time. What an

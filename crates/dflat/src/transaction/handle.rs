@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use dflat_engine::callback;
-use dflat_engine::dictionary::Holds;
+use dflat_engine::dictionary::HeldKeys;
 
 use crate::Result;
 
@@ -27,7 +27,7 @@ pub(crate) struct Shared<R> {
     done: Condvar,
     /// What the handler has returned, until all is done.
     value: Mutex<Option<R>>,
-    holds: Holds,
+    holds: HeldKeys,
 }
 
 type Completion<R> = Box<dyn FnOnce(Result<R>) + Send>;
@@ -47,8 +47,8 @@ enum Waiter {
     Task(Waker),
 }
 
-impl<R> AsRef<Holds> for Shared<R> {
-    fn as_ref(&self) -> &Holds {
+impl<R> AsRef<HeldKeys> for Shared<R> {
+    fn as_ref(&self) -> &HeldKeys {
         &self.holds
     }
 }
@@ -60,7 +60,7 @@ pub(crate) fn channel<R>() -> (Arc<Shared<R>>, TransactionHandle<R>) {
         state,
         done: Condvar::new(),
         value: Mutex::new(None),
-        holds: Holds::default(),
+        holds: HeldKeys::default(),
     });
     let handle = TransactionHandle {
         shared: Arc::clone(&shared),

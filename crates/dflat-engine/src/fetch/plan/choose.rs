@@ -20,10 +20,10 @@ impl<'a> Planner<'a> {
         let sorted = self.is_sorted(&chosen.access);
         Ok(Plan {
             residual: self.residual(&chosen.used),
-            access: self.behind_place(chosen.access, sorted),
+            access: self.behind_cursor(chosen.access, sorted),
             sorted,
             by_row_id: self.by_row_id,
-            apart: Vec::new(),
+            foreign_rows: Vec::new(),
         })
     }
 

@@ -13,7 +13,7 @@ use crate::query::Interval;
 
 impl Planner<'_> {
     /// The part of an access that can lie behind the query's place. It may have rows before it.
-    pub(super) fn behind_place(&self, access: AccessPath, sorted: bool) -> AccessPath {
+    pub(super) fn behind_cursor(&self, access: AccessPath, sorted: bool) -> AccessPath {
         let Some(cursor) = &self.query.after else {
             return access;
         };
@@ -21,7 +21,7 @@ impl Planner<'_> {
             AccessPath::Rows(_) if self.query.order.is_empty() => {
                 AccessPath::Rows(Some(cursor.row_id))
             }
-            AccessPath::Key(access) if sorted && self.place_has_fixed_values() => {
+            AccessPath::Key(access) if sorted && self.cursor_has_fixed_values() => {
                 let keys = self
                     .order()
                     .map(|(position, _)| cursor.keys.get(position).cloned());
@@ -36,7 +36,7 @@ impl Planner<'_> {
 
     /// Whether the query's place has the values that the condition fixes keys of the order to. With
     /// others it lies before all rows of the condition, or behind them.
-    fn place_has_fixed_values(&self) -> bool {
+    fn cursor_has_fixed_values(&self) -> bool {
         let keys = self.query.after.iter().flat_map(|cursor| &cursor.keys);
         self.fixed().zip(keys).all(|(fixed, key)| {
             fixed.is_none_or(|value| value.as_ref().order(key.as_ref()).is_eq())

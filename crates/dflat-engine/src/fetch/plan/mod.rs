@@ -1,7 +1,7 @@
 //! How to reach the rows of a query.
 //!
 //! Never slower than reading all rows by more than this: a plan reaches a share of the rows by its
-//! key, as `share.rs` says, before all are read; and where there is a choice, it counts up to
+//! key, as `selectivity.rs` says, before all are read; and where there is a choice, it counts up to
 //! [`PROBE_MAX`] entries of each range it chooses from, and a few times as many of each union.
 
 mod candidate;
@@ -38,7 +38,7 @@ pub struct Plan {
     pub by_row_id: bool,
     /// Rows of which no index is to be believed, by ascending id: they are passed over, and then
     /// looked at one by one.
-    pub apart: Vec<RowId>,
+    pub foreign_rows: Vec<RowId>,
 }
 
 /// Which rows to scan.
@@ -101,13 +101,13 @@ impl Plan {
     }
 
     /// Takes out rows of which no index is to be believed.
-    pub(super) fn set_apart(&mut self, rows: Vec<RowId>) {
+    pub(super) fn set_foreign_rows(&mut self, rows: Vec<RowId>) {
         let uses_keys = match &self.access {
             AccessPath::Nothing | AccessPath::Rows(_) => false,
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         if uses_keys && !rows.is_empty() {
-            (self.apart, self.sorted) = (rows, false);
+            (self.foreign_rows, self.sorted) = (rows, false);
         }
     }
 

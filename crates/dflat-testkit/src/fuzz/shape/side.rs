@@ -59,7 +59,7 @@ impl Side {
 
     /// Lets queries reach so many rows by a key before they may give up.
     pub(super) fn set_patience(&mut self, patience: usize) {
-        self.control.patience = patience;
+        self.control.rows_before_count = patience;
     }
 
     pub(super) const fn engine(&self) -> &Engine {

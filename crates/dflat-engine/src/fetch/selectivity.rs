@@ -12,18 +12,18 @@ use std::ops::ControlFlow;
 
 use dflat_model::{Query, RowId, Table};
 
-use super::control::Watch;
+use super::control::ControlChecker;
 use super::{AccessPath, Control, KeyAccess, Plan};
 use crate::error::Result;
 use crate::storage::{ScanPlan, Snapshot, Source};
 
 /// One of so many rows is reached by a key, and no more.
-const SHARE: usize = 8;
+const ROWS_PER_KEYED_ROW: usize = 8;
 
 /// The places at which it is looked how close together row ids are, and the rows that are looked
 /// at there.
-const PLACES: usize = 16;
-const ROWS: usize = 16;
+const SAMPLES: usize = 16;
+const SAMPLE_ROWS: usize = 16;
 
 /// A place is in a gap if row ids are so many times as close together somewhere else.
 const GAP: f64 = 8.0;
@@ -52,7 +52,7 @@ impl RowCount {
         let mut sample = Sample {
             snapshot,
             table,
-            watch: Watch::new(control, table),
+            checker: ControlChecker::new(control, table),
         };
         if let Self::Unknown = self {
             *self = match sample.row_count()? {
@@ -64,7 +64,9 @@ impl RowCount {
             Self::Unknown => 0,
             Self::Estimated(rows) => *rows,
             Self::Counted(rows, last) => {
-                let more = wanted.saturating_mul(SHARE).saturating_sub(*rows);
+                let more = wanted
+                    .saturating_mul(ROWS_PER_KEYED_ROW)
+                    .saturating_sub(*rows);
                 if more > 0 {
                     let (found, end) = sample.behind(last.0, more)?;
                     (*rows, *last) = (*rows + found, RowId(end));
@@ -72,7 +74,7 @@ impl RowCount {
                 *rows
             }
         };
-        Ok(control.patience.max(rows / SHARE))
+        Ok(control.rows_before_count.max(rows / ROWS_PER_KEYED_ROW))
     }
 }
 
@@ -92,7 +94,7 @@ pub(super) fn is_given_up_after(
     if !plan.may_be_given_up(query) {
         return Ok(None);
     }
-    let (mut max, mut count) = (control.patience, RowCount::default());
+    let (mut max, mut count) = (control.rows_before_count, RowCount::default());
     while has_more(snapshot, table, (accesses, max), control)? {
         let next = count.rows_max(snapshot, table, control, max.saturating_mul(2))?;
         if next <= max {
@@ -127,7 +129,7 @@ pub(super) fn size(
     max: usize,
     control: &Control,
 ) -> Result<Option<usize>> {
-    let mut watch = Watch::new(control, table);
+    let mut checker = ControlChecker::new(control, table);
     let mut rows = 0;
     for source in access.sources() {
         let plan = ScanPlan {
@@ -136,11 +138,11 @@ pub(super) fn size(
             payload: false,
         };
         // Ranges without a row take time, too.
-        watch.check()?;
+        checker.check()?;
         let mut outcome = Ok(());
         snapshot.scan(&plan, &mut |_| {
             rows += 1;
-            outcome = watch.row();
+            outcome = checker.row();
             if rows > max || outcome.is_err() {
                 ControlFlow::Break(())
             } else {
@@ -159,7 +161,7 @@ pub(super) fn size(
 struct Sample<'s> {
     snapshot: &'s mut dyn Snapshot,
     table: &'s Table,
-    watch: Watch<'s>,
+    checker: ControlChecker<'s>,
 }
 
 impl Sample<'_> {
@@ -174,20 +176,24 @@ impl Sample<'_> {
         // The oldest rows may be gone.
         let before = first - 1;
         let last = self.last()?;
-        let width = (last - before) / PLACES as i64 + 1;
-        let mut densities = [0.0; PLACES];
+        let width = (last - before) / SAMPLES as i64 + 1;
+        let mut densities = [0.0; SAMPLES];
         for (place, density) in densities.iter_mut().enumerate() {
             // Each elsewhere in its part, so that what repeats itself is not mistaken for all.
             let within = (width as f64 * (place as f64 * 0.618).fract()) as i64;
             let from = (width * place as i64).saturating_add(within);
             let from = before.saturating_add(from).min(last - 1);
-            let (rows, end) = self.behind(from, ROWS)?;
-            let end = if rows < ROWS { last.max(from + 1) } else { end };
+            let (rows, end) = self.behind(from, SAMPLE_ROWS)?;
+            let end = if rows < SAMPLE_ROWS {
+                last.max(from + 1)
+            } else {
+                end
+            };
             *density = rows as f64 / (end - from) as f64;
         }
         let highest = densities.iter().copied().fold(0.0, f64::max);
         let gaps = densities.iter().filter(|density| **density * GAP < highest);
-        if 2 * gaps.count() > PLACES {
+        if 2 * gaps.count() > SAMPLES {
             return Ok(None);
         }
         let (sum, ids) = (densities.iter().sum::<f64>(), (last - before) as f64);
@@ -216,9 +222,9 @@ impl Sample<'_> {
         let Self {
             snapshot,
             table,
-            watch,
+            checker,
         } = self;
-        watch.check()?;
+        checker.check()?;
         let plan = ScanPlan {
             table,
             source: Source::RowsAfter(RowId(row_id)),
@@ -228,7 +234,7 @@ impl Sample<'_> {
         let mut outcome = Ok(());
         snapshot.scan(&plan, &mut |row| {
             (count, end) = (count + 1, row.row_id.0);
-            outcome = watch.row();
+            outcome = checker.row();
             if count == max || outcome.is_err() {
                 ControlFlow::Break(())
             } else {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use dflat_model::CommitSeq;
 use smallvec::SmallVec;
 
-use super::follower::{Follower, Live, Reread};
-use super::matcher::{Found, Hit, Hits, Matcher};
+use super::live_query::{LiveOutput, LiveQuery, Refetch};
+use super::matcher::{Hit, Hits, MatchBy, Matcher};
+use super::matching_rows::{Candidates, SortedRows, matching_rows};
 use super::merge::Scratch;
 use super::publication::Call;
 use super::shape::{ShapedQuery, Shapes};
 use super::slots::Slots;
 use super::subscriber::Subscriber;
-use super::touched::{Candidates, Sorted, touched};
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
 use crate::object::Object;
@@ -23,10 +23,10 @@ use crate::object::Object;
 /// 0.4 of 3 ms.
 const AHEAD: usize = 32;
 
-/// Live queries by slot. Those that are the same are one.
+/// LiveOutput queries by slot. Those that are the same are one.
 #[derive(Default)]
-pub(super) struct Followers {
-    slots: Vec<Option<Box<Follower>>>,
+pub(super) struct LiveQueries {
+    slots: Vec<Option<Box<LiveQuery>>>,
     free: Vec<u32>,
     /// The slots by a hash of their query.
     by_query: Slots,
@@ -37,12 +37,12 @@ pub(super) struct Followers {
     scratch: Scratch,
 }
 
-impl Followers {
-    fn follower(&self, slot: u32) -> Option<&Follower> {
+impl LiveQueries {
+    fn live_query(&self, slot: u32) -> Option<&LiveQuery> {
         self.slots.get(slot as usize)?.as_deref()
     }
 
-    fn follower_mut(&mut self, slot: u32) -> Option<&mut Follower> {
+    fn live_query_mut(&mut self, slot: u32) -> Option<&mut LiveQuery> {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
@@ -65,19 +65,19 @@ impl Followers {
     /// The slot of a result that is followed, and what it is.
     pub(super) fn shared(&self, query: &ShapedQuery) -> Option<(u32, Fetched)> {
         let slots = self.by_query.get(query.hash()).iter();
-        let mut current = slots.filter_map(|slot| match &self.follower(*slot)?.live {
-            Live::Result(live) if live.query().is(query) => Some((*slot, live.current()?)),
-            Live::Result(_) | Live::Count(_) => None,
+        let mut current = slots.filter_map(|slot| match &self.live_query(*slot)?.live {
+            LiveOutput::Result(live) if live.query().is(query) => Some((*slot, live.current()?)),
+            LiveOutput::Result(_) | LiveOutput::Count(_) => None,
         });
         current.next()
     }
 
     /// Follows a query from now on; its slot.
-    pub(super) fn add(&mut self, live: Live) -> u32 {
+    pub(super) fn add(&mut self, live: LiveOutput) -> u32 {
         let hash = live.query().hash();
-        let found = Found::of(live.query().predicate().as_deref());
+        let found = MatchBy::of(live.query().predicate().as_deref());
         self.failed |= live.is_failed();
-        let follower = Box::new(Follower {
+        let live_query = Box::new(LiveQuery {
             live,
             subscribers: SmallVec::new(),
         });
@@ -86,32 +86,32 @@ impl Followers {
         let slot = self.free.pop().unwrap_or(next);
         self.matcher.insert(slot, &found);
         match self.slots.get_mut(slot as usize) {
-            Some(free) => *free = Some(follower),
-            None => self.slots.push(Some(follower)),
+            Some(free) => *free = Some(live_query),
+            None => self.slots.push(Some(live_query)),
         }
         self.by_query.insert(hash, slot);
         slot
     }
 
     pub(super) fn subscribe(&mut self, slot: u32, subscriber: Arc<Subscriber>) {
-        if let Some(follower) = self.follower_mut(slot) {
-            follower.subscribers.push(subscriber);
+        if let Some(live_query) = self.live_query_mut(slot) {
+            live_query.subscribers.push(subscriber);
         }
     }
 
     pub(super) fn unsubscribe(&mut self, slot: u32, subscriber: &Arc<Subscriber>) {
-        let Some(follower) = self.follower_mut(slot) else {
+        let Some(live_query) = self.live_query_mut(slot) else {
             return;
         };
-        follower
+        live_query
             .subscribers
             .retain(|other| !Arc::ptr_eq(other, subscriber));
-        if !follower.subscribers.is_empty() {
+        if !live_query.subscribers.is_empty() {
             return;
         }
-        let query = follower.live.query().clone();
+        let query = live_query.live.query().clone();
         self.by_query.remove(query.hash(), slot);
-        let found = Found::of(query.predicate().as_deref());
+        let found = MatchBy::of(query.predicate().as_deref());
         self.matcher.remove(slot, &found);
         if let Some(gone) = self.slots.get_mut(slot as usize) {
             *gone = None;
@@ -121,22 +121,25 @@ impl Followers {
 
     /// All subscribers, which are taken out.
     pub(super) fn drain(&mut self) -> Vec<Arc<Subscriber>> {
-        let followers = std::mem::take(self).slots.into_iter().flatten();
-        followers
-            .flat_map(|follower| follower.subscribers)
+        let live_queries = std::mem::take(self).slots.into_iter().flatten();
+        live_queries
+            .flat_map(|live_query| live_query.subscribers)
             .collect()
     }
 
     /// Reads all of them again.
-    pub(super) fn renew(&mut self, reread: &dyn Reread, calls: &mut VecDeque<Call>) {
-        for follower in self.slots.iter_mut().flatten() {
-            let Some(subscriber) = follower.subscribers.first() else {
+    pub(super) fn renew(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) {
+        for live_query in self.slots.iter_mut().flatten() {
+            let Some(subscriber) = live_query.subscribers.first() else {
                 continue;
             };
-            if let Some(event) = follower.live.renew(&subscriber.registration.table, reread) {
-                tell(&follower.subscribers, event, calls);
+            if let Some(event) = live_query
+                .live
+                .renew(&subscriber.registration.table, reread)
+            {
+                tell(&live_query.subscribers, event, calls);
             }
-            self.failed |= follower.live.is_failed();
+            self.failed |= live_query.live.is_failed();
         }
     }
 
@@ -150,7 +153,7 @@ impl Followers {
         &mut self,
         changes: &TableChanges,
         seq: CommitSeq,
-        reread: &dyn Reread,
+        reread: &dyn Refetch,
         calls: &mut VecDeque<Call>,
     ) {
         let rows = changes.rows.as_slice();
@@ -166,25 +169,25 @@ impl Followers {
             failed,
             ..
         } = self;
-        let mut sorted = Sorted::new(matcher, rows);
+        let mut sorted = SortedRows::new(matcher, rows);
         *failed = false;
-        let mut follow = |follower: &mut Follower, candidates: Candidates| {
-            let touched = touched(follower.live.query(), candidates, &mut sorted);
-            let live = &mut follower.live;
-            if let Some(event) = live.follow((changes, seq), touched, scratch, reread) {
-                tell(&follower.subscribers, event, calls);
+        let mut follow = |live_query: &mut LiveQuery, candidates: Candidates| {
+            let changed = matching_rows(live_query.live.query(), candidates, &mut sorted);
+            let live = &mut live_query.live;
+            if let Some(event) = live.follow((changes, seq), changed, scratch, reread) {
+                tell(&live_query.subscribers, event, calls);
             }
-            *failed |= follower.live.is_failed();
+            *failed |= live_query.live.is_failed();
         };
         let hits = match hits {
             Hits::Of(hits) => hits,
             Hits::Each => {
-                let followers = slots.iter_mut().flatten();
-                return followers.for_each(|follower| follow(follower, Candidates::All));
+                let live_queries = slots.iter_mut().flatten();
+                return live_queries.for_each(|live_query| follow(live_query, Candidates::All));
             }
             Hits::Sorted => {
-                let followers = slots.iter_mut().flatten();
-                return followers.for_each(|follower| follow(follower, Candidates::Sorted));
+                let live_queries = slots.iter_mut().flatten();
+                return live_queries.for_each(|live_query| follow(live_query, Candidates::Sorted));
             }
         };
         let mut rest = hits.as_slice();
@@ -196,14 +199,14 @@ impl Followers {
                 let slot = hits
                     .first()
                     .and_then(|hit| slots.get_mut(hit.slot() as usize));
-                if let Some(Some(follower)) = slot {
-                    follow(follower, Candidates::of(hits));
+                if let Some(Some(live_query)) = slot {
+                    follow(live_query, Candidates::of(hits));
                 }
             }
         }
-        for slot in matcher.unanchored() {
-            if let Some(Some(follower)) = slots.get_mut(*slot as usize) {
-                follow(follower, Candidates::All);
+        for slot in matcher.unkeyed() {
+            if let Some(Some(live_query)) = slots.get_mut(*slot as usize) {
+                follow(live_query, Candidates::All);
             }
         }
         matcher.recycle(hits);
@@ -221,10 +224,10 @@ fn split_ahead(hits: &[Hit]) -> (&[Hit], &[Hit]) {
 
 /// Reads what the live queries of some hits lead to: each lies elsewhere in memory, and so they are
 /// waited for together.
-fn read_ahead(slots: &[Option<Box<Follower>>], hits: &[Hit]) {
+fn read_ahead(slots: &[Option<Box<LiveQuery>>], hits: &[Hit]) {
     let some = hits.chunk_by(|a, b| a.slot() == b.slot());
-    let followers = some.filter_map(|hits| slots.get(hits.first()?.slot() as usize)?.as_deref());
-    let read = followers.map(Follower::read_through);
+    let live_queries = some.filter_map(|hits| slots.get(hits.first()?.slot() as usize)?.as_deref());
+    let read = live_queries.map(LiveQuery::read_through);
     // Nobody asks for the sum, but the compiler must not know.
     black_box(read.fold(0, u64::wrapping_add));
 }

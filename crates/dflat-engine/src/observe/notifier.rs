@@ -22,7 +22,7 @@ pub type Executor = dyn Fn(Job) + Send + Sync;
 
 /// A subscriber's function, what waits for it, and whether it may still be called; and where it is
 /// registered, because both are asked for together.
-pub struct Teller<E, R> {
+pub struct Notifier<E, R> {
     /// Where it is registered.
     pub registration: R,
     /// Who calls; whoever delivers, if there is none. Most have none.
@@ -103,7 +103,7 @@ impl<E: Absorb> State<E> {
 /// A function that is not called again, and what waited for it.
 type Ended<E> = (Function<E>, Option<VecDeque<E>>);
 
-impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Teller<E, R> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
     /// A function that is called by the executor, or where deliveries are made, and for which so
     /// many deliveries wait at most.
     pub fn new(
@@ -276,12 +276,12 @@ fn release<D>(dropped: D) {
 
 /// Somebody who is to call for all that waits; if they are dropped instead, the next delivery finds
 /// somebody else.
-struct Service<E: Absorb + Send + 'static, R: Send + Sync + 'static>(Option<Arc<Teller<E, R>>>);
+struct Service<E: Absorb + Send + 'static, R: Send + Sync + 'static>(Option<Arc<Notifier<E, R>>>);
 
 impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
     fn run(mut self) {
-        if let Some(teller) = self.0.take() {
-            teller.serve(teller.lock(), None, usize::MAX);
+        if let Some(notifier) = self.0.take() {
+            notifier.serve(notifier.lock(), None, usize::MAX);
         }
     }
 
@@ -302,7 +302,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
 
     fn run_some(self, executor: &Arc<Executor>) {
         let done = match &self.0 {
-            Some(teller) => teller.serve(teller.lock(), None, JOB_CALLS_MAX),
+            Some(notifier) => notifier.serve(notifier.lock(), None, JOB_CALLS_MAX),
             None => true,
         };
         if done {
@@ -320,8 +320,8 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
 
 impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Drop for Service<E, R> {
     fn drop(&mut self) {
-        if let Some(teller) = &self.0 {
-            teller.lock().served = false;
+        if let Some(notifier) = &self.0 {
+            notifier.lock().served = false;
         }
     }
 }

@@ -43,97 +43,106 @@ impl Pattern {
 
 /// The subscribers of a namespace.
 #[derive(Default)]
-pub(super) struct Watchers {
-    list: Mutex<Vec<Arc<Watcher>>>,
+pub(super) struct KeySubscribers {
+    list: Mutex<Vec<Arc<KeySubscriber>>>,
     /// The length of the list. Who adds a subscriber then takes the lock of each shard whose keys
     /// he follows, so that who changes a key under that lock afterwards sees it.
     count: AtomicUsize,
 }
 
-pub(super) struct Watcher {
+pub(super) struct KeySubscriber {
     pattern: Pattern,
-    state: Mutex<State>,
+    state: Mutex<SubscriberState>,
     callback: Callback<Event>,
 }
 
 #[derive(Default)]
-struct State {
+struct SubscriberState {
     queue: VecDeque<(Event, bool)>,
     /// Whether a thread is telling what the queue holds.
     is_telling: bool,
     /// The values told last; those told to have none are not there.
-    told: HashMap<Arc<str>, Value>,
+    last_values: HashMap<Arc<str>, Value>,
 }
 
-impl State {
+impl SubscriberState {
     /// Notes what is told of a key; what was told before.
     fn note(&mut self, key: &Arc<str>, value: Option<&Value>) -> Option<Value> {
         match value {
-            Some(value) => self.told.insert(Arc::clone(key), value.clone()),
-            None => self.told.remove(key),
+            Some(value) => self.last_values.insert(Arc::clone(key), value.clone()),
+            None => self.last_values.remove(key),
         }
     }
 }
 
-impl Watchers {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Watcher>>> {
+impl KeySubscribers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<KeySubscriber>>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a subscriber, who is told nothing before [`Watcher::tell`].
+    /// Adds a subscriber, who is told nothing before [`KeySubscriber::tell`].
     pub(super) fn add(
         &self,
         pattern: Pattern,
         function: Box<dyn FnMut(Event) + Send>,
-    ) -> Arc<Watcher> {
-        let watcher = Arc::new(Watcher {
+    ) -> Arc<KeySubscriber> {
+        let subscriber = Arc::new(KeySubscriber {
             pattern,
-            state: Mutex::new(State {
+            state: Mutex::new(SubscriberState {
                 is_telling: true,
-                ..State::default()
+                ..SubscriberState::default()
             }),
             callback: Callback::new(function),
         });
         let mut list = self.lock();
-        list.push(Arc::clone(&watcher));
+        list.push(Arc::clone(&subscriber));
         self.count.store(list.len(), Ordering::Release);
-        watcher
+        subscriber
     }
 
     /// Queues a change for those who follow the key, who are to be told after the key's shard is
     /// unlocked. What equals the value told before is not told, unless it must be.
-    pub(super) fn queue(&self, key: &Arc<str>, value: Option<&Value>, must: bool) -> Told {
+    pub(super) fn queue(
+        &self,
+        key: &Arc<str>,
+        value: Option<&Value>,
+        must: bool,
+    ) -> PendingNotifications {
         if self.count.load(Ordering::Acquire) == 0 {
-            return Told::default();
+            return PendingNotifications::default();
         }
         let mut list = self.lock();
-        list.retain(|watcher| !watcher.callback.is_cancelled());
+        list.retain(|subscriber| !subscriber.callback.is_cancelled());
         self.count.store(list.len(), Ordering::Release);
-        let concerned = list.iter().filter(|watcher| watcher.pattern.matches(key));
-        let concerned = concerned.map(|watcher| {
+        let concerned = list
+            .iter()
+            .filter(|subscriber| subscriber.pattern.matches(key));
+        let concerned = concerned.map(|subscriber| {
             let event = Event {
                 key: Arc::clone(key),
                 value: value.cloned(),
                 is_initial: false,
             };
-            watcher.lock().queue.push_back((event, must));
-            Arc::clone(watcher)
+            subscriber.lock().queue.push_back((event, must));
+            Arc::clone(subscriber)
         });
-        Told(concerned.collect())
+        PendingNotifications(concerned.collect())
     }
 
     /// Queues that a key has no value, even if that is known.
-    pub(super) fn remind(&self, key: &Arc<str>) -> Told {
+    pub(super) fn remind(&self, key: &Arc<str>) -> PendingNotifications {
         self.queue(key, None, true)
     }
 
     /// The keys that are followed, one by one.
     pub(super) fn keys(&self) -> Vec<Arc<str>> {
         let list = self.lock();
-        let keys = list.iter().filter_map(|watcher| match &watcher.pattern {
-            Pattern::Key(key) if !watcher.callback.is_cancelled() => Some(Arc::clone(key)),
-            _ => None,
-        });
+        let keys = list
+            .iter()
+            .filter_map(|subscriber| match &subscriber.pattern {
+                Pattern::Key(key) if !subscriber.callback.is_cancelled() => Some(Arc::clone(key)),
+                _ => None,
+            });
         keys.collect()
     }
 }
@@ -141,27 +150,27 @@ impl Watchers {
 /// Subscribers who are to be told what their queues hold.
 #[must_use]
 #[derive(Default)]
-pub(super) struct Told(Vec<Arc<Watcher>>);
+pub(super) struct PendingNotifications(Vec<Arc<KeySubscriber>>);
 
-impl Told {
+impl PendingNotifications {
     pub(super) fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
     /// Tells them, on this thread. No lock may be held.
     pub(super) fn tell(self) {
-        for watcher in self.0 {
-            let mut state = watcher.lock();
+        for subscriber in self.0 {
+            let mut state = subscriber.lock();
             if !std::mem::replace(&mut state.is_telling, true) {
                 drop(state);
-                watcher.tell();
+                subscriber.tell();
             }
         }
     }
 }
 
-impl Watcher {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl KeySubscriber {
+    fn lock(&self) -> MutexGuard<'_, SubscriberState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,24 +218,24 @@ impl Watcher {
 /// A subscription to keys: dropped or cancelled, it ends.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct KeySubscription {
-    watcher: Arc<Watcher>,
+    subscriber: Arc<KeySubscriber>,
 }
 
 impl KeySubscription {
-    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
-        Self { watcher }
+    pub(super) fn new(subscriber: Arc<KeySubscriber>) -> Self {
+        Self { subscriber }
     }
 
     /// Ends the subscription. When this returns no callback runs and none will, unless this is
     /// called inside a callback or handler: then one may still run on another thread.
     pub fn cancel(&self) {
-        self.watcher.callback.cancel(!callback::is_running());
+        self.subscriber.callback.cancel(!callback::is_running());
     }
 }
 
 impl Drop for KeySubscription {
     fn drop(&mut self) {
-        self.watcher.callback.cancel(false);
+        self.subscriber.callback.cancel(false);
     }
 }
 
@@ -237,17 +246,17 @@ mod tests {
     #[test]
     fn keys_that_are_gone_are_not_kept_for_a_subscriber() {
         crate::sync::run(|| {
-            let watchers = Watchers::default();
-            let watcher = watchers.add(Pattern::Prefix("".into()), Box::new(drop));
-            watcher.tell();
+            let subscribers = KeySubscribers::default();
+            let subscriber = subscribers.add(Pattern::Prefix("".into()), Box::new(drop));
+            subscriber.tell();
             for n in 0..10 {
                 let key: Arc<str> = n.to_string().into();
-                watchers.queue(&key, Some(&Value::I64(n)), false).tell();
+                subscribers.queue(&key, Some(&Value::I64(n)), false).tell();
                 if n > 0 {
-                    watchers.queue(&key, None, false).tell();
+                    subscribers.queue(&key, None, false).tell();
                 }
             }
-            assert_eq!(watcher.lock().told.len(), 1);
+            assert_eq!(subscriber.lock().last_values.len(), 1);
         });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, RowId, Table, ValueRef};
 use smallvec::SmallVec;
 
-use super::changed_rows::Touched;
+use super::changed_rows::ChangedRows;
 use super::merge::Scratch;
 use super::shape::ShapedQuery;
 use super::subscriber::Subscriber;
@@ -16,7 +16,7 @@ use crate::fetch::Fetched;
 use crate::object::Object;
 
 /// Reads what a change set does not tell.
-pub trait Reread {
+pub trait Refetch {
     /// The objects of a query, as of a commit that is known exactly.
     ///
     /// # Errors
@@ -41,12 +41,12 @@ pub trait Reread {
 }
 
 /// What follows the commits.
-pub(super) enum Live {
+pub(super) enum LiveOutput {
     Result(LiveResult),
     Count(LiveCount),
 }
 
-impl Live {
+impl LiveOutput {
     pub(super) fn query(&self) -> &ShapedQuery {
         match self {
             Self::Result(live) => live.query(),
@@ -65,27 +65,27 @@ impl Live {
     pub(super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
-        touched: Touched,
+        changed: ChangedRows,
         scratch: &mut Scratch,
-        reread: &dyn Reread,
+        reread: &dyn Refetch,
     ) -> Option<Event> {
         match self {
             Self::Result(live) => {
                 let refetch = |table: &Table, query: &Query| reread.fetch(table, query);
-                let told = live.follow((changes, seq), touched, scratch, refetch);
+                let told = live.follow((changes, seq), changed, scratch, refetch);
                 told.transpose()
                     .map(|told| Event::Result(told.map(Box::new)))
             }
             Self::Count(live) => {
                 let count = |table: &Table, query: &Query| reread.count(table, query);
-                let told = live.follow(&changes.table, seq, &touched, count);
+                let told = live.follow(&changes.table, seq, &changed, count);
                 told.transpose().map(|count| Event::Count(count, 1))
             }
         }
     }
 
     /// Reads it again: what is to be told, if anything.
-    pub(super) fn renew(&mut self, table: &Table, reread: &dyn Reread) -> Option<Event> {
+    pub(super) fn renew(&mut self, table: &Table, reread: &dyn Refetch) -> Option<Event> {
         match self {
             Self::Result(live) => {
                 let told = live.renew(table, |table, query| reread.fetch(table, query));
@@ -101,13 +101,13 @@ impl Live {
 }
 
 /// A live query and its subscribers.
-pub(super) struct Follower {
-    pub(super) live: Live,
+pub(super) struct LiveQuery {
+    pub(super) live: LiveOutput,
     /// Mostly one, which takes no memory elsewhere.
     pub(super) subscribers: SmallVec<[Arc<Subscriber>; 1]>,
 }
 
-impl Follower {
+impl LiveQuery {
     /// Reads what a commit that changes one of its objects will ask for; what was read is not told
     /// apart.
     pub(super) fn read_through(&self) -> u64 {
@@ -116,8 +116,8 @@ impl Follower {
             _ => None,
         };
         let first = match &self.live {
-            Live::Result(live) => live.first_row(),
-            Live::Count(_) => None,
+            LiveOutput::Result(live) => live.first_row(),
+            LiveOutput::Count(_) => None,
         };
         let subscriber = self.subscribers.first().map(Arc::strong_count);
         let row_id = first.map_or(0, |row_id| row_id.0.cast_unsigned());

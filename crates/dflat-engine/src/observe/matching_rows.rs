@@ -4,29 +4,29 @@ use std::cmp::Ordering;
 
 use dflat_model::ValueRef;
 
-use super::anchor::{Atom, anchor};
-use super::changed_rows::{Row, Rows, SomeRows, Touched, after, before};
+use super::changed_rows::{ChangedRows, Row, RowList, Rows, after, before};
+use super::index_key::{FieldInterval, key};
 use super::matcher::{Hit, Matcher, all, value};
 use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
 use crate::query::{Condition, is_after};
 
 /// Rows in the order of a field's values. They stand apart, because of most only the row is read.
-struct ByValue<'c> {
+struct RowsByValue<'c> {
     values: Vec<ValueRef<'c>>,
     rows: Vec<Row>,
 }
 
 /// The rows of a commit in the order of their values, for queries that look for theirs.
-pub(super) struct Sorted<'c> {
+pub(super) struct SortedRows<'c> {
     matcher: &'c Matcher,
     rows: Rows<'c>,
     /// By the place of the field in the matcher: what the rows were, and what they are.
-    fields: Vec<Option<[ByValue<'c>; 2]>>,
+    fields: Vec<Option<[RowsByValue<'c>; 2]>>,
     bits: Vec<u64>,
 }
 
-impl<'c> Sorted<'c> {
+impl<'c> SortedRows<'c> {
     pub(super) fn new(matcher: &'c Matcher, rows: Rows<'c>) -> Self {
         Self {
             matcher,
@@ -36,36 +36,36 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// The rows that are in an interval of the anchor, on either side, ascending.
-    fn within(&mut self, atoms: &[Atom]) -> Touched {
-        let mut touched = Touched::default();
+    /// The rows that are in an interval of the key, on either side, ascending.
+    fn within(&mut self, intervals: &[FieldInterval]) -> ChangedRows {
+        let mut changed = ChangedRows::default();
         self.bits.resize(self.rows.len().div_ceil(64), 0);
-        for (side, list) in [&mut touched.before, &mut touched.after]
+        for (side, list) in [&mut changed.before, &mut changed.after]
             .into_iter()
             .enumerate()
         {
-            if let [atom] = atoms {
-                self.sort(atom);
-                let found = self.found(atom, side);
+            if let [field_interval] = intervals {
+                self.sort(field_interval);
+                let found = self.found(field_interval, side);
                 // As with values that grow from object to object.
                 if found.is_sorted() {
                     list.extend_from_slice(found);
                     continue;
                 }
             }
-            for atom in atoms {
-                self.mark(atom, side);
+            for field_interval in intervals {
+                self.mark(field_interval, side);
             }
             drain(&mut self.bits, list);
         }
-        touched
+        changed
     }
 
     /// Puts the rows of an interval into the set.
-    fn mark(&mut self, atom: &Atom, side: usize) {
-        self.sort(atom);
+    fn mark(&mut self, field_interval: &FieldInterval, side: usize) {
+        self.sort(field_interval);
         let mut bits = std::mem::take(&mut self.bits);
-        for row in self.found(atom, side) {
+        for row in self.found(field_interval, side) {
             if let Some(word) = bits.get_mut(*row as usize / 64) {
                 *word |= 1 << (row % 64);
             }
@@ -74,14 +74,14 @@ impl<'c> Sorted<'c> {
     }
 
     /// The rows of an interval, in the order of their values, once they are sorted.
-    fn found(&self, atom: &Atom, side: usize) -> &[Row] {
+    fn found(&self, field_interval: &FieldInterval, side: usize) -> &[Row] {
         let sorted = self
-            .place(atom)
+            .place(field_interval)
             .and_then(|place| self.fields.get(place)?.as_ref());
-        let Some(ByValue { values, rows }) = sorted.and_then(|sides| sides.get(side)) else {
+        let Some(RowsByValue { values, rows }) = sorted.and_then(|sides| sides.get(side)) else {
             return &[];
         };
-        let interval = &atom.interval;
+        let interval = &field_interval.interval;
         let start = values.partition_point(|value| !interval.starts_before(*value));
         let rest = values.get(start..).unwrap_or_default();
         let count = rest.partition_point(|value| interval.ends_after(*value));
@@ -89,14 +89,14 @@ impl<'c> Sorted<'c> {
     }
 
     /// The place of an atom's field in the matcher.
-    fn place(&self, atom: &Atom) -> Option<usize> {
+    fn place(&self, field_interval: &FieldInterval) -> Option<usize> {
         let mut fields = self.matcher.fields.iter();
-        fields.position(|index| index.field == atom.field)
+        fields.position(|index| index.field == field_interval.field)
     }
 
     /// Sorts the rows by the values of an atom's field, unless they are.
-    fn sort(&mut self, atom: &Atom) {
-        let Some(place) = self.place(atom) else {
+    fn sort(&mut self, field_interval: &FieldInterval) {
+        let Some(place) = self.place(field_interval) else {
             return;
         };
         if self.fields.len() <= place {
@@ -112,7 +112,7 @@ impl<'c> Sorted<'c> {
                 let mut sorted: Vec<_> = all(rows).filter_map(of).collect();
                 sorted.sort_unstable_by(|(a, x), (b, y)| order(*a, *b).then(x.cmp(y)));
                 let (values, rows) = sorted.into_iter().unzip();
-                ByValue { values, rows }
+                RowsByValue { values, rows }
             };
             *field = Some([side(before), side(after)]);
         }
@@ -129,7 +129,7 @@ fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
 }
 
 /// Takes the rows out of a set, ascending.
-fn drain(bits: &mut [u64], rows: &mut SomeRows) {
+fn drain(bits: &mut [u64], rows: &mut RowList) {
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
     rows.resize(count, 0);
     let mut places = rows.iter_mut();
@@ -147,63 +147,63 @@ fn drain(bits: &mut [u64], rows: &mut SomeRows) {
 /// Which rows may meet a query's condition.
 pub(super) enum Candidates {
     /// These: two values may have one hash.
-    Rows(Touched),
+    Rows(ChangedRows),
     /// Any of them.
     All,
-    /// Those in the intervals of its anchor, if it has one.
-    Sorted,
+    /// Those in the intervals of its key, if it has one.
+    SortedRows,
 }
 
 impl Candidates {
     /// The rows of the hits of a query.
     pub(super) fn of(hits: &[Hit]) -> Self {
-        let mut touched = Touched::default();
+        let mut changed = ChangedRows::default();
         for hit in hits {
             let list = if hit.is() {
-                &mut touched.after
+                &mut changed.after
             } else {
-                &mut touched.before
+                &mut changed.before
             };
             list.push(hit.row());
         }
-        Self::Rows(touched)
+        Self::Rows(changed)
     }
 }
 
 /// The rows that met or meet a query's condition, ascending.
-pub(super) fn touched(
+pub(super) fn matching_rows(
     query: &ShapedQuery,
     mut candidates: Candidates,
-    sorted: &mut Sorted<'_>,
-) -> Touched {
+    sorted: &mut SortedRows<'_>,
+) -> ChangedRows {
     let rows = sorted.rows;
-    if let (Candidates::Rows(touched), Some((field, key))) = (&mut candidates, query.key()) {
+    if let (Candidates::Rows(changed), Some((field, key))) = (&mut candidates, query.key()) {
         let is_it = |object: &Object| match (root_text(object.payload(), field), key) {
             (Ok(Some(text)), ValueRef::Text(key)) => text == key.as_bytes(),
             _ => value(object, field).order(key).is_eq(),
         };
-        touched.retain(rows, is_it);
-        return std::mem::take(touched);
+        changed.retain(rows, is_it);
+        return std::mem::take(changed);
     }
     let (predicate, frame) = (query.predicate(), query.frame());
     let predicate = predicate.as_deref();
-    let anchor = match &candidates {
+    let key = match &candidates {
         // Not kept with the query: it is as large.
-        Candidates::Sorted => predicate.and_then(anchor),
+        Candidates::Sorted => predicate.and_then(key),
         Candidates::Rows(_) | Candidates::All => None,
     };
-    let (mut touched, exact) = match (candidates, anchor) {
-        (Candidates::Rows(touched), _) => (touched, false),
-        (_, Some(anchor)) => (sorted.within(&anchor.atoms), anchor.exact),
+    let (mut changed, exact) = match (candidates, key) {
+        (Candidates::Rows(changed), _) => (changed, false),
+        (_, Some(key)) => (sorted.within(&key.intervals), key.exact),
         (_, None) => {
             let were = all(rows).filter(|row| before(rows, *row).is_some());
             let are = all(rows).filter(|row| after(rows, *row).is_some());
             let (before, after) = (were.collect(), are.collect());
-            (Touched { before, after }, predicate.is_none())
+            (ChangedRows { before, after }, predicate.is_none())
         }
     };
     if exact && frame.after.is_none() {
-        return touched;
+        return changed;
     }
     let condition = predicate.filter(|_| !exact).map(Condition::new);
     let matches = |object: &Object| {
@@ -216,6 +216,6 @@ pub(super) fn touched(
         let is_behind = |cursor| is_after(&frame.order, cursor, row) == Ok(true);
         meets && frame.after.as_ref().is_none_or(is_behind)
     };
-    touched.retain(rows, matches);
-    touched
+    changed.retain(rows, matches);
+    changed
 }

@@ -6,7 +6,7 @@ use dflat_model::{
 
 use super::{Malformed, TableView, UnionView, VectorView};
 
-type Known = Result<bool, Malformed>;
+type IsKnown = Result<bool, Malformed>;
 
 /// Where payloads of some types can hold what the types do not know.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// If the payload is malformed.
-    pub fn covers(&self, types: &[TypeDescriptor], payload: &[u8]) -> Known {
+    pub fn covers(&self, types: &[TypeDescriptor], payload: &[u8]) -> IsKnown {
         self.checker(Types(types))
             .table(ROOT_TYPE, TableView::root(payload)?)
     }
@@ -105,7 +105,7 @@ impl<'t> Types<'t> {
     }
 
     /// Whether an element can hold something that its types do not know.
-    fn may_hide(self, element: Element) -> Known {
+    fn may_hide(self, element: Element) -> IsKnown {
         Ok(match element {
             Element::Scalar(_) | Element::Text => false,
             // Flags combine, and keep bits that have no name.
@@ -121,7 +121,7 @@ impl<'t> Types<'t> {
     }
 
     /// Whether an enum's value, or those in a struct, are known.
-    pub(super) fn knows_inline(self, element: Element, bytes: &[u8]) -> Known {
+    pub(super) fn knows_inline(self, element: Element, bytes: &[u8]) -> IsKnown {
         match element {
             Element::Enum(id) => {
                 let layout = self.enumeration(id)?;
@@ -154,7 +154,7 @@ pub(super) struct Checker<'k> {
 }
 
 impl Checker<'_> {
-    fn table(self, id: TypeId, table: TableView<'_>) -> Known {
+    fn table(self, id: TypeId, table: TableView<'_>) -> IsKnown {
         let TypeDescriptor::Table(layout) = self.types.get(id)? else {
             return Err(Malformed);
         };
@@ -189,7 +189,7 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    fn vector(self, element: Element, voffset: u16, table: TableView<'_>) -> Known {
+    fn vector(self, element: Element, voffset: u16, table: TableView<'_>) -> IsKnown {
         if matches!(element, Element::Scalar(_) | Element::Text) {
             return Ok(true);
         }
@@ -216,7 +216,7 @@ impl Checker<'_> {
         vector: VectorView<'_>,
         codes: Option<VectorView<'_>>,
         index: usize,
-    ) -> Known {
+    ) -> IsKnown {
         match element {
             Element::Scalar(_) | Element::Text => Ok(true),
             Element::Enum(_) | Element::Struct(_) => {
@@ -232,7 +232,7 @@ impl Checker<'_> {
         }
     }
 
-    fn union(self, id: TypeId, union: UnionView<'_>) -> Known {
+    fn union(self, id: TypeId, union: UnionView<'_>) -> IsKnown {
         match self.types.member(id, union.code)? {
             None => Ok(false),
             Some(Element::Table(id)) => self.table(id, union.table()?),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::follower::Reread;
-use super::hash::Hashed;
+use super::hash::Prehashed;
+use super::live_query::Refetch;
 use super::publication::Call;
 use super::subscriber::Subscriber;
 use super::{Event, ObjectEvent};
@@ -16,10 +16,10 @@ use crate::object::{Object, equal};
 
 /// Who is told of the objects of a table, by row id.
 #[derive(Default)]
-pub(super) struct Watched(HashMap<RowId, Vec<Watcher>, Hashed>);
+pub(super) struct ObjectSubscriptions(HashMap<RowId, Vec<ObjectSubscriber>, Prehashed>);
 
 /// A subscriber to an object.
-struct Watcher {
+struct ObjectSubscriber {
     subscriber: Arc<Subscriber>,
     /// What was told last.
     known: Object,
@@ -27,7 +27,7 @@ struct Watcher {
     seq: CommitSeq,
 }
 
-impl Watcher {
+impl ObjectSubscriber {
     /// Notes a state as of a commit, and whether it is another; what is to be told of it, if
     /// anything.
     fn note(&mut self, object: &Object, is_other: bool) -> Option<Call> {
@@ -47,13 +47,13 @@ impl Watcher {
     }
 }
 
-impl Watched {
+impl ObjectSubscriptions {
     /// Tells a subscriber of an object from now on, of which it knows this.
     pub(super) fn add(&mut self, subscriber: &Arc<Subscriber>, known: &Object) {
-        let watchers = self.0.entry(known.row_id());
+        let entries = self.0.entry(known.row_id());
         // Objects that were fetched together would keep one another in memory.
         let attached = known.is_attached();
-        let watcher = Watcher {
+        let entry = ObjectSubscriber {
             subscriber: Arc::clone(subscriber),
             known: if attached {
                 known.detach()
@@ -62,15 +62,13 @@ impl Watched {
             },
             seq: CommitSeq::default(),
         };
-        watchers
-            .or_insert_with(|| Vec::with_capacity(1))
-            .push(watcher);
+        entries.or_insert_with(|| Vec::with_capacity(1)).push(entry);
     }
 
     pub(super) fn remove(&mut self, row_id: RowId, subscriber: &Arc<Subscriber>) {
-        if let Some(watchers) = self.0.get_mut(&row_id) {
-            watchers.retain(|watcher| !Arc::ptr_eq(&watcher.subscriber, subscriber));
-            if watchers.is_empty() {
+        if let Some(entries) = self.0.get_mut(&row_id) {
+            entries.retain(|entry| !Arc::ptr_eq(&entry.subscriber, subscriber));
+            if entries.is_empty() {
                 self.0.remove(&row_id);
             }
         }
@@ -82,14 +80,14 @@ impl Watched {
 
     /// The table, if anybody is told.
     pub(super) fn table(&self) -> Option<Table> {
-        let watcher = self.0.values().flatten().next()?;
-        Some(watcher.subscriber.registration.table.clone())
+        let entry = self.0.values().flatten().next()?;
+        Some(entry.subscriber.registration.table.clone())
     }
 
     /// All subscribers, which are taken out.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Arc<Subscriber>> {
-        let watchers = std::mem::take(&mut self.0).into_values().flatten();
-        watchers.map(|watcher| watcher.subscriber)
+        let entries = std::mem::take(&mut self.0).into_values().flatten();
+        entries.map(|entry| entry.subscriber)
     }
 
     /// Follows a commit.
@@ -104,23 +102,23 @@ impl Watched {
         }
         calls.reserve(self.0.len().min(changes.rows.len()));
         for (row_id, change) in &changes.rows {
-            let Some(watchers) = self.0.get_mut(row_id) else {
+            let Some(entries) = self.0.get_mut(row_id) else {
                 continue;
             };
             // Others have been told what was read as of a later commit.
-            let behind = watchers.iter_mut().filter(|watcher| watcher.seq < seq);
+            let behind = entries.iter_mut().filter(|entry| entry.seq < seq);
             if let Some(after) = &change.after {
-                calls.extend(behind.filter_map(|watcher| {
+                calls.extend(behind.filter_map(|entry| {
                     // It knows what was before.
-                    let is_other = !changes.repeated || !watcher.knows(&changes.table, after);
-                    watcher.note(after, is_other)
+                    let is_other = !changes.repeated || !entry.knows(&changes.table, after);
+                    entry.note(after, is_other)
                 }));
                 continue;
             }
-            calls.extend(behind.map(|watcher| watcher.call(ObjectEvent::Deleted)));
+            calls.extend(behind.map(|entry| entry.call(ObjectEvent::Deleted)));
             // Nothing follows a deletion.
-            watchers.retain(|watcher| watcher.seq >= seq);
-            if watchers.is_empty() {
+            entries.retain(|entry| entry.seq >= seq);
+            if entries.is_empty() {
                 self.0.remove(row_id);
             }
         }
@@ -130,7 +128,7 @@ impl Watched {
     pub(super) fn renew(
         &mut self,
         table: &Table,
-        reread: &dyn Reread,
+        reread: &dyn Refetch,
         calls: &mut VecDeque<Call>,
     ) -> Vec<(Arc<Subscriber>, Error)> {
         let mut row_ids: Vec<RowId> = self.0.keys().copied().collect();
@@ -142,21 +140,21 @@ impl Watched {
         };
         let mut failed = Vec::new();
         for (row_id, object) in row_ids.iter().zip(objects) {
-            let Some(watchers) = self.0.get_mut(row_id) else {
+            let Some(entries) = self.0.get_mut(row_id) else {
                 continue;
             };
             if let Ok(Some(object)) = object {
-                calls.extend(watchers.iter_mut().filter_map(|watcher| {
-                    watcher.seq = watcher.seq.max(seq);
-                    let is_other = !watcher.knows(table, &object);
-                    watcher.note(&object, is_other)
+                calls.extend(entries.iter_mut().filter_map(|entry| {
+                    entry.seq = entry.seq.max(seq);
+                    let is_other = !entry.knows(table, &object);
+                    entry.note(&object, is_other)
                 }));
                 continue;
             }
-            for watcher in self.0.remove(row_id).into_iter().flatten() {
+            for entry in self.0.remove(row_id).into_iter().flatten() {
                 match &object {
-                    Err(error) => failed.push((watcher.subscriber, error.clone())),
-                    Ok(_) => calls.push_back(watcher.call(ObjectEvent::Deleted)),
+                    Err(error) => failed.push((entry.subscriber, error.clone())),
+                    Ok(_) => calls.push_back(entry.call(ObjectEvent::Deleted)),
                 }
             }
         }
