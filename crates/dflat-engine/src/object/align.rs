@@ -1,32 +1,36 @@
-//! Which members of a changed vector were which before.
+//! Matches the members of a changed vector with the members that it had before.
 
 use super::Malformed;
 
-/// The most comparisons of members that are not at the vector's ends, for each of them.
+/// The most old members that a new member is compared with, where the vectors' ends do not match.
+///
+/// It bounds the cost to 64 comparisons a member. A member that moved farther counts as new.
 const WINDOW: usize = 64;
 
-/// Where a member of the new vector comes from.
+/// The origin of a member of the new vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
-    /// It equals this member of the old vector.
+    /// Equals the old member at this position.
     Same(usize),
-    /// It is this member of the old vector, changed.
+    /// Is the old member at this position with other values.
     Changed(usize),
-    /// It is new.
+    /// Has no old member.
     New,
 }
 
-/// How two vectors belong together.
+/// The members of two vectors, matched.
 #[derive(Debug)]
 pub(super) struct Aligned {
-    /// For each member of the new vector, where it comes from.
+    /// The origin of each member of the new vector.
     pub(super) matches: Vec<Match>,
-    /// The members of the old vector that were changed or removed, nobody knows which.
+    /// The old members of which it is unknown whether they were changed or removed.
     pub(super) unclear: Vec<usize>,
 }
 
-/// Aligns vectors of these lengths: equal members in order, from both ends first; between them, as
-/// many changed members as there are unequal ones on both sides.
+/// Aligns two vectors, given their lengths and the equality of members.
+///
+/// Equal members are matched in order, first from both ends. If the same number of members is left
+/// between two matches on both sides, they are matched one by one as changed members.
 pub(super) fn align(
     old: usize,
     new: usize,
@@ -75,7 +79,7 @@ impl Aligned {
         }
     }
 
-    /// Pairs what lies between two equal members.
+    /// Matches the members between two equal ones.
     fn fill(&mut self, old: std::ops::Range<usize>, new: std::ops::Range<usize>) {
         if old.len() == new.len() {
             for (from, to) in old.zip(new) {
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_where_others_were_added_removed_or_changed() {
+    fn members_are_matched_when_others_are_added_removed_or_changed() {
         use Match::{Changed, New, Same};
         let cases: [(&str, &str, &[Match], &[usize]); 9] = [
             ("", "", &[], &[]),

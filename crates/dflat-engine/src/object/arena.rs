@@ -1,29 +1,32 @@
-//! Makes the objects that are written.
+//! Makes the objects that transactions write.
 
 use dflat_model::{RowId, Table};
 
 use super::chunk::{CHUNK_MAX_BYTES, Header, OpenChunk, Piece};
 use super::{Object, Origin};
 
-/// How many objects of an arena are on their own before any share a chunk.
+/// The number of objects that an arena allocates one by one before objects share a chunk: most
+/// transactions write fewer, and an object of its own keeps no other object's bytes in memory.
 const ALONE_MAX: usize = 16;
 
-/// Makes the objects that are written to a table, one at a time: the first on their own, and of
-/// many as many as fit in chunks that grow with what was made.
+/// Makes the objects that are written to a table, one at a time.
+///
+/// The first objects have an allocation each. Later ones share chunks, whose size grows with the
+/// bytes that the arena has made so far.
 #[derive(Default)]
 pub(crate) struct ObjectArena {
-    /// The latest chunk.
+    /// The chunk that objects are added to.
     open_chunk: Option<OpenChunk>,
-    /// How many objects were made, and their bytes.
+    /// The number of objects made so far, and the sum of their bytes.
     made: usize,
     bytes: usize,
-    /// So many are on their own at least.
+    /// At least this many objects are allocated one by one.
     alone: usize,
 }
 
 impl ObjectArena {
-    /// An object of a payload that is known to be right. Objects do not share a chunk if one of
-    /// them may be `kept` for long after the others.
+    /// Makes an object of a payload that is known to be valid. If `kept` returns true, the object
+    /// may outlive the others, and no new chunk is begun for it.
     #[inline]
     pub(crate) fn object(
         &mut self,
@@ -42,7 +45,7 @@ impl ObjectArena {
         }
     }
 
-    /// Adds a payload to a new chunk, if there is to be one.
+    /// Begins a new chunk with a payload, if the payload is to share one.
     #[cold]
     fn add_elsewhere(
         &mut self,
@@ -51,8 +54,9 @@ impl ObjectArena {
         payload: &[u8],
         kept: impl FnOnce() -> bool,
     ) -> Option<Piece> {
-        // A chunk is no larger than all that was made before, so that little is ever unused. A
-        // large payload, and a row id that is too far from the chunk's, leave it to others.
+        // A chunk is no larger than all payloads made before it, so that little of it stays unused.
+        // A large payload, or one whose row id is too far from the chunk's, gets its own allocation
+        // and the chunk stays open.
         let bytes = self.bytes.min(CHUNK_MAX_BYTES);
         let is_full = self
             .open_chunk
@@ -72,14 +76,14 @@ impl ObjectArena {
         open_chunk.add(origin, row_id, payload)
     }
 
-    /// Whether objects share chunks.
+    /// Whether any objects share a chunk.
     pub(crate) const fn has_shared(&self) -> bool {
         self.open_chunk.is_some()
     }
 }
 
-/// Makes the objects that a group of transactions writes, by table: those of many small
-/// transactions share memory as those of a large one do.
+/// Makes the objects that the transactions of a commit group write, by table, so that objects of
+/// many small transactions share chunks as those of one large transaction do.
 #[derive(Default)]
 pub(crate) struct ObjectArenas(Vec<(Table, ObjectArena)>);
 
@@ -95,7 +99,7 @@ impl ObjectArenas {
         &mut self.0[position].1
     }
 
-    /// Forgets all: what is made from here on shares nothing with what was made.
+    /// Drops all arenas: objects made later share no chunk with those made before.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -114,12 +118,12 @@ mod tests {
         transaction: 2,
     };
 
-    /// Bytes that tell which object they are of.
+    /// Bytes that differ from object to object.
     fn payload(n: usize, len: usize) -> Vec<u8> {
         (0..len).map(|at| (n * 31 + at) as u8).collect()
     }
 
-    /// Row ids, and lengths of payloads.
+    /// Makes an object for each row id and length of payload.
     fn made(arena: &mut ObjectArena, rows: &[(i64, usize)]) -> Vec<Object> {
         let rows = rows.iter().enumerate();
         rows.map(|(n, (row_id, len))| {
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_keeps_payloads_and_row_ids_whatever_their_size_and_order() {
+    fn an_arena_keeps_payloads_and_row_ids_of_any_size_and_order() {
         let near = (0..2000).map(|n| (n * 7 % 1000, 1 + n as usize % 300));
         let ids = [
             0,
@@ -180,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_takes_no_chunk_for_rows_that_are_far_apart_or_are_kept() {
+    fn rows_that_are_far_apart_or_kept_share_no_chunk() {
         let far: Vec<_> = (0..1000).map(|n| (n % 2 * (1 << 40), 100)).collect();
         let mut arena = ObjectArena::default();
         let objects = made(&mut arena, &far);
         check(&objects, &far);
-        // Those near to the one that began a chunk share it, and the others are alone.
+        // Rows near to the first of a chunk share it; the others have their own allocation.
         let shared = objects.iter().filter(|object| object.is_attached());
         assert!((450..500).contains(&shared.count()));
 

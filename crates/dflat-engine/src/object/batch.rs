@@ -1,24 +1,25 @@
-//! Makes the objects of a result.
+//! Makes the objects of a query's result.
 
 use dflat_model::{RowId, Table};
 
 use super::chunk::{CHUNK_MAX_BYTES, FRONT_MAX_BYTES, Header, Piece, PieceSpan, collect};
 use super::{Malformed, Object, Origin, verify};
 
-/// What a batch begins with room for: what an allocator has at hand, and many results need no more.
+/// The bytes and payloads that a batch reserves space for at first. The usual allocators serve
+/// requests below 1 KiB from a cache of each thread, and many results need no more.
 const BEGUN_BYTES: usize = 960;
 const BEGUN_SPANS: usize = 16;
 
-/// Collects rows into objects, allocating per chunk and not per object.
+/// Collects rows into objects, with one allocation for each chunk rather than for each object.
 pub struct ObjectBatch<'t> {
     table: &'t Table,
     origin: Origin,
     base: RowId,
     bytes: Vec<u8>,
-    /// Where the payloads stand in `bytes`.
+    /// The payloads in `bytes`.
     spans: Vec<PieceSpan>,
     objects: Vec<Object>,
-    /// Whether the first object is likely the only one, so that it is made without a buffer.
+    /// Whether the first object is likely the only one. It is then made without the buffer.
     is_likely_one: bool,
 }
 
@@ -37,7 +38,7 @@ impl<'t> ObjectBatch<'t> {
         }
     }
 
-    /// Says that there will likely be one object.
+    /// States that there will likely be one object.
     pub(crate) fn expect_one(&mut self) {
         self.is_likely_one = true;
     }
@@ -45,7 +46,7 @@ impl<'t> ObjectBatch<'t> {
     /// Verifies a row and adds it.
     ///
     /// # Errors
-    /// If the payload is malformed; the batch is as before.
+    /// If the payload is malformed; the batch is unchanged then.
     pub fn push(&mut self, row_id: RowId, payload: &[u8]) -> Result<(), Malformed> {
         verify(&self.table.types, payload)?;
         if std::mem::take(&mut self.is_likely_one) {
@@ -78,13 +79,13 @@ impl<'t> ObjectBatch<'t> {
         if self.spans.is_empty() {
             return;
         }
-        // Copied to its exact size; the collecting buffer is used again.
+        // The chunk is a copy of the exact size; the buffer is used again.
         let header = Header {
             origin: self.origin,
             base: self.base,
         };
         if self.objects.is_empty() {
-            // Most results end here.
+            // Most results have a single chunk.
             self.objects.reserve_exact(self.spans.len());
         }
         let pieces = Piece::of(header, &self.bytes, self.spans.drain(..));
@@ -98,20 +99,20 @@ impl<'t> ObjectBatch<'t> {
         self.objects.len() + self.spans.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The objects so far, in the order they were added; none are left.
+    /// Takes the objects so far, in the order in which they were added.
     #[must_use]
     pub fn take(&mut self) -> Vec<Object> {
         self.seal();
         std::mem::take(&mut self.objects)
     }
 
-    /// The objects, in the order they were added.
+    /// The objects, in the order in which they were added.
     #[must_use]
     pub fn finish(mut self) -> Vec<Object> {
         self.seal();

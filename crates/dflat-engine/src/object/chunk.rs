@@ -1,13 +1,12 @@
-//! Bytes that many handles share: one allocation with payloads one behind the other.
+//! Chunks: single allocations that hold the payloads of many objects, one behind the other.
 //!
-//! A [`Piece`] is a handle on one of them. A [`OpenChunk`] is a chunk with room left: whoever has it
-//! adds payloads while others read those that were added before. This is the one place where memory
-//! that is shared is written to. That is sound because nobody can ask for bytes that are written
-//! later: a piece of a room is made after its bytes were written, names no others, and bytes that a
-//! piece names are never written again.
+//! A [`Piece`] is a handle on one payload of a chunk. An [`OpenChunk`] is a chunk with space left;
+//! its owner adds payloads while other threads read those added before. No other shared memory is
+//! written to. Writing is sound because no handle reaches unwritten bytes: a piece is made after
+//! its bytes were written, reaches only these, and they are never written again.
 #![expect(
     unsafe_code,
-    reason = "an object that is written costs a span in a chunk instead of an allocation"
+    reason = "a written object takes space in a shared chunk instead of an allocation"
 )]
 
 use std::cell::UnsafeCell;
@@ -18,23 +17,24 @@ use triomphe::{Arc, HeaderWithLength, ThinArc, UniqueArc};
 
 use super::{Origin, ScalarType};
 
-/// What payloads are aligned to in a chunk, so that 16 bits tell where they stand.
+/// The alignment of payloads in a chunk, in bytes: 16 bits then hold a start within 256 KiB.
 const ALIGNMENT: usize = 4;
 
-/// The bytes that tell a row id that is far.
+/// The bytes of a row id's difference that is stored in front of its payload.
 const ROW_ID_BYTES: usize = size_of::<i32>();
 
-/// The most bytes in front of a payload: padding, and a row id.
+/// The most bytes in front of a payload: padding and the difference of its row id.
 pub(super) const FRONT_MAX_BYTES: usize = ALIGNMENT - 1 + ROW_ID_BYTES;
 
-/// The most bytes of a chunk, unless a single payload is larger.
+/// The most bytes of a chunk, unless a single payload is larger. An object that outlives the others
+/// of its chunk keeps at most this much in memory.
 pub(super) const CHUNK_MAX_BYTES: usize = 64 * 1024;
 
-/// What the payloads of a chunk have in common.
+/// The values that all payloads of a chunk share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) origin: Origin,
-    /// A row id that those of the payloads are near to.
+    /// The row id that those of the payloads are stored relative to.
     pub(super) base: RowId,
 }
 
@@ -44,7 +44,8 @@ type Chunk = ThinArc<Header, MaybeUninit<Byte>>;
 #[repr(transparent)]
 struct Byte(UnsafeCell<u8>);
 
-// SAFETY: what pieces name is never written again; the one room of a chunk alone writes the rest.
+// SAFETY: bytes that a piece reaches are never written again; all others are written only by the
+// one `OpenChunk` of the chunk.
 unsafe impl Sync for Byte {}
 
 /// A payload in a chunk.
@@ -54,23 +55,23 @@ pub(super) struct Piece {
     span: PieceSpan,
 }
 
-/// Where a payload stands in its chunk, and its row id: from the highest bits, how far that is from
-/// the chunk's, where the payload starts in units of [`ALIGNMENT`], and its length. As one number,
-/// so that a handle is two, which are passed in registers.
+/// The place of a payload in its chunk, and its row id, in one number so that a handle fits in two
+/// registers: the difference of its row id from the chunk's (16 bits, the highest), its start in
+/// units of [`ALIGNMENT`] (16 bits), and its length (32 bits).
 #[derive(Clone, Copy)]
 pub(super) struct PieceSpan(u64);
 
 impl PieceSpan {
-    /// In place of the row id's difference, if that is in the four bytes in front of the payload.
+    /// Stands for a difference of row ids that is stored in the four bytes in front of the payload.
     const FAR: i16 = i16::MIN;
 
-    /// The place of a payload that begins a chunk.
+    /// The span of a payload that begins a chunk.
     pub(super) const fn first(len: usize) -> Self {
         Self(len as u32 as u64)
     }
 
-    /// The place of a payload behind `filled` bytes, and what stands in front of it, if anything;
-    /// `None` if that is too far behind the chunk's first.
+    /// The span of a payload behind `filled` bytes, and the difference of row ids to store in front
+    /// of it, if any; `None` if the payload would start too far behind the chunk's first.
     fn behind(filled: usize, len: usize, difference: i32) -> Option<(Self, Option<i32>)> {
         let near = i16::try_from(difference).ok();
         let near = near.filter(|near| *near != Self::FAR);
@@ -130,7 +131,7 @@ impl Piece {
         Self { chunk, span }
     }
 
-    /// The payloads of a chunk that was collected.
+    /// The payloads of a collected chunk.
     pub(super) fn of(
         header: Header,
         bytes: &[u8],
@@ -178,26 +179,27 @@ impl Piece {
     #[inline]
     fn read(&self, start: usize, end: usize) -> &[u8] {
         let bytes = self.chunk.slice.get(start..end).unwrap_or_default();
-        // SAFETY: the range is one of the chunk, which `self` keeps alive. It is the payload, or
-        // what was written in front of it, before the piece was made. Nobody writes it again.
+        // SAFETY: the range lies in the chunk, which `self` keeps alive. Its bytes, the payload or
+        // the difference in front of it, were written before the piece was made, and are never
+        // written again.
         unsafe { std::slice::from_raw_parts(first(bytes), bytes.len()) }
     }
 }
 
-/// The first of some bytes of a chunk, to read what is written or to write.
+/// A pointer to the first of some bytes of a chunk.
 fn first(bytes: &[MaybeUninit<Byte>]) -> *mut u8 {
     UnsafeCell::raw_get(bytes.as_ptr().cast())
 }
 
-/// A chunk with room for more payloads.
+/// A chunk with space for more payloads.
 pub(super) struct OpenChunk {
     chunk: Chunk,
-    /// How many bytes pieces may name.
+    /// The number of bytes, from the start, that pieces may reach.
     filled: usize,
 }
 
 impl OpenChunk {
-    /// OpenChunk for this many bytes.
+    /// An empty chunk for this many bytes.
     pub(super) fn new(header: Header, bytes: usize) -> Self {
         let header = HeaderWithLength::new(header, bytes);
         let chunk = UniqueArc::from_header_and_uninit_slice(header, bytes);
@@ -207,20 +209,20 @@ impl OpenChunk {
         }
     }
 
-    /// A chunk of just these bytes.
+    /// A full chunk with these bytes.
     fn whole(header: Header, bytes: &[u8]) -> Chunk {
         let mut room = Self::new(header, bytes.len());
         room.write(0, bytes);
         room.chunk
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub(super) fn left(&self) -> usize {
         self.chunk.slice.len() - self.filled
     }
 
-    /// Adds a payload; `None` if there is no room for it, or it is not of the chunk's origin, or
-    /// its row id is too far from the chunk's.
+    /// Adds a payload; `None` if it does not fit, has another origin than the chunk, or a row id
+    /// too far from the chunk's.
     #[inline]
     pub(super) fn add(&mut self, origin: Origin, row_id: RowId, payload: &[u8]) -> Option<Piece> {
         let header = &self.chunk.header.header;
@@ -232,7 +234,7 @@ impl OpenChunk {
         if span.end() > self.chunk.slice.len() {
             return None;
         }
-        // Counted first: to count waits for what was written before.
+        // Counted first: counting after the writes below would wait for them.
         let chunk = self.chunk.clone();
         if let Some(far) = far {
             self.write(span.start() - ROW_ID_BYTES, &far.to_le_bytes());
@@ -242,7 +244,7 @@ impl OpenChunk {
         Some(Piece { chunk, span })
     }
 
-    /// Writes behind what is filled.
+    /// Writes behind the filled bytes.
     #[inline]
     fn write(&mut self, start: usize, bytes: &[u8]) {
         let room = self.chunk.slice.get(start..start + bytes.len());
@@ -252,8 +254,9 @@ impl OpenChunk {
             bytes.len(),
             "a payload stands where it has room"
         );
-        // SAFETY: the range is one of the chunk, and begins behind what pieces name: nobody reads
-        // it. There is one room of a chunk, and `self` is borrowed for writing: nobody else writes.
+        // SAFETY: the range lies in the chunk, behind the bytes that pieces reach, so no thread
+        // reads it. A chunk has one `OpenChunk`, and `self` is borrowed mutably, so no other thread
+        // writes it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), first(room), bytes.len()) }
     }
 }

@@ -1,8 +1,8 @@
 //! Equality of two payloads by value.
 //!
-//! Defaults count: an absent scalar equals one stored with its default. Floats are equal if their
-//! bits are. An absent vector equals an empty one, as accessors show no difference. Members of a
-//! union and fields that the schema does not know are compared as far as they can be: by type code.
+//! An absent scalar equals one that is stored with its default. Floats are equal if their bits are.
+//! An absent vector equals an empty one, because accessors show no difference. Union members that
+//! the schema does not know are compared by type code, and unknown fields are not compared.
 
 use dflat_model::{
     Element, FieldLayout, ROOT_TYPE, Scalar, Shape, StructLayout, TypeDescriptor, TypeId, Value,
@@ -99,7 +99,7 @@ impl<'t> Comparer<'t> {
         let TypeDescriptor::Table(layout) = self.descriptor(id)? else {
             return Err(Malformed);
         };
-        // Inline values first: where they differ, as they mostly do, nothing else need be read.
+        // Inline values first: most changes are among them, and the rest need not be read then.
         let (inline, children) = (true, false);
         for pass in [inline, children] {
             for field in layout
@@ -156,7 +156,7 @@ impl<'t> Comparer<'t> {
         if a == b {
             return Ok(true);
         }
-        // Padding does not count, so fields are compared one by one.
+        // Padding may differ, so fields are compared one by one.
         for field in layout.fields.as_ref() {
             let count = usize::from(field.array.unwrap_or(1));
             let start = field.offset as usize;
@@ -283,7 +283,7 @@ impl<'t> Comparer<'t> {
     }
 }
 
-/// Whether a field's value stands in its table.
+/// Whether a field's value is stored inline in its table.
 fn is_inline(shape: Shape) -> bool {
     matches!(
         shape,
@@ -291,7 +291,7 @@ fn is_inline(shape: Shape) -> bool {
     )
 }
 
-/// Compares two inline scalars by their bytes, the default's standing in for an absent one.
+/// Compares two inline scalars by their bytes; an absent one has the bytes of its default.
 fn scalars(scalar: Scalar, field: &FieldLayout, a: TableView<'_>, b: TableView<'_>) -> Compared {
     let size = scalar.size_bytes();
     let (a, b) = (
@@ -309,7 +309,7 @@ fn scalars(scalar: Scalar, field: &FieldLayout, a: TableView<'_>, b: TableView<'
     Ok(default.get(..size) == Some(some))
 }
 
-/// The bytes of a default; none if there is no default (`= null`).
+/// The bytes of a default; `None` if the field has no default (`= null`).
 fn encoded(scalar: Scalar, value: &Value) -> Option<[u8; 8]> {
     Some(match (value, scalar) {
         (Value::Float(value), Scalar::F32) => u64::from((*value as f32).to_bits()).to_le_bytes(),

@@ -1,4 +1,4 @@
-//! Writes a payload, or parts of one, anew: as it is, or as code of these types sees it.
+//! Copies a payload, or parts of it: as stored, or as code with given types sees it.
 
 use dflat_model::{Element, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value};
 
@@ -7,24 +7,24 @@ use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
 
 type Copied = Result<(), Malformed>;
 
-/// Copies values that its types describe.
+/// Copies the values that its types describe.
 #[derive(Clone, Copy)]
 pub(super) struct Copier<'t> {
     pub(super) types: Types<'t>,
-    /// What the types do not know is replaced by what accessors give instead: an enum's value by a
-    /// default, a union by none.
+    /// Whether values that the types do not know are replaced as accessors do: an enum's value by
+    /// the default, a union by an empty one.
     pub(super) as_seen: bool,
 }
 
-/// A part of a table that is written behind the table itself.
+/// A value that is written behind the table that it belongs to.
 pub(super) enum Child {
     Value(Slot),
-    /// The type codes of a vector of unions, and the unions.
+    /// The type codes of a vector of unions, and their values.
     Unions(Slot, Slot),
 }
 
 impl<'t> Copier<'t> {
-    /// A table with all that it holds.
+    /// Copies a table with everything in it.
     pub(super) fn table(
         self,
         writer: &mut Writer,
@@ -52,7 +52,7 @@ impl<'t> Copier<'t> {
         Ok(())
     }
 
-    /// What of a field stands in its table; the child that follows, if there is one.
+    /// Copies the inline part of a field; the child that must follow, if there is one.
     pub(super) fn inline_part(
         self,
         writer: &mut Writer,
@@ -101,7 +101,7 @@ impl<'t> Copier<'t> {
             && matches!(element, Element::Enum(_))
             && !self.types.knows_inline(element, bytes)?;
         if unseen {
-            // Accessors give the default instead, which is what an absent field means.
+            // Accessors return the default instead, as they do for an absent field.
             return Ok(());
         }
         let place = writer.structure(field.voffset, bytes.len(), align);

@@ -4,26 +4,25 @@ use dflat_model::{Field, FieldKind, Scalar, Step, ValueRef, VectorField, VectorM
 
 use super::{Malformed, ScalarType, TableView, UnionView, VectorView};
 
-/// Where the steps of a path have led.
+/// The part of a payload that the steps of a path have led to.
 #[derive(Clone, Copy)]
 enum PathEnd<'a> {
     Table(TableView<'a>),
-    /// A field of a table, whose type the next step tells.
+    /// A field of a table; the next step determines its type.
     Field(TableView<'a>, u16),
-    /// Bytes of a struct from some offset on.
+    /// The bytes of a struct from an offset on.
     Struct(&'a [u8]),
-    /// A union that holds the member the path asks for; or a string of a vector.
+    /// A union that holds the member that the path names, or a string of a vector.
     Union(UnionView<'a>),
     /// A union of a vector, which may be empty.
     Choice(Option<UnionView<'a>>),
 }
 
-/// What paths start from: an object's root table, or a member of a vector.
+/// The start of paths: the root table of an object, or a member of a vector.
 #[derive(Clone, Copy)]
 pub struct Scope<'a>(PathEnd<'a>);
 
 impl<'a> From<TableView<'a>> for Scope<'a> {
-    /// Paths that start from a table.
     fn from(table: TableView<'a>) -> Self {
         Self(PathEnd::Table(table))
     }
@@ -39,17 +38,17 @@ impl<'a> Scope<'a> {
         Ok(Self(PathEnd::Table(TableView::root(payload)?)))
     }
 
-    /// Reads the value of `field`: NULL if a container on the way is absent or another union
-    /// member.
+    /// Reads the value of `field`. It is NULL if a table or struct on the way is absent, or if a
+    /// union on the way holds another member.
     ///
     /// Costs a few nanoseconds a step and does not allocate.
     ///
     /// # Errors
-    /// If the bytes on the way are malformed; never on other bytes.
+    /// If the bytes on the way are malformed. Other bytes are not read.
     #[inline]
     pub fn value(self, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
         if let (PathEnd::Table(table), [Step::Field(voffset)]) = (self.0, field.steps.as_ref()) {
-            // Most fields stand in the root.
+            // Most paths name a field of the root table.
             return terminal(PathEnd::Field(table, *voffset), field);
         }
         if let Some((Step::Tag, steps)) = field.steps.split_last() {
@@ -64,7 +63,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The members of a vector: none if it is absent; `None` if what should hold it is.
+    /// The members of a vector. An absent vector has no members; the result is `None` if the table
+    /// that should hold the vector is absent.
     ///
     /// # Errors
     /// As [`Scope::value`].
@@ -104,13 +104,13 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// How many there are.
+    /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.map_or(0, |values| values.len())
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -119,7 +119,7 @@ impl<'a> Members<'a> {
     /// The member at a position.
     ///
     /// # Errors
-    /// If there is none or the bytes are malformed.
+    /// If there is no such member, or the bytes are malformed.
     #[inline]
     pub fn get(&self, index: usize) -> Result<Scope<'a>, Malformed> {
         let values = self.values.ok_or(Malformed)?;
@@ -148,7 +148,8 @@ pub fn field_value<'a>(payload: &'a [u8], field: &'a Field) -> Result<ValueRef<'
     Scope::root(payload)?.value(field)
 }
 
-/// Where steps lead; `None` if a container on the way is absent or another union member.
+/// Follows steps; `None` if a table or struct on the way is absent, or a union holds another
+/// member.
 #[inline]
 fn walk<'a>(mut end: PathEnd<'a>, steps: &[Step]) -> Result<Option<PathEnd<'a>>, Malformed> {
     for step in steps {
@@ -172,7 +173,7 @@ fn walk<'a>(mut end: PathEnd<'a>, steps: &[Step]) -> Result<Option<PathEnd<'a>>,
             (PathEnd::Struct(bytes), Step::Offset(offset)) => Some(PathEnd::Struct(
                 bytes.get(offset.into()..).ok_or(Malformed)?,
             )),
-            // A path that does not fit the schema can't be built from one.
+            // Paths that are built from the schema never do this.
             _ => return Err(Malformed),
         };
         match next {
@@ -183,7 +184,7 @@ fn walk<'a>(mut end: PathEnd<'a>, steps: &[Step]) -> Result<Option<PathEnd<'a>>,
     Ok(Some(end))
 }
 
-/// What the union at a place holds.
+/// The value of the union at the end of a path, if it has one.
 fn union_at(end: PathEnd<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
     match end {
         PathEnd::Field(table, voffset) if voffset >= 2 => table.union(voffset),
@@ -198,17 +199,17 @@ fn union_at(end: PathEnd<'_>) -> Result<Option<UnionView<'_>>, Malformed> {
 /// As [`field_value`].
 #[inline]
 pub fn same_value(a: &[u8], b: &[u8], field: &Field) -> Result<bool, Malformed> {
-    // Strings that stand in the root, as most keys do, need not be decoded to be compared.
+    // Strings of the root table, as most keys are, can be compared without decoding them.
     if let (Some(a), Some(b)) = (root_text(a, field)?, root_text(b, field)?) {
         return Ok(a == b);
     }
     Ok(field_value(a, field)? == field_value(b, field)?)
 }
 
-/// The bytes of `field`, if it is a string that stands in the root and is there.
+/// The bytes of `field`, if it is a string of the root table and present.
 ///
 /// # Errors
-/// As [`field_value`], but that they are not decoded.
+/// As [`field_value`]. The bytes are not checked to be UTF-8.
 #[inline]
 pub fn root_text<'a>(payload: &'a [u8], field: &Field) -> Result<Option<&'a [u8]>, Malformed> {
     match (field.steps.as_ref(), field.kind) {
@@ -217,7 +218,7 @@ pub fn root_text<'a>(payload: &'a [u8], field: &Field) -> Result<Option<&'a [u8]
     }
 }
 
-/// Reads the value that the last step leads to.
+/// Reads the value at the end of a path.
 #[inline]
 fn terminal<'a>(end: PathEnd<'a>, field: &'a Field) -> Result<ValueRef<'a>, Malformed> {
     match (end, field.kind) {
@@ -238,7 +239,7 @@ fn terminal<'a>(end: PathEnd<'a>, field: &'a Field) -> Result<ValueRef<'a>, Malf
     }
 }
 
-/// The value of an absent field; NaN is NULL here as everywhere in queries.
+/// The value of an absent field. NaN is NULL, as everywhere in queries.
 fn default(field: &Field) -> ValueRef<'_> {
     match field.default.as_ref() {
         ValueRef::Float(value) => ValueRef::from_f64(value),
@@ -246,7 +247,7 @@ fn default(field: &Field) -> ValueRef<'_> {
     }
 }
 
-/// The number at the start of `bytes`; `None` if they are too few.
+/// The number at the start of `bytes`; `None` if there are too few bytes.
 #[inline]
 pub(crate) fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'static>> {
     Some(match scalar {
@@ -264,7 +265,7 @@ pub(crate) fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'sta
     })
 }
 
-/// The same as an integer; none of a float.
+/// The integer at the start of `bytes`; `None` for floats, and if there are too few bytes.
 #[inline]
 pub(crate) fn whole_value(scalar: Scalar, bytes: &[u8]) -> Option<i128> {
     Some(match scalar {

@@ -1,10 +1,10 @@
 //! The handle on a stored object's verified bytes.
 //!
-//! The payloads of a result stand one behind the other in chunks of at most 64 KiB. A handle is a
-//! shared pointer to its chunk, a place within, and how far its row id is from the chunk's first:
-//! 16 bytes. Payloads are padded to four bytes, and a row id that is far from the chunk's first is
-//! in front of its payload, in four bytes: an object of a result costs its payload and 16 to 23
-//! bytes, and an object that outlives its result keeps at most its chunk alive.
+//! The payloads of a result are stored one behind the other in chunks of at most 64 KiB. A handle
+//! has 16 bytes: a shared pointer to its chunk, its place there, and the difference of its row id
+//! from the chunk's first. Payloads are padded to four bytes. A row id that is too far from the
+//! chunk's first is stored in four bytes in front of its payload. So an object of a result takes
+//! its payload and 16 to 23 bytes, and one that outlives its result keeps at most its chunk alive.
 
 use std::fmt;
 
@@ -16,11 +16,12 @@ use super::{Malformed, verify};
 /// Where and when an object was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The engine that read it: row ids and commits of another mean nothing to this one.
+    /// The engine that read it. Row ids and commit numbers are valid within one engine only.
     pub engine: u64,
-    /// The latest commit that is certain to be reflected; 0 for what is not committed.
+    /// The latest commit that is certain to be reflected; 0 for uncommitted changes.
     pub seq: CommitSeq,
-    /// The transaction that read it, or 0: until that ends, nobody else changes the object.
+    /// The transaction that read it, or 0. Until that transaction ends, no other one changes the
+    /// object.
     pub transaction: u64,
 }
 
@@ -29,7 +30,7 @@ pub struct Origin {
 pub struct Object(pub(super) Piece);
 
 impl Object {
-    /// The object's identity.
+    /// The id of the object's row.
     #[must_use]
     pub fn row_id(&self) -> RowId {
         self.0.row_id()
@@ -41,7 +42,7 @@ impl Object {
         self.0.payload()
     }
 
-    /// When it was read.
+    /// Where and when it was read.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.0.origin()
@@ -65,7 +66,7 @@ impl Object {
         Self::from_verified(self.row_id(), self.origin(), self.payload())
     }
 
-    /// An object on its own, verified against the table's types.
+    /// Makes an object that shares no chunk, verified against the table's types.
     ///
     /// # Errors
     /// If the payload is malformed.
@@ -79,7 +80,7 @@ impl Object {
         Ok(Self::from_verified(row_id, origin, payload))
     }
 
-    /// An object on its own, of a payload that is known to be right.
+    /// Makes an object that shares no chunk, of a payload that is known to be valid.
     pub(crate) fn from_verified(row_id: RowId, origin: Origin, payload: &[u8]) -> Self {
         let base = row_id;
         Self(Piece::alone(Header { origin, base }, payload))

@@ -1,4 +1,4 @@
-//! Whether a payload holds something that a schema does not know, because newer code wrote it.
+//! Detects values that a schema does not know, because newer code wrote them.
 
 use dflat_model::{
     Element, EnumLayout, ROOT_TYPE, Shape, StructLayout, TypeDescriptor, TypeId, Value,
@@ -8,15 +8,15 @@ use super::{Malformed, TableView, UnionView, VectorView};
 
 type IsKnown = Result<bool, Malformed>;
 
-/// Where payloads of some types can hold what the types do not know.
+/// The fields in which payloads of some types can hold values that the types do not know.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    /// For each type that is a table, the positions of the fields to look into.
+    /// For each type that is a table, the positions of the fields to check.
     fields: Vec<Vec<u16>>,
 }
 
 impl Knowledge {
-    /// What to look into in payloads of these types.
+    /// Finds the fields to check in payloads of these types.
     #[must_use]
     pub fn of(types: &[TypeDescriptor]) -> Self {
         let looked_into = |ty: &TypeDescriptor| -> Vec<u16> {
@@ -35,8 +35,8 @@ impl Knowledge {
         }
     }
 
-    /// Whether the types, of which this is the knowledge, know all that a payload verified by them
-    /// holds: fields, enum values, union members.
+    /// Whether `types`, from which this was made, know all fields, enum values and union members of
+    /// a payload that they verified.
     ///
     /// # Errors
     /// If the payload is malformed.
@@ -81,7 +81,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    /// What a union holds under a type code; `None` if the member is not known.
+    /// The member of a union with a type code; `None` if it is not known.
     pub(super) fn member(self, id: TypeId, code: u8) -> Result<Option<Element>, Malformed> {
         let TypeDescriptor::Union(layout) = self.get(id)? else {
             return Err(Malformed);
@@ -104,7 +104,7 @@ impl<'t> Types<'t> {
         Ok((size, size))
     }
 
-    /// Whether an element can hold something that its types do not know.
+    /// Whether an element can hold values that its types do not know.
     fn may_hide(self, element: Element) -> IsKnown {
         Ok(match element {
             Element::Scalar(_) | Element::Text => false,
@@ -120,7 +120,7 @@ impl<'t> Types<'t> {
         })
     }
 
-    /// Whether an enum's value, or those in a struct, are known.
+    /// Whether the value of an enum, or all enum values of a struct, are known.
     pub(super) fn knows_inline(self, element: Element, bytes: &[u8]) -> IsKnown {
         match element {
             Element::Enum(id) => {
@@ -146,7 +146,7 @@ impl<'t> Types<'t> {
     }
 }
 
-/// Looks for what is not known.
+/// Checks a payload for unknown values.
 #[derive(Clone, Copy)]
 pub(super) struct Checker<'k> {
     types: Types<'k>,
@@ -209,7 +209,7 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    /// Whether all of a vector's element is known.
+    /// Whether everything in a member of a vector is known.
     pub(super) fn element(
         self,
         element: Element,

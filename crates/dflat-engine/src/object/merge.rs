@@ -1,11 +1,11 @@
-//! Carries what newer code wrote through an update by older code.
+//! Merges an update by older code into a payload that newer code wrote, so that nothing is lost.
 //!
-//! Older code reads a payload without the fields, enum values and union members that it does not
-//! know, changes some of what it sees, and writes the rest as it saw it. Here that is put over the
-//! payload as it was: what older code left as it saw it stays as it was, hidden parts included;
-//! what it changed is taken over, table by table and field by field. Members of a vector are
-//! matched by what older code saw of them; if some were changed while their number changed too, and
-//! hold hidden parts, nobody can tell which is which, and the merge is refused rather than guessed.
+//! Older code does not see the fields, enum values and union members that its schema lacks. It
+//! changes some of the values that it sees and writes the others back. The merge goes through the
+//! stored payload table by table and field by field: a value that older code left unchanged stays
+//! as stored, hidden parts included; a changed value is taken from the update. Members of a vector
+//! are matched by the values that older code saw. If some members changed and their number changed
+//! too, members with hidden parts cannot be matched with certainty, and the merge is refused.
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId};
 
@@ -20,8 +20,8 @@ use super::{Malformed, Slot, TableView, UnionView, Writer};
 pub enum Unmergeable {
     /// The bytes, or the types, do not fit together.
     Malformed,
-    /// Members of a vector were changed, and others added or removed: what is hidden in them can't
-    /// be told apart.
+    /// Members of a vector were changed, and others added or removed, so that it is unclear to
+    /// which member hidden values belong.
     Ambiguous,
 }
 
@@ -33,11 +33,11 @@ impl From<Malformed> for Unmergeable {
 
 type Merged<T = ()> = Result<T, Unmergeable>;
 
-/// The payload `after`, written by code that knows `ours`, with all that `before` holds beyond
-/// that. The types of `newest` know all of both.
+/// The payload `after`, which code with the types `ours` wrote, with all values of `before` that
+/// these types do not know. The types `newest` know all values of both payloads.
 ///
 /// # Errors
-/// If `before` can't be carried over.
+/// If the hidden values of `before` can't be kept.
 pub fn merge(
     (ours, knowledge): (&[TypeDescriptor], &Knowledge),
     newest: &[TypeDescriptor],
@@ -68,7 +68,8 @@ pub fn merge(
     Ok(writer.finish().map_err(|_| Malformed)?.to_vec())
 }
 
-/// The same part of the payload as it was, as older code saw it, and as older code left it.
+/// One part of the payload in three versions: as stored, as older code saw it, and as older code
+/// wrote it.
 #[derive(Clone, Copy)]
 struct Versions<T> {
     before: T,
@@ -83,13 +84,13 @@ struct Merger<'t> {
     knowledge: &'t Knowledge,
 }
 
-/// What becomes of a field.
+/// The source of a field's value in the merged payload.
 enum FieldOutcome<'t> {
-    /// It stays as it was, hidden parts included.
+    /// The stored payload, hidden parts included.
     Kept(&'t FieldLayout),
-    /// It is taken over.
+    /// The update.
     Taken(&'t FieldLayout),
-    /// Both sides have a part in it: the field by our types and by the newest.
+    /// Both: the field by our types and by the newest types.
     Mixed(&'t FieldLayout, &'t FieldLayout),
 }
 
@@ -131,7 +132,7 @@ impl<'t> Merger<'t> {
         Ok(())
     }
 
-    /// What becomes of each field, by ascending vtable offset.
+    /// The source of each field, by ascending vtable offset.
     fn outcomes(
         &self,
         ours: TypeId,
@@ -146,13 +147,13 @@ impl<'t> Merger<'t> {
         let mut outcomes = Vec::with_capacity(newest.fields.len());
         let mut theirs = newest.fields.iter().peekable();
         for field in ours.fields.as_ref() {
-            // Fields that we do not know, or do not use any more.
+            // Fields that our types do not have or have deprecated.
             while let Some(unknown) = theirs.next_if(|other| other.voffset < field.voffset) {
                 outcomes.push(FieldOutcome::Kept(unknown));
             }
             outcomes.push(
                 match theirs.next_if(|other| other.voffset == field.voffset) {
-                    // Newer code does not use it any more.
+                    // The newest types have deprecated it.
                     None => FieldOutcome::Taken(field),
                     Some(other) => self.outcome(field, other, versions)?,
                 },
@@ -215,7 +216,7 @@ impl<'t> Merger<'t> {
         Ok(None)
     }
 
-    /// An enum's value or a struct: what was not changed stays as it was.
+    /// Merges an enum's value or a struct: values that older code did not change stay as stored.
     fn inline(&self, element: Element, versions: Versions<&[u8]>, place: &mut [u8]) -> Merged {
         let Versions {
             before,
@@ -416,7 +417,7 @@ impl<'t> Merger<'t> {
         Ok(())
     }
 
-    /// Which member of a vector was which before.
+    /// Matches the members of the written vector with those of the stored one.
     fn matches(&self, ours: Element, versions: Versions<Elements<'_>>) -> Merged<Vec<Match>> {
         let Versions {
             before,
@@ -441,7 +442,7 @@ impl<'a> Elements<'a> {
         self.codes.ok_or(Malformed)?.scalar(index)
     }
 
-    /// One of them.
+    /// The member at an index.
     fn at(self, index: usize) -> (Self, usize) {
         (self, index)
     }
@@ -456,7 +457,7 @@ impl<T: Copy> Versions<T> {
         })
     }
 
-    /// One member of a vector, which stood elsewhere before.
+    /// A member of a vector: at `from` in the stored versions, at `to` in the written one.
     fn member<U>(
         self,
         from: usize,

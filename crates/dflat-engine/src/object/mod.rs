@@ -1,10 +1,11 @@
 //! Objects and their bytes: reading, writing, verifying and comparing FlatBuffers payloads.
 //!
 //! The codec is Dflat's own: a bounds-checked reader ([`TableView`]) and a forward writer
-//! ([`Writer`]), without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
+//! ([`Writer`]), both without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
 //! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
-//! predicates on unverified payloads through checked reads ([`field_value`]). Objects share memory
-//! to which others are added, which is the one place of the room with `unsafe`.
+//! predicates on unverified payloads through checked reads ([`field_value`]). `unsafe` stands in
+//! two files: `chunk.rs` adds payloads to memory in which other objects are read, and `text.rs`
+//! takes ASCII bytes as text.
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 

@@ -1,7 +1,7 @@
 //! Bounds-checked reading in place.
 //!
-//! Every read checks what it follows, so that no bytes whatsoever make it panic or leave the
-//! buffer.
+//! Every read checks the offsets that it follows, so that no input makes it panic or read outside
+//! of the buffer.
 
 use super::ScalarType;
 use super::text::text;
@@ -101,7 +101,7 @@ impl<'a> TableView<'a> {
         })
     }
 
-    /// Where the field's inline value stands, or `None` if the field is absent.
+    /// The position of the field's inline value; `None` if the field is absent.
     #[inline]
     pub(super) fn field(&self, voffset: u16) -> Option<usize> {
         match self.vtable.get(voffset as usize..).and_then(u16::read) {
@@ -117,7 +117,7 @@ impl<'a> TableView<'a> {
         self.field(voffset).is_some()
     }
 
-    /// Whether any field is present whose vtable offset is at least this.
+    /// Whether a field is present whose vtable offset is at least this.
     #[must_use]
     pub fn has_from(&self, voffset: u16) -> bool {
         let beyond = self.vtable.get(usize::from(voffset)..).unwrap_or_default();
@@ -148,7 +148,7 @@ impl<'a> TableView<'a> {
         }
     }
 
-    /// A string's bytes, which need not be UTF-8, or `None` if absent: enough to compare strings.
+    /// A string's bytes, not checked to be UTF-8, or `None` if absent: enough to compare strings.
     ///
     /// # Errors
     /// If the bytes are malformed.
@@ -235,7 +235,7 @@ impl<'a> TableView<'a> {
     /// If the bytes are malformed.
     #[inline]
     pub fn union(&self, voffset: u16) -> Read<Option<UnionView<'a>>> {
-        // The value first: where there is none, nobody verified the type code.
+        // The value first: without a value, the type code was not verified.
         let Some(position) = self.field(voffset) else {
             return Ok(None);
         };
@@ -273,7 +273,7 @@ impl<'a> VectorView<'a> {
         self.len == 0
     }
 
-    /// Where an element stands; nothing if out of range.
+    /// The position of an element; `None` if the index is out of range.
     #[inline]
     fn element(&self, index: usize, size: usize) -> Read<usize> {
         if index < self.len {
@@ -311,7 +311,7 @@ impl<'a> VectorView<'a> {
         text_at(self.buffer, follow(self.buffer, self.element(index, 4)?)?)
     }
 
-    /// A string's bytes, which need not be UTF-8.
+    /// A string's bytes, not checked to be UTF-8.
     ///
     /// # Errors
     /// If the index is out of range or the bytes are malformed.

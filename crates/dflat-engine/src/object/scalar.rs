@@ -1,4 +1,4 @@
-//! Numbers and booleans as they stand in a payload: little-endian, unaligned.
+//! Numbers and booleans as a payload stores them: little-endian, unaligned.
 
 use dflat_model::ValueRef;
 
@@ -7,16 +7,16 @@ pub trait ScalarType: Copy + PartialEq + 'static {
     /// Size in bytes, from 1 to 8.
     const SIZE: usize;
 
-    /// The value at the start of `bytes`, or `None` if they are too few.
+    /// The value at the start of `bytes`; `None` if there are too few bytes.
     fn read(bytes: &[u8]) -> Option<Self>;
 
     /// Appends the value to `out`.
     fn append(self, out: &mut Vec<u8>);
 
-    /// Writes the value over the start of `out`, which must have room; else nothing is written.
+    /// Writes the value over the start of `out`; if `out` is too short, nothing is written.
     fn write(self, out: &mut [u8]);
 
-    /// Whether both have the same bits: unlike `==`, tells 0.0 from -0.0 and finds NaN equal to
+    /// Whether both have the same bits. Unlike with `==`, 0.0 differs from -0.0, and NaN equals
     /// itself.
     fn same_bits(self, other: Self) -> bool;
 

@@ -1,7 +1,7 @@
-//! The usual change of an object, told by its bytes: numbers of the root changed, and nothing else.
+//! Detects updates that change only numbers of the root table, by comparing bytes.
 //!
-//! Such a change is one, and leaves nothing out that newer code wrote, without a look at each field
-//! for either.
+//! Most updates are such. They need no comparison field by field, and they cannot lose anything
+//! that newer code wrote.
 
 use std::ops::Range;
 
@@ -10,13 +10,14 @@ use smallvec::SmallVec;
 
 use super::{Malformed, TableView};
 
-/// Where some scalars stand in a payload.
+/// The bytes of some scalars in a payload.
 type Ranges = SmallVec<[Range<usize>; 4]>;
 
-/// Whether two verified payloads differ, and only in scalars that stand in the root of both. False
-/// also where that takes a closer look. `after` is laid out as by a [`Writer`](super::Writer), so
-/// that no two values share a byte; then `before` is laid out as `after`, and holds nothing that
-/// `after` leaves out.
+/// Whether two verified payloads differ in scalars of the root table and in nothing else. It may
+/// also return false if they do, where finding out takes a comparison by fields.
+///
+/// `after` must be laid out as by a [`Writer`](super::Writer), so that no two values share a byte.
+/// If the result is true, `before` has the same layout, and holds nothing that `after` leaves out.
 #[must_use]
 pub fn changes_scalars_alone(types: &[TypeDescriptor], before: &[u8], after: &[u8]) -> bool {
     if before.len() != after.len() {
@@ -40,7 +41,7 @@ pub fn changes_scalars_alone(types: &[TypeDescriptor], before: &[u8], after: &[u
     before.get(start..) == after.get(start..)
 }
 
-/// Where scalars stand in the root of `after` that `before` has otherwise.
+/// The bytes of those scalars in the root of `after` that differ in `before`.
 fn differing_scalars(
     types: &[TypeDescriptor],
     before: &[u8],
@@ -52,7 +53,7 @@ fn differing_scalars(
         return Err(Malformed);
     };
     for field in layout.fields.as_ref() {
-        // Not enums: an older schema may have another value for one that it does not know.
+        // Not enums: code with an older schema replaces values that it does not know by a default.
         let Shape::Single(Element::Scalar(scalar)) = field.shape else {
             continue;
         };

@@ -1,9 +1,9 @@
 //! Verifies a payload against its descriptor, so that reading it can't fail.
 //!
-//! Checked: every offset, length and vtable that the schema reaches lies in the buffer, text is
-//! UTF-8, required fields are there. Bounded: depth, and the bytes visited in proportion to the
-//! payload's own, so that shared parts can't make a small payload cost much. Not checked: enum
-//! values and union members that the schema does not know, which newer code may have written.
+//! Checked: every offset, length and vtable that the schema reaches lies in the buffer, strings are
+//! UTF-8, and required fields are present. Bounded: the depth, and the bytes visited in proportion
+//! to the payload's size, so that shared parts do not make a small payload expensive. Not checked:
+//! enum values and union members that the schema does not know; newer code may have written them.
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId, UnionLayout};
 
@@ -13,7 +13,7 @@ use super::{Malformed, TableView, UnionView, VectorView};
 /// How deep tables may nest.
 pub const DEPTH_MAX: usize = 64;
 
-/// Visited bytes allowed for each byte of a payload, and for any payload however small.
+/// The bytes that may be visited for each byte of a payload, and in addition for any payload.
 const VISITS_PER_BYTE: usize = 16;
 const VISITS_MIN: usize = 64 * 1024;
 
@@ -32,7 +32,7 @@ pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed>
     verify_as(types, ROOT_TYPE, payload)
 }
 
-/// Verifies a payload whose root table is the one of this id.
+/// Verifies a payload whose root table has the type with this id.
 ///
 /// # Errors
 /// If reading the payload by these types could fail.
@@ -55,7 +55,7 @@ fn within(buffer: &[u8], position: usize, size: usize) -> Result<(), Malformed> 
     }
 }
 
-/// Checks that a vector of unions without values has no type codes either.
+/// Checks that a vector of unions has no type codes if it has no values.
 fn no_codes(table: TableView<'_>, voffset: u16) -> Result<(), Malformed> {
     match table.vector(voffset - 2, 1)? {
         Some(codes) if !codes.is_empty() => Err(Malformed),
@@ -189,7 +189,7 @@ impl<'t> Verifier<'t> {
                 self.spend(vector.len().saturating_mul(4))?;
                 (0..vector.len()).try_for_each(|index| self.table(id, vector.table(index)?))
             }
-            // Fixed-size elements were checked with the vector's length.
+            // Elements of fixed size were checked together with the vector's length.
             _ => Ok(()),
         }
     }

@@ -1,33 +1,34 @@
 //! The forward writer: root offset, then each table, its vtable and its children.
 //!
-//! A table's inline values are written first, its vtable directly behind (the offset to it is
-//! negative, which the format allows), then its children, whose places are patched into the slots
-//! left for them. So nothing is reversed or copied afterwards, offsets between tables are positive
-//! as the format demands, and the same values give the same bytes.
+//! A table's inline values are written first, its vtable directly behind them (the offset to it is
+//! negative, which the format allows), then its children. The offset of a child is written into the
+//! slot that was left for it. So nothing is moved afterwards, offsets to children are positive, as
+//! the format demands, and the same values give the same bytes.
 
 use std::cell::Cell;
 
 use super::{DEPTH_MAX, ScalarType};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The largest payload: SQLite's default limit for a blob, which is below the format's own 2 GiB.
+/// The largest payload, in bytes: SQLite's default limit for a blob. The format's own is 2 GiB.
 const SIZE_MAX_BYTES: usize = 1_000_000_000;
 
-/// The most room that a thread keeps for the payloads it will write.
+/// The most bytes of buffer that a thread keeps for its next payloads.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 thread_local! {
     static KEPT: Cell<Option<Box<Writer>>> = const { Cell::new(None) };
 }
 
-/// How many of the latest vtables are looked at for one to share.
+/// The number of latest vtables that are compared with a new one, so that equal ones are shared:
+/// enough for the few types that alternate in a vector, at 8 short comparisons a table.
 const SHARED_VTABLES_MAX: usize = 8;
 
-/// Writes payloads. Reusable: its buffers are kept from one payload to the next.
+/// Writes payloads. Its buffers are kept from one payload to the next.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// The vtable of the open table: offsets from its start, 0 for absent.
+    /// The vtable of the open table: offsets from the table's start, 0 for absent fields.
     vtable: Vec<u16>,
     /// Start of the open table.
     table: usize,
@@ -37,13 +38,13 @@ pub struct Writer {
     fault: Option<&'static str>,
 }
 
-/// A place left for the offset of a child.
+/// Space that was left for the offset of a child.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Slot(usize);
 
 impl Slot {
-    /// The slot of the n-th element, if this is that of the first of a vector.
+    /// The slot of the n-th element, if this is the slot of a vector's first element.
     pub fn nth(self, n: usize) -> Self {
         Self(self.0 + 4 * n)
     }
@@ -56,10 +57,10 @@ impl Writer {
         Self::default()
     }
 
-    /// Calls `write` with a writer that this thread keeps: most transactions write one payload,
-    /// which should not cost its buffers each time.
+    /// Calls `write` with a writer that this thread keeps, so that a transaction that writes a
+    /// single payload allocates no buffers.
     pub fn with_kept<R>(write: impl FnOnce(&mut Self) -> R) -> R {
-        // The thread may be ending.
+        // Thread-local values may be gone if the thread is ending.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let mut writer = kept.unwrap_or_default();
         let written = write(&mut writer);
@@ -98,14 +99,16 @@ impl Writer {
         Ok(&self.bytes)
     }
 
-    /// Makes [`Writer::finish`] fail, because of what the values lack.
+    /// Makes [`Writer::finish`] fail with this reason.
     pub fn refuse(&mut self, fault: &'static str) {
         self.fault.get_or_insert(fault);
     }
 
-    /// Opens a table at `slot`: inline values follow, then [`Writer::end_table`], then its
-    /// children, then [`Writer::leave`]. False, and nothing begun, if it would be too deep: the
-    /// caller must not go on with this table, and [`Writer::finish`] will fail.
+    /// Opens a table at `slot`. Its inline values follow, then [`Writer::end_table`], then its
+    /// children, then [`Writer::leave`].
+    ///
+    /// Returns false and opens nothing if tables would be nested too deeply: the caller must leave
+    /// this table out, and [`Writer::finish`] fails.
     #[must_use]
     pub fn begin_table(&mut self, slot: Slot) -> bool {
         if self.depth == DEPTH_MAX {
@@ -120,7 +123,7 @@ impl Writer {
         true
     }
 
-    /// Notes that the field's inline value stands at the end of the bytes, aligned.
+    /// Aligns the end of the bytes, and enters it in the vtable as the field's position.
     #[inline]
     fn note(&mut self, voffset: u16, align: usize) {
         self.align(align, 0);
@@ -144,14 +147,14 @@ impl Writer {
         value.append(&mut self.bytes);
     }
 
-    /// Leaves room for an inline struct, zeroed.
+    /// Leaves space for an inline struct, zeroed.
     #[inline]
     pub fn structure(&mut self, voffset: u16, size: usize, align: usize) -> &mut [u8] {
         self.note(voffset, align);
         self.zeroed(size)
     }
 
-    /// Leaves room for the offset of a child.
+    /// Leaves space for the offset of a child.
     #[inline]
     pub fn slot(&mut self, voffset: u16) -> Slot {
         self.note(voffset, 4);
@@ -160,7 +163,7 @@ impl Writer {
         slot
     }
 
-    /// Closes the open table's inline part; its children follow.
+    /// Closes the inline part of the open table; its children follow.
     pub fn end_table(&mut self) {
         let size = (self.bytes.len() - self.table) as u16;
         while self.vtable.last() == Some(&0) {
@@ -175,7 +178,7 @@ impl Writer {
         }
     }
 
-    /// Ends the innermost table that was begun, after its children.
+    /// Ends the innermost open table, after its children.
     pub fn leave(&mut self) {
         self.depth -= 1;
     }
@@ -234,20 +237,20 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Leaves room for a vector of structs for `slot`, zeroed.
+    /// Leaves space for a vector of structs for `slot`, zeroed.
     pub fn structures(&mut self, slot: Slot, len: usize, size: usize, align: usize) -> &mut [u8] {
         self.begin_vector(slot, len, align);
         self.zeroed(len * size)
     }
 
-    /// Leaves room for a struct of its own for `slot`, zeroed: a union's member.
+    /// Leaves space for a struct that is a union's member for `slot`, zeroed.
     pub fn boxed_structure(&mut self, slot: Slot, size: usize, align: usize) -> &mut [u8] {
         self.point(slot, align);
         self.zeroed(size)
     }
 
-    /// Leaves room for a vector of offsets for `slot`; the slot of its first element. A slot that
-    /// is never filled is an empty union.
+    /// Leaves space for a vector of offsets for `slot`; the result is the slot of its first
+    /// element. A slot that is never filled is an empty union.
     pub fn slots(&mut self, slot: Slot, len: usize) -> Slot {
         self.begin_vector(slot, len, 4);
         let first = Slot(self.bytes.len());
@@ -256,14 +259,14 @@ impl Writer {
     }
 
     fn begin_vector(&mut self, slot: Slot, len: usize, align: usize) {
-        // The elements are aligned, and the length stands directly before them.
+        // The elements are aligned, and the length is directly before them.
         self.align(align.max(4), 4);
         self.point(slot, 1);
         self.len_prefix(len);
     }
 
     fn len_prefix(&mut self, len: usize) {
-        // A length that does not fit makes more bytes than `finish` lets pass.
+        // A longer vector exceeds the size that `finish` accepts.
         (len as u32).append(&mut self.bytes);
     }
 
@@ -273,7 +276,7 @@ impl Writer {
         self.bytes.get_mut(start..).unwrap_or_default()
     }
 
-    /// Pads so that what comes `ahead` bytes further is aligned.
+    /// Pads so that the position `ahead` bytes further is aligned.
     #[inline]
     fn align(&mut self, align: usize, ahead: usize) {
         let padding = (self.bytes.len() + ahead).wrapping_neg() & (align - 1);
@@ -282,7 +285,7 @@ impl Writer {
         }
     }
 
-    /// Aligns, and lets `slot` lead to the end of the bytes.
+    /// Aligns the end of the bytes, and writes the offset to it into `slot`.
     #[inline]
     fn point(&mut self, slot: Slot, align: usize) {
         self.align(align, 0);
