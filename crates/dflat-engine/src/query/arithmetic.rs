@@ -1,9 +1,9 @@
-//! Arithmetic of queries: what does not fit is NULL, and nothing panics.
+//! Arithmetic of queries. A result that does not fit is NULL, and nothing panics.
 
 use dflat_model::{Arithmetic, Domain, ValueRef};
 
-/// Computes with two numbers; NULL if one is NULL, or does not fit the domain, or the result does
-/// not exist or fit.
+/// Computes with two numbers. The result is NULL if a number is NULL or does not fit the domain, or
+/// if the result is undefined or does not fit.
 pub(super) fn arithmetic(
     operator: Arithmetic,
     domain: Domain,
@@ -38,7 +38,7 @@ fn signed(operator: Arithmetic, left: i64, right: i64) -> Option<i64> {
         Arithmetic::Subtract => left.checked_sub(right),
         Arithmetic::Multiply => left.checked_mul(right),
         Arithmetic::Divide => left.checked_div(right),
-        // The smallest number leaves nothing over by -1, though the quotient does not fit.
+        // The remainder of the smallest number by -1 is 0, although the quotient does not fit.
         Arithmetic::Remainder => (right != 0).then(|| left.wrapping_rem(right)),
         Arithmetic::BitAnd => Some(left & right),
     }

@@ -1,8 +1,8 @@
-//! A predicate made ready for many rows.
+//! Predicates prepared for evaluation on many rows.
 //!
-//! What most conditions are, comparisons of values that stand in tables with given ones, is decided
-//! without looking at the path again. Anything else is evaluated as
-//! [`evaluate`](super::evaluate()) does, and the answer is the same for all.
+//! Most conditions compare a field of a table with a literal. Their paths and literals are prepared
+//! once. All other predicates are evaluated as by [`evaluate`](super::evaluate()), with the same
+//! results.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use super::evaluate::{Visits, holds, value};
 use super::truth::{Truth, combine};
 use crate::object::{Malformed, Scope, TableView, scalar_value, whole_value};
 
-/// A predicate made ready for many rows.
+/// A predicate prepared for evaluation on many rows.
 #[derive(Debug)]
 pub struct Condition<'p>(Node<'p>);
 
@@ -30,29 +30,30 @@ enum Node<'p> {
     Other(&'p Predicate),
 }
 
-/// Where a value stands that belongs to a table.
+/// The path to a value that is a field of a table.
 #[derive(Debug, PartialEq, Eq)]
 struct Path {
-    /// From the root table to that table.
+    /// The steps from the root table to that table.
     way: Vec<Hop>,
     voffset: u16,
 }
 
-/// A step from a table to another.
+/// A step from one table to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hop {
-    /// To a nested one.
+    /// To a nested table.
     Table(u16),
-    /// To the one that a union holds if it has this type code.
+    /// To the table that a union holds, if the union has this type code.
     Member(u16, u8),
 }
 
-/// Whether an integer of a table lies in a range, or outside.
+/// A test whether an integer field lies in a range, or outside of it.
 #[derive(Debug)]
 struct Range {
     path: Path,
     scalar: Scalar,
-    /// The ends, which belong to it: any 64-bit integer, signed or not, and what is next to it.
+    /// The ends, which belong to the range. They have room for any 64-bit integer, signed or not,
+    /// and for the numbers next to it.
     min: i128,
     max: i128,
     inside: bool,
@@ -60,7 +61,7 @@ struct Range {
     absent: Option<bool>,
 }
 
-/// A comparison of a value of a table with a given one.
+/// A comparison of a field with a literal.
 #[derive(Debug)]
 struct FieldCompare<'p> {
     path: Path,
@@ -71,13 +72,13 @@ struct FieldCompare<'p> {
     absent: Option<bool>,
 }
 
-/// Whether a value is one of several.
+/// A test whether a value is one of a list.
 #[derive(Debug)]
 struct Members<'p> {
     operand: &'p Expression,
-    /// In the total order, without NULL.
+    /// The list in the total order, without NULL.
     values: Vec<ValueRef<'p>>,
-    /// The answer for a value that is none of them.
+    /// The answer for a value that is not in the list.
     otherwise: Option<bool>,
 }
 
@@ -88,10 +89,10 @@ impl<'p> Condition<'p> {
         Self(Node::new(predicate))
     }
 
-    /// Whether a payload, verified or not, meets the predicate: `None` is UNKNOWN.
+    /// Whether a payload, verified or not, meets the predicate.
     ///
     /// # Errors
-    /// If a value that decides cannot be read.
+    /// If a value that the result depends on cannot be read.
     #[inline]
     pub fn holds(&self, payload: &[u8]) -> Truth {
         self.0.holds(TableView::root(payload)?)
@@ -154,7 +155,7 @@ impl<'p> Node<'p> {
     }
 }
 
-/// The comparison of a value of a table; `None` if it stands elsewhere.
+/// The comparison of a field of a table; `None` for other values, such as members of structs.
 fn compare<'p>(field: &Field, operator: Comparison, literal: &'p Value) -> Option<Node<'p>> {
     let path = Path::new(&field.steps)?;
     let literal = literal.as_ref();
@@ -200,7 +201,7 @@ fn whole(value: ValueRef<'_>) -> Option<i128> {
 }
 
 impl Path {
-    /// The path of these steps, if they lead through tables only.
+    /// The path of these steps, if they lead only through tables and unions of tables.
     fn new(steps: &[Step]) -> Option<Self> {
         let (last, mut before) = steps.split_last()?;
         let Step::Field(voffset) = *last else {
@@ -220,7 +221,8 @@ impl Path {
         before.is_empty().then_some(Self { way, voffset })
     }
 
-    /// Answers by the table that the value belongs to: UNKNOWN if one on the way is absent.
+    /// Applies `holds` to the table that the value belongs to; UNKNOWN if a table on the way is
+    /// absent.
     #[inline]
     fn decide<'a>(&self, root: TableView<'a>, holds: impl Fn(TableView<'a>) -> Truth) -> Truth {
         if self.way.is_empty() {
@@ -248,8 +250,8 @@ impl Path {
 }
 
 impl Range {
-    /// Becomes the part that it has in common with another range of the same value; whether that
-    /// could be done.
+    /// Narrows this range to its intersection with another. Returns false, and changes nothing, if
+    /// they are not ranges of the same field.
     fn narrow(&mut self, other: &Self) -> bool {
         let same = self.path == other.path && self.scalar == other.scalar;
         if !(same && self.inside && other.inside) {

@@ -1,4 +1,4 @@
-//! Evaluates a predicate on a payload by three-valued logic, in place and without allocating.
+//! Evaluates predicates on payloads, in place and without allocating.
 
 use std::cell::Cell;
 
@@ -9,10 +9,10 @@ use super::text;
 use super::truth::{Truth, combine};
 use crate::object::{Malformed, Scope, visits_max};
 
-/// Whether a payload, verified or not, meets a predicate: `None` is UNKNOWN.
+/// Whether a payload, verified or not, meets a predicate.
 ///
 /// # Errors
-/// If a value that decides cannot be read.
+/// If a value that the result depends on cannot be read.
 pub fn evaluate(predicate: &Predicate, payload: &[u8]) -> Truth {
     holds(predicate, Scope::root(payload)?, &Visits::new(payload))
 }
@@ -20,23 +20,22 @@ pub fn evaluate(predicate: &Predicate, payload: &[u8]) -> Truth {
 /// The value of an expression in a payload, verified or not.
 ///
 /// # Errors
-/// If a value that it is computed from cannot be read.
+/// If a value that the expression uses cannot be read.
 pub fn compute<'a>(
     expression: &'a Expression,
     payload: &'a [u8],
 ) -> Result<ValueRef<'a>, Malformed> {
-    // Fields are most of what is sorted by and projected.
     match expression {
         Expression::Literal(value) => Ok(value.as_ref()),
         _ => value(expression, Scope::root(payload)?),
     }
 }
 
-/// The members of vectors inside vectors that may still be visited: a payload whose parts are
-/// shared must not cost more than one that says the same without.
+/// The number of members that may still be visited in nested vectors. In a malicious payload many
+/// vectors share members; this bound keeps its cost near that of a payload without sharing.
 pub(super) struct Visits<'a> {
     payload: &'a [u8],
-    /// `None` outside such vectors.
+    /// `None` outside nested vectors.
     left: Cell<Option<usize>>,
 }
 
@@ -111,7 +110,7 @@ fn any(
     Ok(result)
 }
 
-/// How many conditions on the members of vectors there are in a condition.
+/// The number of conditions on members of vectors within a condition.
 fn vectors_in(condition: &Predicate) -> usize {
     match condition {
         Predicate::Any { condition, .. } => 1 + vectors_in(condition),

@@ -85,7 +85,7 @@ impl<'q> Interval<'q> {
             && upper_order(&self.upper, &other.upper).is_ge()
     }
 
-    /// Whether a value does not lie below the lower bound.
+    /// Whether a value is not below the lower bound.
     #[inline]
     pub(crate) fn starts_before(&self, value: ValueRef<'_>) -> bool {
         match &self.lower {
@@ -95,7 +95,7 @@ impl<'q> Interval<'q> {
         }
     }
 
-    /// Whether a value does not lie above the upper bound.
+    /// Whether a value is not above the upper bound.
     #[inline]
     pub(crate) fn ends_after(&self, value: ValueRef<'_>) -> bool {
         match &self.upper {

@@ -1,5 +1,8 @@
-//! Predicates, computations and orders on the bytes of objects: what the residual of a scan,
-//! sorting and live queries share, so that they always agree.
+//! Predicates, computations and orders on the bytes of objects.
+//!
+//! Scans, sorting and live queries share them, so that their results agree. The rule by which a
+//! condition becomes intervals of values is here as well, for planning and for finding live
+//! queries.
 
 mod arithmetic;
 mod condition;

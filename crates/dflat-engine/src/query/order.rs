@@ -25,7 +25,7 @@ pub fn compare_rows(
     Ok(a_id.cmp(&b_id))
 }
 
-/// Whether a row comes behind a place in an order.
+/// Whether a row comes after a cursor position in an order.
 ///
 /// # Errors
 /// If a key cannot be read.
@@ -43,7 +43,7 @@ pub fn is_after(
     Ok(row_id > cursor.row_id)
 }
 
-/// Compares two values of a key as the order places them.
+/// Compares two values of a key in the direction of the order, with NULL where the order puts it.
 #[must_use]
 pub fn compare_keys(key: &Order, a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     let ordering = match (key.nulls, a.is_null(), b.is_null()) {

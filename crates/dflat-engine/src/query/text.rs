@@ -1,4 +1,4 @@
-//! Tests of strings, without allocating.
+//! Tests of strings that allocate nothing.
 
 use std::str::Chars;
 
@@ -23,13 +23,13 @@ pub(super) fn matches(test: TextTest, text: &str, pattern: &str, ignore_case: bo
     }
 }
 
-/// Whether a sequence begins with another, ignoring case.
+/// Whether a text begins with a pattern, ignoring case.
 fn begins(text: impl Iterator<Item = char>, pattern: impl Iterator<Item = char>) -> bool {
     let mut text = text.map(fold);
     pattern.map(fold).all(|wanted| text.next() == Some(wanted))
 }
 
-/// The character that stands for all that differ from it in case only.
+/// The representative of all characters that differ from this one only in case.
 fn fold(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -38,7 +38,7 @@ fn fold(c: char) -> char {
     single(upper.to_lowercase()).unwrap_or(upper)
 }
 
-/// The only character of a mapping, if it is one.
+/// The only character of a case mapping; `None` if the mapping has several.
 fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     let first = mapped.next();
     first.filter(|_| mapped.next().is_none())
@@ -46,11 +46,11 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
 
 /// An element of a pattern.
 enum Token {
-    /// Any characters.
+    /// `%`: any number of characters.
     Many,
-    /// Any character.
+    /// `_`: one character.
     One,
-    /// This character.
+    /// The character itself.
     Exactly(char),
 }
 
@@ -58,14 +58,14 @@ fn next_token(pattern: &mut Chars<'_>) -> Option<Token> {
     Some(match pattern.next()? {
         '%' => Token::Many,
         '_' => Token::One,
-        // A backslash at the end stands for itself.
+        // A backslash at the end of the pattern matches a backslash.
         '\\' => Token::Exactly(pattern.next().unwrap_or('\\')),
         c => Token::Exactly(c),
     })
 }
 
-/// Matches by going back to the last `%` only, so that it costs at most one comparison for each
-/// pair of characters.
+/// Matches a text with a pattern. It goes back to the last `%` only, which bounds the cost to one
+/// comparison for each pair of characters.
 fn like(text: &str, pattern: &str, ignore_case: bool) -> bool {
     let same = |a: char, b: char| a == b || (ignore_case && fold(a) == fold(b));
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
@@ -75,7 +75,7 @@ fn like(text: &str, pattern: &str, ignore_case: bool) -> bool {
         let matched = match (next_token(&mut pattern), text.next()) {
             (None, None) => return true,
             (Some(Token::Many), _) => {
-                // It stands for nothing first.
+                // It matches no character at first.
                 text = text_before.clone();
                 retry = Some((text_before, pattern.clone()));
                 continue;
@@ -88,7 +88,7 @@ fn like(text: &str, pattern: &str, ignore_case: bool) -> bool {
         if matched {
             continue;
         }
-        // The last `%` takes one character more.
+        // The last `%` matches one character more.
         let Some((rest, after)) = &mut retry else {
             return false;
         };
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn like_matches_the_whole() {
+    fn like_matches_the_whole_text() {
         for (text, pattern, expected) in [
             ("", "", true),
             ("", "%", true),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn case_is_ignored_by_single_characters() {
+    fn case_is_ignored_character_by_character() {
         for (a, b, expected) in [
             ("ABC", "abc", true),
             ("É", "é", true),

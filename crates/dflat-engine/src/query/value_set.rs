@@ -20,11 +20,12 @@ pub(crate) struct ValueSet<'q>(pub(crate) SmallVec<[Interval<'q>; 1]>);
 /// Positions of conjuncts.
 pub(crate) type Positions = SmallVec<[usize; 4]>;
 
-/// Values that `not in` leaves out beyond which it is no range any more.
+/// The most values of a `not in` that is turned into intervals: each value splits one, and beyond a
+/// few nearly all rows are in them, so that reading them all is cheaper.
 const GAPS_MAX: usize = 8;
 
-/// Intervals that are looked at to find what sets have in common, beyond which further sets are
-/// left to be checked row by row.
+/// The most intervals that are compared to intersect the sets of one field. Further sets are left
+/// to the residual condition, so that planning stays below a millisecond or so.
 const STEPS_MAX: usize = 65_536;
 
 impl<'q> ValueSet<'q> {
@@ -43,14 +44,14 @@ impl<'q> ValueSet<'q> {
         Self(known.map(Interval::point).collect()).sorted()
     }
 
-    /// Whether all its values are in another set.
+    /// Whether all values are in another set.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let mut intervals = self.0.iter();
         intervals.all(|inner| other.0.iter().any(|outer| outer.covers(inner)))
     }
 
-    /// The same values of a field, in the form in which those of whole numbers can be compared:
-    /// more than 2 is at least 3.
+    /// The same set for a field of this kind, in a form that compares as equal for equal sets of
+    /// whole numbers: above 2 becomes from 3.
     pub(crate) fn of_kind(self, kind: FieldKind) -> Self {
         match kind {
             FieldKind::Scalar(scalar) if !scalar.is_float() => {
@@ -61,7 +62,8 @@ impl<'q> ValueSet<'q> {
         }
     }
 
-    /// The values for which an index's condition is true, if it is on one field.
+    /// The field of an index's condition and the values for which the condition is true; `None` if
+    /// the condition is on several fields.
     pub(crate) fn of_index(condition: &'q IndexCondition) -> Option<(&'q Field, Self)> {
         let all = |parts: &'q [IndexCondition]| -> Option<(&'q Field, Vec<Self>)> {
             let mut of = None;
@@ -97,7 +99,7 @@ impl<'q> ValueSet<'q> {
         }
     }
 
-    /// Puts intervals in order and joins those that overlap.
+    /// Sorts the intervals and joins those that overlap.
     fn sorted(mut self) -> Self {
         self.0.sort_by(|a, b| lower_order(&a.lower, &b.lower));
         let mut joined: SmallVec<[Interval<'q>; 1]> = SmallVec::with_capacity(self.0.len());
@@ -114,7 +116,7 @@ impl<'q> ValueSet<'q> {
         Self(joined)
     }
 
-    /// Whether it reaches from the smallest value to the largest.
+    /// Whether the set reaches from the smallest value to the largest.
     pub(crate) fn is_wide(&self) -> bool {
         let from_smallest = match self.0.first().map(|interval| &interval.lower) {
             Some(Bound::Unbounded) => true,
@@ -138,10 +140,10 @@ impl<'q> ValueSet<'q> {
         Self(both)
     }
 
-    /// The values that numbered sets have in common, and the numbers of the sets that this was
-    /// worth it for, in order; `None` if there is no set.
+    /// The intersection of numbered sets, and the numbers of the sets that were intersected, in
+    /// order: all of them, unless that takes too many steps. `None` if there are no sets.
     pub(crate) fn common(mut sets: SmallVec<[(usize, Self); 1]>) -> Option<(Self, Positions)> {
-        // The smallest first, which leave the least to do for others.
+        // The smallest sets first: they leave the fewest intervals for the others.
         sets.sort_by_key(|(_, set)| set.0.len());
         let mut sets = sets.into_iter();
         let (first, mut all) = sets.next()?;
@@ -316,16 +318,16 @@ fn comparison<'q>(
     }
 }
 
-/// Whether an interval begins before another that comes first in order has ended.
+/// Whether two intervals overlap, of which the first begins first.
 fn overlap(first: &Interval<'_>, second: &Interval<'_>) -> bool {
     !is_empty(&second.lower, &first.upper)
 }
 
-/// The smallest string above all that begin with a prefix; `None` if there is none.
+/// The smallest string above all strings with a prefix; `None` if there is none.
 fn after_prefix(prefix: &str) -> Option<Value> {
     let mut rest = prefix.chars();
     while let Some(last) = rest.next_back() {
-        // The next character; surrogates are none.
+        // The next character; surrogates are not characters.
         let next = match last {
             '\u{D7FF}' => Some('\u{E000}'),
             last => char::from_u32(last as u32 + 1),
