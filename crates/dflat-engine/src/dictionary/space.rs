@@ -20,7 +20,7 @@ pub(super) struct Space {
 #[derive(Default)]
 struct LockedShard {
     shard: Mutex<Shard>,
-    /// PendingNotifications when a transaction lets go of keys.
+    /// Signalled when a transaction releases keys.
     released: Condvar,
 }
 

@@ -200,7 +200,7 @@ impl TransactionKeys<'_> {
         Ok(())
     }
 
-    /// HeldKeys a key, unless it is held.
+    /// Holds a key, unless it is held.
     fn hold(&self, key: &str) -> Result<()> {
         let held = |hold: &HeldKey| hold.is(&self.dictionary, key);
         if self.holds.lock().iter().any(held) {

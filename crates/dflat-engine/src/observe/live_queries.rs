@@ -1,14 +1,13 @@
 //! The live queries of a table.
 
 use std::collections::VecDeque;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use dflat_model::CommitSeq;
 use smallvec::SmallVec;
 
 use super::live_query::{LiveOutput, LiveQuery, Refetch};
-use super::matcher::{Hit, Hits, MatchBy, Matcher};
+use super::matcher::{Hits, MatchBy, Matcher};
 use super::matching_rows::{Candidates, SortedRows, matching_rows};
 use super::merge::Scratch;
 use super::publication::Call;
@@ -19,11 +18,7 @@ use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
 use crate::object::Object;
 
-/// So many hits are looked at together, which spares a thousand queries that each have one up to
-/// 0.4 of 3 ms.
-const AHEAD: usize = 32;
-
-/// LiveOutput queries by slot. Those that are the same are one.
+/// Live queries by slot. Those that are the same are one.
 #[derive(Default)]
 pub(super) struct LiveQueries {
     slots: Vec<Option<Box<LiveQuery>>>,
@@ -190,18 +185,12 @@ impl LiveQueries {
                 return live_queries.for_each(|live_query| follow(live_query, Candidates::Sorted));
             }
         };
-        let mut rest = hits.as_slice();
-        while !rest.is_empty() {
-            let (some, others) = split_ahead(rest);
-            rest = others;
-            read_ahead(slots, some);
-            for hits in some.chunk_by(|a, b| a.slot() == b.slot()) {
-                let slot = hits
-                    .first()
-                    .and_then(|hit| slots.get_mut(hit.slot() as usize));
-                if let Some(Some(live_query)) = slot {
-                    follow(live_query, Candidates::of(hits));
-                }
+        for hits in hits.chunk_by(|a, b| a.slot() == b.slot()) {
+            let slot = hits
+                .first()
+                .and_then(|hit| slots.get_mut(hit.slot() as usize));
+            if let Some(Some(live_query)) = slot {
+                follow(live_query, Candidates::of(hits));
             }
         }
         for slot in matcher.unkeyed() {
@@ -211,25 +200,6 @@ impl LiveQueries {
         }
         matcher.recycle(hits);
     }
-}
-
-/// The first hits, all those of a live query or none, and the others.
-fn split_ahead(hits: &[Hit]) -> (&[Hit], &[Hit]) {
-    let count = match hits.get(AHEAD - 1) {
-        Some(last) => hits.partition_point(|hit| hit.slot() <= last.slot()),
-        None => hits.len(),
-    };
-    hits.split_at_checked(count).unwrap_or((hits, &[]))
-}
-
-/// Reads what the live queries of some hits lead to: each lies elsewhere in memory, and so they are
-/// waited for together.
-fn read_ahead(slots: &[Option<Box<LiveQuery>>], hits: &[Hit]) {
-    let some = hits.chunk_by(|a, b| a.slot() == b.slot());
-    let live_queries = some.filter_map(|hits| slots.get(hits.first()?.slot() as usize)?.as_deref());
-    let read = live_queries.map(LiveQuery::read_through);
-    // Nobody asks for the sum, but the compiler must not know.
-    black_box(read.fold(0, u64::wrapping_add));
 }
 
 /// Tells all of them the same.

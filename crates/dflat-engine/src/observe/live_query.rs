@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, RowId, Table, ValueRef};
+use dflat_model::{CommitSeq, Query, RowId, Table};
 use smallvec::SmallVec;
 
 use super::changed_rows::ChangedRows;
@@ -105,22 +105,4 @@ pub(super) struct LiveQuery {
     pub(super) live: LiveOutput,
     /// Mostly one, which takes no memory elsewhere.
     pub(super) subscribers: SmallVec<[Arc<Subscriber>; 1]>,
-}
-
-impl LiveQuery {
-    /// Reads what a commit that changes one of its objects will ask for; what was read is not told
-    /// apart.
-    pub(super) fn read_through(&self) -> u64 {
-        let key = match self.live.query().key() {
-            Some((_, ValueRef::Text(text))) => text.as_bytes().first(),
-            _ => None,
-        };
-        let first = match &self.live {
-            LiveOutput::Result(live) => live.first_row(),
-            LiveOutput::Count(_) => None,
-        };
-        let subscriber = self.subscribers.first().map(Arc::strong_count);
-        let row_id = first.map_or(0, |row_id| row_id.0.cast_unsigned());
-        row_id ^ u64::from(key.copied().unwrap_or_default()) ^ subscriber.unwrap_or_default() as u64
-    }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, RowId, Table};
+use dflat_model::{CommitSeq, Query, Table};
 
 use super::bound::Bound;
 use super::changed_rows::{ChangedRows, Rows, after, before};
@@ -136,11 +136,6 @@ impl LiveResult {
     pub(super) fn current(&self) -> Option<Fetched> {
         let window = self.window().filter(|_| !self.failed)?;
         Some(self.fetched(shown(&self.held, window)))
-    }
-
-    /// The row of the first object held.
-    pub(super) fn first_row(&self) -> Option<RowId> {
-        self.held.first().map(Object::row_id)
     }
 
     pub(super) fn query(&self) -> &ShapedQuery {

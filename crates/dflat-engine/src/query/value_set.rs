@@ -25,7 +25,7 @@ pub(crate) type Positions = SmallVec<[usize; 4]>;
 const GAPS_MAX: usize = 8;
 
 /// The most intervals that are compared to intersect the sets of one field. Further sets are left
-/// to the residual condition, so that planning stays below a millisecond or so.
+/// to the residual condition, so that a query with long lists does not make planning expensive.
 const STEPS_MAX: usize = 65_536;
 
 impl<'q> ValueSet<'q> {

@@ -52,7 +52,7 @@ impl<T: Holdable> Held for T {
 const WRONG_TYPE: &str = "an opaque value has its type";
 
 impl<T: Holdable> Opaque<T> {
-    /// HeldKeys a value.
+    /// Holds a value.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self {
