@@ -12,16 +12,18 @@ use crate::object::{Malformed, Object, ObjectBatch, Origin};
 use crate::query::compare_rows;
 use crate::storage::Row;
 
-/// Collects qualifying rows: as they come if they come sorted; else all of them, to be sorted, or,
-/// with a limit, the best so far, so that memory is bounded by the result.
+/// Collects qualifying rows.
+///
+/// Rows that come in order are kept as they come. Of others, all are kept and sorted at the end,
+/// or, with a limit, only the first so far, so that the result bounds the memory.
 pub(super) struct Collector<'q> {
     table: &'q Table,
     order: &'q [Order],
-    /// How many rows are still to be passed over.
+    /// The number of rows still to be skipped.
     offset: usize,
     limit: Option<usize>,
     sorted: bool,
-    /// Objects that come before all that are collected.
+    /// Objects that precede all that are collected from now on.
     before: Vec<Object>,
     batch: ObjectBatch<'q>,
     /// The payloads of the first rows so far, if there is a limit and rows do not come in order.
@@ -42,12 +44,12 @@ impl<'q> Collector<'q> {
         }
     }
 
-    /// Says that there will likely be one object.
+    /// States that there will likely be one object.
     pub(super) fn expect_one(&mut self) {
         self.batch.expect_one();
     }
 
-    /// From now on rows do not come in the order. They are behind those that did.
+    /// States that rows come in no order from now on. All of them follow the rows so far.
     pub(super) fn go_on_unsorted(&mut self) {
         if std::mem::replace(&mut self.sorted, false) {
             self.before = self.batch.take();
@@ -55,7 +57,7 @@ impl<'q> Collector<'q> {
         }
     }
 
-    /// Takes a row; breaks when no more are needed.
+    /// Adds a row; breaks when no more rows are needed.
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
         match self.limit {
             Some(limit) if !self.sorted => {
@@ -75,7 +77,7 @@ impl<'q> Collector<'q> {
         })
     }
 
-    /// Whether no further row can matter.
+    /// Whether no further row can change the result.
     fn is_full(&self) -> bool {
         self.sorted && self.limit.is_some_and(|limit| self.batch.len() >= limit)
     }
@@ -103,7 +105,7 @@ impl<'q> Collector<'q> {
     }
 }
 
-/// Sorts objects by an order. They are verified, so that every key can be read.
+/// Sorts objects by an order.
 pub(super) fn sort(objects: &mut [Object], order: &[Order]) {
     if order.is_empty() {
         objects.sort_by_key(Object::row_id);
@@ -111,6 +113,7 @@ pub(super) fn sort(objects: &mut [Object], order: &[Order]) {
     }
     objects.sort_by(|a, b| {
         let ordering = compare_rows(order, (a.row_id(), a.payload()), (b.row_id(), b.payload()));
+        // Objects are verified, so that every key can be read.
         ordering.unwrap_or(Ordering::Equal)
     });
 }

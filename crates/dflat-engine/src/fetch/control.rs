@@ -1,4 +1,4 @@
-//! Ending a read before it is done.
+//! Cancellation and deadlines of reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,18 +8,18 @@ use dflat_model::Table;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Cancels reads. Clones cancel the same.
+/// Cancels reads. Clones cancel the same reads.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
 impl Cancellation {
-    /// Cancels nothing yet.
+    /// A cancellation that has not been called.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Cancels all reads that were given this, those that run and those to come.
+    /// Cancels all reads that were given this cancellation, running and later ones.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -31,14 +31,15 @@ impl Cancellation {
     }
 }
 
-/// When a read ends before it is done, or goes another way.
+/// The bounds of a read.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// The time after which it fails.
+    /// The time after which the read fails.
     pub deadline: Option<Instant>,
-    /// What makes it fail.
+    /// A cancellation that makes the read fail.
     pub cancellation: Option<Cancellation>,
-    /// The rows that it reaches by a key before it asks how many there are.
+    /// The number of rows reached by a key before the rows of the table are counted. Defaults to
+    /// 512.
     pub rows_before_count: usize,
 }
 
@@ -52,13 +53,15 @@ impl Default for Control {
     }
 }
 
-/// So many that to ask takes little beside them.
+/// Estimating the number of rows visits fewer than 400 row ids, without payloads, which is little
+/// beside reading 512 rows by a key.
 const ROWS_BEFORE_COUNT: usize = 512;
 
-/// Rows between two looks at the clock.
+/// The number of rows between two checks of the clock and the cancellation, so that a cancelled
+/// scan visits at most 64 more rows.
 const ROWS_PER_CHECK: u32 = 64;
 
-/// Looks at a control now and then.
+/// Checks a control every few rows.
 pub(super) struct ControlChecker<'c> {
     control: &'c Control,
     table: &'c Table,
@@ -74,7 +77,7 @@ impl<'c> ControlChecker<'c> {
         }
     }
 
-    /// Notes a row that was visited.
+    /// Counts a visited row, and checks the control every [`ROWS_PER_CHECK`] rows.
     #[inline]
     pub(super) fn row(&mut self) -> Result<()> {
         if self.rows.is_multiple_of(ROWS_PER_CHECK) {
@@ -84,7 +87,7 @@ impl<'c> ControlChecker<'c> {
         Ok(())
     }
 
-    /// Fails if it is over.
+    /// Fails if the read was cancelled or its deadline has passed.
     pub(super) fn check(&self) -> Result<()> {
         let cancellation = self.control.cancellation.as_ref();
         let (kind, reason) = if cancellation.is_some_and(Cancellation::is_cancelled) {
@@ -94,7 +97,7 @@ impl<'c> ControlChecker<'c> {
             .deadline
             .is_some_and(|end| Instant::now() >= end)
         {
-            (ErrorKind::DeadlineExceeded, "its time is up")
+            (ErrorKind::DeadlineExceeded, "the deadline has passed")
         } else {
             return Ok(());
         };

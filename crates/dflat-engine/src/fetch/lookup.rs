@@ -1,5 +1,4 @@
-//! The most frequent query, one value of a field that has a key of its own: nothing is chosen, and
-//! nothing planned.
+//! The most frequent query: one value of a field that has a key of its own. It needs no plan.
 
 use std::ops::{Bound, ControlFlow};
 use std::slice;
@@ -14,7 +13,7 @@ use super::selectivity::RowCount;
 use crate::error::Result;
 use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
 
-/// A query for the objects with one value of a field, by row id, and the key that has these alone.
+/// A query for the objects with one value of a field, by row id, and the key of that field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'q> {
     key: Key,
@@ -22,7 +21,7 @@ pub(super) struct Lookup<'q> {
 }
 
 impl<'q> Lookup<'q> {
-    /// The query as one, if it is one.
+    /// The look-up that a query amounts to, if it is one.
     pub(super) fn of(table: &Table, query: &'q Query) -> Option<Self> {
         let Some(Predicate::Compare {
             left: Expression::Field(field),
@@ -32,7 +31,7 @@ impl<'q> Lookup<'q> {
         else {
             return None;
         };
-        // An index has NULL for an empty union, whose type code is 0 to a query.
+        // An index stores NULL for an empty union, where a query sees the type code 0.
         let is_special = matches!(value, Value::Null) || field.is_tag();
         if is_special || !query.order.is_empty() || query.after.is_some() {
             return None;
@@ -49,7 +48,7 @@ impl<'q> Lookup<'q> {
         Some(Self { key, value })
     }
 
-    /// The view that it needs: the state of an index is one of the same moment.
+    /// The view that the look-up needs: an index and its state are read as of the same commit.
     pub(super) const fn view(self) -> View {
         match self.key {
             Key::Primary => View::Latest,
@@ -57,7 +56,7 @@ impl<'q> Lookup<'q> {
         }
     }
 
-    /// Whether its key has all objects, so that no other can have fewer rows to look at.
+    /// Whether the key has entries of all objects. No other key can then have fewer rows to visit.
     pub(super) fn is_served(self, snapshot: &mut dyn Snapshot, table: &Table) -> Result<bool> {
         match self.key {
             Key::Primary => Ok(true),
@@ -65,8 +64,9 @@ impl<'q> Lookup<'q> {
         }
     }
 
-    /// Calls `visit` with each of its rows, by row id, until it breaks; it must be served. As any
-    /// plan, it ends with reading all rows if there are too many to be reached by a key.
+    /// Calls `visit` with each row, by row id, until `visit` breaks. [`is_served`](Self::is_served)
+    /// must hold. As with any plan, all rows of the table are read instead if too many rows would
+    /// be reached by the key.
     pub(super) fn scan(
         self,
         snapshot: &mut dyn Snapshot,
@@ -109,7 +109,7 @@ impl<'q> Lookup<'q> {
         }
     }
 
-    /// Its plan, if it is served.
+    /// The look-up as a plan, if it is served.
     pub(super) fn plan(self) -> Plan {
         let range = KeyRange::of(smallvec![self.value.clone()]);
         Plan {

@@ -1,8 +1,8 @@
-//! Fetching: a query and a snapshot in, objects out.
+//! Fetches the objects of a query from a snapshot.
 //!
-//! The plan says which rows to scan and what is left to check; the residual predicate, the order
-//! and the limit are applied here, on any backend the same. An index changes how long a fetch takes
-//! and never what it returns.
+//! The plan names the rows to scan and the residual predicate. That predicate, the order and the
+//! limit are applied here, so that every backend gives the same result. An index changes how long a
+//! fetch takes and never what it returns.
 
 mod collect;
 mod control;
@@ -34,7 +34,7 @@ pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
 
-/// The objects of a query, in order, and the latest commit that is certain to be reflected in them.
+/// The objects of a query, in order, and the latest commit that they are certain to reflect.
 #[derive(Clone, Debug)]
 pub struct Fetched {
     /// The engine that fetched them.
@@ -45,14 +45,14 @@ pub struct Fetched {
     pub seq: CommitSeq,
 }
 
-/// How deep a query's conditions may stand inside conditions.
+/// The deepest that conditions may be nested in a query, because evaluation recurses.
 pub const PREDICATE_DEPTH_MAX: usize = 256;
 
-/// Refuses a query that can't be run: one whose condition or order is nested so deeply that
-/// evaluating it could overflow a stack, or that starts behind a place of another order.
+/// Refuses a query that can't be run: its condition or order is nested so deeply that evaluating it
+/// could overflow the stack, or its cursor position belongs to another order.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] beyond [`PREDICATE_DEPTH_MAX`], or for such a place.
+/// [`ErrorKind::InvalidArgument`] beyond [`PREDICATE_DEPTH_MAX`], or for such a cursor position.
 pub fn check(table: &Table, query: &Query) -> Result<()> {
     let refuse = |what: String| {
         let message = format!("cannot query {}: {what}", table.type_name);
@@ -71,14 +71,14 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
             if cursor.order != query.order_fingerprint()
                 || cursor.keys.len() != query.order.len() =>
         {
-            refuse("it starts behind a place of another order".to_owned())
+            refuse("its cursor position belongs to another order".to_owned())
         }
         _ => Ok(()),
     }
 }
 
-/// The view that a query needs: one that shows the same moment to all its scans if it may take more
-/// than one, or an index whose state has to be known; else the cheapest.
+/// The view that a query needs. If the query may take several scans, or needs the state of an
+/// index, the view shows the same commit to all of them; else it is the cheapest view.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
     if let Some(lookup) = Lookup::of(table, query) {
@@ -124,7 +124,7 @@ fn planned(
     chosen(snapshot, table, query, control)
 }
 
-/// Checks and plans a query that is no look-up which is served.
+/// Checks and plans a query that [`Lookup`] does not serve.
 fn chosen(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -143,13 +143,13 @@ fn chosen(
     Ok(plan)
 }
 
-/// How a query reaches its rows, as of now; and if it is going to have more rows than it reaches by
-/// its key, how many that are: from there on it reads all rows.
+/// The plan of a query as of now; and, if following its key will be given up, the number of rows
+/// after which it is. The query reads all rows from then on.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
-/// [`ErrorKind::DeadlineExceeded`] as `control` says; else as reading the states of the indexes can
-/// fail.
+/// [`ErrorKind::DeadlineExceeded`] as `control` demands; else as reading the states of the indexes
+/// can fail.
 pub fn explain(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -166,7 +166,7 @@ pub fn explain(
 /// # Errors
 /// [`ErrorKind::Corrupt`] for a row that a predicate, an order or verification cannot read;
 /// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
-/// [`ErrorKind::DeadlineExceeded`] as `control` says; else as the backend's scan.
+/// [`ErrorKind::DeadlineExceeded`] as `control` demands; else as the backend's scan.
 pub fn fetch(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -182,7 +182,7 @@ pub fn fetch(
         && lookup.is_served(snapshot, table)?
     {
         let mut collector = Collector::new(table, query, true, origin);
-        // There are rarely more.
+        // Most look-ups find one object.
         collector.expect_one();
         lookup.scan(snapshot, table, query, control, &mut |row| {
             collector.push(row)
@@ -214,7 +214,7 @@ pub fn fetch(
     collector.finish()
 }
 
-/// Fetches the objects of a query, with the commit they are of.
+/// Fetches the objects of a query, with the commit that they reflect.
 ///
 /// # Errors
 /// As [`fetch`].
@@ -233,7 +233,7 @@ pub fn fetched(
     })
 }
 
-/// The place of an object in a query's order.
+/// The cursor position of an object in a query's order.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
@@ -270,7 +270,7 @@ pub fn get(
     one(snapshot, &plan, origin)
 }
 
-/// The parts of a primary key, in place for the usual few.
+/// The parts of a primary key. Up to two take no allocation.
 pub type KeyParts<'k> = SmallVec<[ValueRef<'k>; 2]>;
 
 /// The parts of a key.
@@ -278,8 +278,7 @@ pub(crate) fn parts(key: &[Value]) -> KeyParts<'_> {
     key.iter().map(Value::as_ref).collect()
 }
 
-/// Visits the row with a primary key, if there is one, without making an object of it: its bytes
-/// are not verified.
+/// Visits the row with a primary key, if it exists. The row's bytes are not verified.
 ///
 /// # Errors
 /// As reading the file can fail.
@@ -377,7 +376,7 @@ fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, origin: Origin) -> Resu
     found.transpose()
 }
 
-/// The error for a row whose bytes are not what the schema says.
+/// The error for a row whose bytes do not fit the schema.
 #[must_use]
 pub fn corrupt(table: &Table, row_id: RowId) -> Error {
     let message = format!(

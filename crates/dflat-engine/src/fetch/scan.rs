@@ -1,4 +1,4 @@
-//! Runs a plan: the rows that qualify, in the order in which it gives them.
+//! Runs a plan: visits the rows that qualify, in the order of the plan.
 
 use std::ops::ControlFlow;
 
@@ -14,22 +14,24 @@ use crate::object::Malformed;
 use crate::query::{Condition, is_after};
 use crate::storage::{Row, ScanPlan, Snapshot, Source};
 
-/// What to do with a row that qualifies.
+/// Called with each row that qualifies.
 pub(super) type Visit<'v> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, Malformed> + 'v;
 
-/// What is read of the rows of a plan.
+/// The part of the rows that a scan reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reads {
-    /// Their payloads.
+    /// The payloads.
     Payloads,
-    /// Their values in the index whose ranges the plan has, or their payloads.
+    /// The values in the index whose ranges the plan has, or the payloads.
     Values,
-    /// Nothing.
+    /// Row ids alone.
     RowIds,
 }
 
-/// Calls `visit` with each row that qualifies, until it breaks. Unless payloads are read, the plan
-/// must leave nothing to check. What is left, if there are too many to be reached by a key.
+/// Calls `visit` with each row that qualifies, until `visit` breaks.
+///
+/// Unless payloads are read, the plan must have no residual predicate. If too many rows would be
+/// reached by a key, the scan stops, and the result is the scan of the remaining rows.
 pub(super) fn scan(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -63,28 +65,30 @@ pub(super) fn scan(
     Ok(None)
 }
 
-/// The row behind which all rows of a query are, if it has its place in their order.
+/// The row id after which all rows of a query are, if the query has a cursor position and the order
+/// is that of row ids.
 fn behind(query: &Query) -> Option<RowId> {
     let cursor = query.after.as_ref().filter(|_| query.order.is_empty())?;
     Some(cursor.row_id)
 }
 
-/// Whether a row is one of some, which are in order.
+/// Whether a row id is in a sorted list.
 fn is_among(rows: &[RowId], row_id: RowId) -> bool {
     !rows.is_empty() && rows.binary_search(&row_id).is_ok()
 }
 
-/// What is left of a plan that was given up: all rows but those that it has reached by a key.
+/// The rows that are still to be scanned when following a key was given up: all rows of the table
+/// but those that were reached by the key.
 pub(super) struct RemainingRows {
-    /// The latter, in order; the last is enough if the rest is sorted.
+    /// The rows that were reached by the key, by row id; if `sorted`, the last one is enough.
     pub(super) seen: Vec<RowId>,
-    /// Whether what is left comes in the query's order, behind what came before. If not, and if
-    /// that did, it is behind it all the same.
+    /// Whether the remaining rows come in the query's order, after those visited before. If not,
+    /// and those visited before were in order, the remaining rows still belong after them.
     pub(super) sorted: bool,
 }
 
 impl RemainingRows {
-    /// Calls `visit` with each row that qualifies, until it breaks.
+    /// Calls `visit` with each row that qualifies, until `visit` breaks.
     pub(super) fn scan(
         self,
         snapshot: &mut dyn Snapshot,
@@ -113,7 +117,7 @@ impl RemainingRows {
     }
 }
 
-/// Visits a row if a condition holds and it is behind the query's place.
+/// Visits a row if it meets a condition and comes after the query's cursor position.
 fn qualified(
     query: &Query,
     condition: Option<&Condition<'_>>,
@@ -133,27 +137,27 @@ fn qualified(
     }
 }
 
-/// What the scans of a plan share.
+/// The state that the scans of a plan share.
 pub(super) struct Run<'r> {
     pub(super) snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
     control: &'r Control,
     checker: ControlChecker<'r>,
     reads: Reads,
-    /// Whether it may end before all rows were visited.
+    /// Whether following a key may be given up.
     may_give_up: bool,
-    /// The row behind which all are that are asked for.
+    /// The row id after which all wanted rows are.
     after: Option<RowId>,
 }
 
-/// How the scans of a plan ended.
+/// The end of a plan's scans.
 #[derive(PartialEq, Eq)]
 enum End {
-    /// There are no more rows.
+    /// All rows were visited.
     Done,
-    /// The visitor has enough.
+    /// The visitor needs no more rows.
     Enough,
-    /// There are too many rows; those that were visited, in order.
+    /// There are too many rows; the row ids of those that were visited, in order.
     GivenUp(Vec<RowId>),
 }
 
@@ -181,7 +185,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Scans what a plan gives access to.
+    /// Scans the rows of an access path.
     fn access(
         &mut self,
         access: &AccessPath,
@@ -215,7 +219,7 @@ impl<'r> Run<'r> {
         self.source(Source::RowIds(row_ids), visit).map(End::of)
     }
 
-    /// Scans ranges: whether the visitor has enough.
+    /// Scans ranges; true if the visitor needs no more rows.
     fn ranges(&mut self, access: &KeyAccess, visit: &mut Visit<'_>) -> Result<bool> {
         for source in access.sources() {
             let source = match (source, self.reads) {
@@ -229,7 +233,7 @@ impl<'r> Run<'r> {
         Ok(false)
     }
 
-    /// Scans ranges, unless they turn out to have too many rows.
+    /// Scans ranges, and gives up if they turn out to have too many rows.
     fn follow(
         &mut self,
         access: &KeyAccess,
@@ -245,7 +249,7 @@ impl<'r> Run<'r> {
             let (known, mut behind) = (seen.len(), None);
             for (position, source) in access.sources().enumerate() {
                 let is_enough = self.source(source, |row: Row<'_>| {
-                    // Of a row that is apart nobody knows where it is in the key.
+                    // A foreign row may be anywhere in the key.
                     if is_among(&seen[..known], row.row_id) || is_among(foreign_rows, row.row_id) {
                         return Ok(ControlFlow::Continue(()));
                     }
@@ -274,12 +278,12 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The most rows that are reached by a key, as [`RowCount::rows_max`] has it.
+    /// The most rows to reach by a key, as [`RowCount::rows_max`].
     pub(super) fn rows_max(&mut self, count: &mut RowCount, wanted: usize) -> Result<usize> {
         count.rows_max(self.snapshot, self.table, self.control, wanted)
     }
 
-    /// The row ids of several ranges together, in order.
+    /// The row ids of all rows in any of several ranges, in order.
     fn union(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
         let mut row_ids = Vec::new();
         for part in parts {
@@ -290,7 +294,7 @@ impl<'r> Run<'r> {
         Ok(row_ids)
     }
 
-    /// The row ids that several ranges have in common, in order.
+    /// The row ids of the rows in all of several ranges, in order.
     fn intersection(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
         let mut common: Option<Vec<RowId>> = None;
         for part in parts {
@@ -307,7 +311,7 @@ impl<'r> Run<'r> {
         Ok(common.unwrap_or_default())
     }
 
-    /// Scans one source: whether the visitor has enough.
+    /// Scans one source; true if the visitor needs no more rows.
     pub(super) fn source(
         &mut self,
         source: Source<'_>,
@@ -320,7 +324,7 @@ impl<'r> Run<'r> {
             reads,
             ..
         } = self;
-        // Ranges without rows take time, too.
+        // Ranges without rows take time as well.
         checker.check()?;
         let plan = ScanPlan {
             table,

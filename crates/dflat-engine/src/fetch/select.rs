@@ -1,4 +1,4 @@
-//! Values read off the rows of a query, without making objects of them.
+//! Counts, aggregates and selected values, read from rows without making objects.
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,10 @@ use crate::object::Malformed;
 use crate::query::compute;
 use crate::storage::{Key, Row, Snapshot, position_of};
 
-/// Counts the objects of a query. An order does not matter, a window does.
+/// Counts the objects of a query within its window. The order has no effect.
 ///
 /// # Errors
-/// As [`fetch`](super::fetch), save that objects are not verified.
+/// As [`fetch`](super::fetch), but objects are not verified.
 pub fn count(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -65,8 +65,8 @@ pub fn aggregate(
     Ok(())
 }
 
-/// Visits the rows that qualify, whatever the order and the window, for the value of an expression
-/// or for nothing.
+/// Visits the rows that qualify, in any order and without regard to the window, to read the value
+/// of an expression or nothing.
 fn visit_unordered(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -85,7 +85,7 @@ fn visit_unordered(
         ..Query::default()
     };
     if let (None, None, Some(expression)) = (&query.predicate, &query.after, expression) {
-        // All of an index that has the values is smaller than all rows.
+        // Scanning an index that has the values takes less than scanning the rows.
         query.order = vec![Order {
             key: expression.clone(),
             direction: Direction::Ascending,
@@ -112,16 +112,16 @@ fn visit_unordered(
     }
 }
 
-/// What has to be known of each row.
+/// The values that are needed of each row.
 #[derive(Clone, Copy)]
 enum Covered<'e> {
-    /// The value of an expression, if there is one, which does not depend on the sign of a zero.
+    /// The value of an expression, if any. The sign of a zero does not matter.
     Unordered(Option<&'e Expression>),
-    /// The values of expressions, exactly as they are stored, and the place in the order.
+    /// The values of expressions, exactly as stored, and the keys of the order.
     Selected(&'e [Expression]),
 }
 
-/// What has to be read of the rows of a plan.
+/// The part of a plan's rows that must be read.
 fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Reads {
     if plan.residual.is_some() || query.after.is_some() {
         return Reads::Payloads;
@@ -136,11 +136,11 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
     let fields = index.map_or(&[][..], |index| &*index.fields);
     let has = |expression: &Expression| {
         let asked = expression.as_field();
-        // An index has NULL for an empty union.
+        // An index stores NULL for an empty union.
         let asked = asked.filter(|field| !field.is_tag());
         asked.is_some_and(|field| position_of(fields, field).is_some())
     };
-    // It has no sign of a zero.
+    // An index does not keep the sign of a zero.
     let has_exactly = |expression: &Expression| {
         let field = expression.as_field();
         has(expression) && field.is_some_and(|field| field.column_type() != ColumnType::Real)
@@ -161,7 +161,8 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
     }
 }
 
-/// The value of an expression that was asked for, for a row that came for it.
+/// The value of an expression in a row that was scanned for it: from the index entry if the row has
+/// one, else from the payload.
 ///
 /// # Errors
 /// If the payload is damaged.
@@ -173,15 +174,15 @@ pub fn value_of<'r>(row: &Row<'r>, expression: &'r Expression) -> Result<ValueRe
     }
 }
 
-/// Reads the values of expressions off each row of a query's result, in its order, by
-/// [`value_of`]. `read` must not call user code.
+/// Reads the values of expressions from each row of a query's result, in order. `read` gets each
+/// row and reads it by [`value_of`]; it must not call user code.
 ///
 /// # Errors
 /// As [`count`].
 ///
 /// # Memory
-/// What is read; and the values that the order goes by, unless rows come in it. With a limit, no
-/// more than offset and limit ask for.
+/// The items that `read` returns and, unless rows come in order, the keys of the order. With a
+/// limit, both are kept for offset plus limit rows at most.
 pub fn select<T>(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -228,7 +229,7 @@ pub fn select<T>(
     Ok(items)
 }
 
-/// What of a result is still to come.
+/// The rest of a query's window.
 #[derive(Clone, Copy)]
 struct Window {
     offset: usize,
@@ -236,7 +237,7 @@ struct Window {
 }
 
 impl Window {
-    /// Takes a row that comes in the order; breaks when no more are needed.
+    /// Takes the next row in order; breaks when no more rows are needed.
     fn take<T>(
         &mut self,
         row: Row<'_>,
@@ -257,7 +258,7 @@ impl Window {
     }
 }
 
-/// Takes rows and puts them in order, behind the items that there are.
+/// Takes rows in any order and appends their items in order.
 fn select_unsorted<T>(
     order: &[Order],
     window: Window,

@@ -1,12 +1,13 @@
-//! How far a key is followed.
+//! Decides how many rows are reached by a key before all rows are read instead.
 //!
-//! A row that is reached by a key takes as long as several that come one after the other. So who
-//! follows a key for more than some hundred rows asks how many rows there are, and reads them all
-//! instead once the key has given a good share of them.
+//! Reaching a row by a key takes as long as reading several rows in sequence. So a scan that has
+//! followed a key for some hundred rows finds out how many rows the table has. Once the key has
+//! reached an eighth of them, the scan reads all rows instead.
 //!
-//! Row ids tell how many, where rows are spread over them. Where most ids are in gaps, which may be
-//! as wide as all numbers, rows are counted without their payloads, and never more than twice the
-//! share of those that were reached by the key, so that the count is paid for by them.
+//! The number of rows is estimated from samples of how densely row ids are used. If most samples
+//! lie in gaps, which may be of any width, rows are counted instead, without payloads, and never
+//! more than eight times twice the rows reached so far, so that counting stays cheap beside
+//! following the key.
 
 use std::ops::ControlFlow;
 
@@ -17,31 +18,32 @@ use super::{AccessPath, Control, KeyAccess, Plan};
 use crate::error::Result;
 use crate::storage::{ScanPlan, Snapshot, Source};
 
-/// One of so many rows is reached by a key, and no more.
+/// At most one in this many rows of a table is reached by a key.
 const ROWS_PER_KEYED_ROW: usize = 8;
 
-/// The places at which it is looked how close together row ids are, and the rows that are looked
-/// at there.
+/// The number of samples of how densely row ids are used, and of the rows in each. So an estimate
+/// visits 256 row ids, and at most 130 more to find the first and the last one. Without samples,
+/// 4,096 or more would be counted, if the table has as many.
 const SAMPLES: usize = 16;
 const SAMPLE_ROWS: usize = 16;
 
-/// A place is in a gap if row ids are so many times as close together somewhere else.
+/// A sample lies in a gap if row ids are this many times as dense in another sample.
 const GAP: f64 = 8.0;
 
-/// What is known of how many rows a table has.
+/// The known number of a table's rows.
 #[derive(Default)]
 pub(super) enum RowCount {
     #[default]
     Unknown,
-    /// About so many, and no more than the row ids from the first to the last.
+    /// An estimate, not above the number of row ids from the first to the last.
     Estimated(usize),
-    /// So many up to this row id, and maybe more behind it.
+    /// The number of rows up to this row id; there may be more behind it.
     Counted(usize, RowId),
 }
 
 impl RowCount {
-    /// The most rows that are reached by a key. If they are counted, no more is found out than
-    /// whether `wanted` may be.
+    /// The most rows to reach by a key. If rows are counted, no more are than needed to tell
+    /// whether `wanted` rows may be reached.
     pub(super) fn rows_max(
         &mut self,
         snapshot: &mut dyn Snapshot,
@@ -78,7 +80,8 @@ impl RowCount {
     }
 }
 
-/// The same, if the ranges of a plan have more entries, so that all rows are read in the end.
+/// The number of rows after which following the key of a plan is given up; `None` if the plan's
+/// ranges do not have more entries.
 pub(super) fn is_given_up_after(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -88,7 +91,7 @@ pub(super) fn is_given_up_after(
     let accesses = match &plan.access {
         AccessPath::Key(access) => std::slice::from_ref(access),
         AccessPath::Union(parts) => parts.as_slice(),
-        // Which rows ranges have in common is known once they were read.
+        // An intersection is known only after its ranges were read.
         _ => return Ok(None),
     };
     if !plan.may_be_given_up(query) {
@@ -157,7 +160,7 @@ pub(super) fn size(
     Ok(Some(rows))
 }
 
-/// Looks at some of a table's rows.
+/// Samples a table's rows.
 struct Sample<'s> {
     snapshot: &'s mut dyn Snapshot,
     table: &'s Table,
@@ -165,21 +168,22 @@ struct Sample<'s> {
 }
 
 impl Sample<'_> {
-    /// About how many rows there are, told by how close together their ids are at some places, and
-    /// no more than there are ids from the first to the last. `None` if most places are in gaps, so
-    /// that the others tell nothing.
+    /// An estimate of the number of rows, from samples of how densely row ids are used; at most the
+    /// number of ids from the first to the last. `None` if most samples lie in gaps, because the
+    /// others are no measure then.
     fn row_count(&mut self) -> Result<Option<usize>> {
         let (found, first) = self.behind(0, 1)?;
         if found == 0 {
             return Ok(Some(0));
         }
-        // The oldest rows may be gone.
+        // The oldest rows may have been deleted.
         let before = first - 1;
         let last = self.last()?;
         let width = (last - before) / SAMPLES as i64 + 1;
         let mut densities = [0.0; SAMPLES];
         for (place, density) in densities.iter_mut().enumerate() {
-            // Each elsewhere in its part, so that what repeats itself is not mistaken for all.
+            // At a varying distance within each part, so that a regular pattern of row ids does not
+            // mislead all samples.
             let within = (width as f64 * (place as f64 * 0.618).fract()) as i64;
             let from = (width * place as i64).saturating_add(within);
             let from = before.saturating_add(from).min(last - 1);
@@ -217,7 +221,7 @@ impl Sample<'_> {
         Ok(high)
     }
 
-    /// Up to `max` rows behind an id: how many there are, and the id of the last.
+    /// Visits up to `max` rows behind a row id: their number, and the id of the last.
     fn behind(&mut self, row_id: i64, max: usize) -> Result<(usize, i64)> {
         let Self {
             snapshot,

@@ -1,8 +1,12 @@
-//! Sums that do not depend on the order of what is summed, which differs from plan to plan.
+//! Exact sums.
+//!
+//! A plan determines the order in which rows are added, and floating-point addition depends on the
+//! order. A sum that is rounded only at the end is the same for every plan, so that an index does
+//! not change what a query returns.
 
 use dflat_model::{Domain, Value, ValueRef};
 
-/// The sum of values: exact while it grows, rounded once at the end.
+/// A sum of values: exact while values are added, rounded once at the end.
 #[derive(Clone, Debug)]
 pub struct Total {
     count: u64,
@@ -25,10 +29,10 @@ impl Default for Total {
 }
 
 impl Total {
-    /// Adds a number; NULL and strings are passed over.
+    /// Adds a number; NULL and strings are ignored.
     pub fn add(&mut self, value: ValueRef<'_>) {
         match value {
-            // 2^64 numbers of 64 bits fit.
+            // Cannot overflow: 2^63 numbers of 64 bits fit.
             ValueRef::Int(value) => self.whole += i128::from(value),
             ValueRef::UInt(value) => self.whole += i128::from(value),
             ValueRef::Float(value) => self.real.add(value),
@@ -37,8 +41,8 @@ impl Total {
         self.count += 1;
     }
 
-    /// The sum as a value of a domain: NULL of nothing, and of both infinities; `None` if it does
-    /// not fit.
+    /// The sum as a value of a domain; `None` if it does not fit. It is NULL if no number was
+    /// added, or if both infinities were.
     #[must_use]
     pub fn sum(&self, domain: Domain) -> Option<Value> {
         if self.count == 0 {
@@ -57,7 +61,8 @@ impl Total {
         }
     }
 
-    /// The mean: NULL of nothing and of both infinities; `None` if the sum does not fit.
+    /// The mean; `None` if the sum does not fit. It is NULL if no number was added, or if both
+    /// infinities were.
     #[must_use]
     pub fn mean(&self, domain: Domain) -> Option<Value> {
         if self.count == 0 {
@@ -73,17 +78,18 @@ impl Total {
 
 /// Bits of a limb.
 const LIMB_BITS: usize = 32;
-/// Enough for the largest number and 2^60 times it.
+/// Enough for the sum of 2^60 times the largest number.
 const LIMBS: usize = 69;
-/// Numbers that can be added before a limb might overflow.
+/// The most numbers that are added before carries are moved on: 2^30 parts of 32 bits fit in a limb
+/// of 63 bits.
 const ADDED_MAX: u32 = 1 << 30;
 
-/// A sum of floating-point numbers as one long number of fixed point: limb `i` counts units of
-/// 2 to the (32 i - 1074).
+/// A sum of floating-point numbers as one long fixed-point number: limb `i` counts units of
+/// 2 to the power of (32 i - 1074).
 #[derive(Clone, Debug)]
 struct RealSum {
     limbs: [i64; LIMBS],
-    /// Numbers added since carries were moved on.
+    /// The numbers added since carries were moved on.
     added: u32,
     /// Whether a negative and a positive infinity were added.
     infinities: [bool; 2],
@@ -117,8 +123,8 @@ impl RealSum {
         }
     }
 
-    /// The sum, rounded to the nearest number, to the even one of two; `None` if it is larger than
-    /// all numbers.
+    /// The sum, rounded to the nearest number, in a tie to the even one; `None` if it is larger
+    /// than every finite number.
     fn sum(&self) -> Option<f64> {
         match self.infinities {
             [true, true] => return Some(f64::NAN),
@@ -138,7 +144,7 @@ impl RealSum {
     }
 }
 
-/// Leaves 32 bits in each limb but the last, which has the sign.
+/// Moves carries on, so that each limb has 32 bits but the last, which has the sign.
 fn carry(limbs: &mut [i64; LIMBS]) {
     let mut over = 0;
     for limb in &mut limbs[..LIMBS - 1] {
@@ -157,7 +163,7 @@ fn rounded(limbs: &[i64; LIMBS]) -> Option<f64> {
     };
     let highest = top * LIMB_BITS + limbs[top].ilog2() as usize;
     if highest < 53 {
-        // All bits of it are kept: the number's own form below the smallest normal one and above.
+        // All bits fit, so nothing is rounded; the form of subnormal and of small normal numbers.
         return Some(f64::from_bits((0..=highest).map(|at| bit(at) << at).sum()));
     }
     if highest > 2098 {
@@ -170,7 +176,7 @@ fn rounded(limbs: &[i64; LIMBS]) -> Option<f64> {
     if half && (below || mantissa & 1 == 1) {
         mantissa += 1;
     }
-    // A mantissa that became 2^53 carries into the exponent by itself.
+    // If rounding made the mantissa 2^53, the addition carries into the exponent.
     let bits = ((lowest as u64 + 1) << 52) + (mantissa - (1 << 52));
     Some(f64::from_bits(bits)).filter(|sum| sum.is_finite())
 }

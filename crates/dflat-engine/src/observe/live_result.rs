@@ -383,7 +383,7 @@ impl LiveResult {
 mod tests {
     use std::borrow::Cow;
 
-    use dflat_model::{TableDescriptor, TableLayout, TypeDescriptor};
+    use dflat_model::{RowId, TableDescriptor, TableLayout, TypeDescriptor};
 
     use super::super::changed_rows::{Row, RowList};
     use super::*;

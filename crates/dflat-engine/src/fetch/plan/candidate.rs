@@ -1,35 +1,36 @@
-//! The ways to the rows among which there is a choice, and how many rows each has.
+//! The accesses that a plan is chosen from, and the number of rows of each.
 
 use super::planner::Planner;
 use super::{AccessPath, KeyAccess};
 use crate::error::Result;
 use crate::query::Positions;
 
-/// The most entries of a range that are counted to choose a plan.
+/// The most entries of a range that are counted to choose a plan. Larger ranges count as large,
+/// whatever their size, so that this bounds the cost of choosing.
 pub const PROBE_MAX: usize = 16_384;
 
-/// The most rows of a union, whose row ids are held in memory; a row counts once for each of its
-/// parts that has it.
+/// The most rows of a union, whose row ids are held in memory: 512 KiB. A row counts once for each
+/// part of the union that has it.
 const UNION_MAX: usize = 4 * PROBE_MAX;
 
-/// Rows so few that nothing is gained by looking for fewer.
+/// With at most this many rows, no better plan is searched for: it could save no more than these.
 pub(super) const FEW: usize = 64;
 
-/// What counts the rows of ranges.
+/// Counts the rows of ranges.
 pub(super) type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
 
-/// A way to the rows.
+/// An access that may become the plan.
 pub(super) struct Candidate {
     pub(super) access: AccessPath,
-    /// Positions of the conjuncts that it guarantees, in order.
+    /// The positions of the conjuncts that the access guarantees, in order.
     pub(super) used: Positions,
-    /// The most rows it can have, as far as the schema tells.
+    /// The most rows that the access can have, if a unique key bounds them.
     pub(super) rows_max: Option<usize>,
 }
 
 impl Planner<'_> {
-    /// The candidate with the fewest rows, or what two of them have in common; and a range among
-    /// those that have too many to count. Of equals, the one that saves most.
+    /// The candidate with the fewest rows, or the intersection of two; and a range among those that
+    /// have too many rows to count. Of equals, the one that leaves the least work.
     pub(super) fn smallest(
         &self,
         candidates: Vec<Candidate>,
@@ -58,7 +59,7 @@ impl Planner<'_> {
         let Some((rows, best)) = known.next() else {
             return Ok((None, large));
         };
-        // One that guarantees nothing else leaves out few of the rows, or none.
+        // A second candidate helps only if it guarantees a conjunct that the best one does not.
         let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
         let second = known
             .find(|(_, other)| adds(other))
@@ -91,14 +92,14 @@ impl Candidate {
         }
     }
 
-    /// Has its row ids read first, so that rows come in their order, and no more than are wanted.
+    /// Reads the row ids first, so that rows come by row id and only the wanted ones are read.
     pub(super) fn put_in_order(&mut self) {
         if let AccessPath::Key(access) = &self.access {
             self.access = AccessPath::Union(vec![access.clone()]);
         }
     }
 
-    /// How many rows it has; `None` if they are too many to count.
+    /// The number of rows; `None` if there are too many to count.
     fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
         if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {
             return Ok(Some(rows));

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::query::Positions;
 use crate::storage::{IndexState, Key};
 
-/// The most disjunctions that are considered.
+/// The most disjunctions that are considered as unions: each costs a count of its ranges.
 const UNIONS_MAX: usize = 8;
 
 impl<'a> Planner<'a> {
@@ -27,7 +27,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The conjuncts that are not used.
+    /// The conjuncts that the access does not guarantee.
     fn residual(&self, used: &Positions) -> Option<Predicate> {
         if used.len() == self.parts.len() {
             return None;
@@ -63,7 +63,7 @@ impl<'a> Planner<'a> {
                 }),
             }
         }
-        // At most a few rows: no better can be found.
+        // With at most a few rows, no better candidate is searched for.
         let few = candidates
             .iter()
             .position(|candidate| candidate.rows_max.is_some_and(|max| max <= FEW));
@@ -92,14 +92,14 @@ impl<'a> Planner<'a> {
         Ok(chosen.unwrap_or_else(Candidate::rows))
     }
 
-    /// Whether the query wants a part of what there is, in the order of row ids.
+    /// Whether the query has a window in the order of row ids.
     fn wants_first_rows(&self) -> bool {
         let is_window = self.query.limit.is_some() || self.query.after.is_some();
         is_window && self.by_row_id
     }
 
-    /// The keys that can be used for objects of which conjuncts are true: the primary key, and the
-    /// indexes that are ready and have all of them.
+    /// The keys that have all objects that meet the query and the conjuncts of `side`: the primary
+    /// key, and the indexes that are ready and whose condition follows from these.
     fn keys(&self, side: &'a [Predicate]) -> impl Iterator<Item = Key> {
         let ready = self.table.indexes.iter().zip(self.states).enumerate();
         let ready = ready.filter(move |(_, (index, state))| {
@@ -110,7 +110,8 @@ impl<'a> Planner<'a> {
         std::iter::once(Key::Primary).chain(ready.map(|(position, _)| Key::Index(position)))
     }
 
-    /// Disjunctions whose sides each have a key, save those that one key serves as a whole.
+    /// Unions for the disjunctions whose sides each have a key. Disjunctions that a single key
+    /// serves are left out.
     fn unions(&self, candidates: &[Candidate]) -> Vec<Candidate> {
         let served = |position: &usize| {
             candidates
@@ -130,7 +131,7 @@ impl<'a> Planner<'a> {
                 let keys = self.keys(conjuncts);
                 let ranges = keys.filter_map(|key| self.ranges_of(key, conjuncts));
                 let ranges = ranges.filter(|ranges| !ranges.wide);
-                // The one that can have the fewest rows, unknown ones last.
+                // The key with the lowest bound on its rows; unbounded ones last.
                 let best = ranges.min_by_key(|ranges| ranges.rows_max.unwrap_or(usize::MAX))?;
                 if !best.access.ranges.is_empty() {
                     accesses.push(best.access);
@@ -150,7 +151,7 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// A key whose order is that of the query, if the query wants a part of it.
+    /// A key with the query's order, if the query has a window.
     fn ordered(&self) -> Option<Candidate> {
         if self.query.limit.is_none() && self.query.after.is_none() {
             return None;

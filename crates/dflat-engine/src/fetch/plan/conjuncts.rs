@@ -6,7 +6,8 @@ use dflat_model::{Field, Predicate, Value};
 
 use crate::query::{Interval, Positions, ValueSet};
 
-/// The values of a field for which conditions on it hold, and the conditions' positions, in order.
+/// The values of a field that meet all conjuncts on it, and the positions of these conjuncts, in
+/// order; `None` if no conjunct is on the field.
 pub(super) fn values_of<'q>(
     parts: &'q [Predicate],
     field: &Field,
@@ -16,8 +17,8 @@ pub(super) fn values_of<'q>(
     ValueSet::common(sets.collect())
 }
 
-/// The same of a field in an index of its own, which has NULL for an empty union, whose type code
-/// is 0 to a query.
+/// The same for a field in a plain index. Such an index stores NULL for an empty union, where a
+/// query sees the type code 0, so conditions that admit an empty union are left out.
 pub(super) fn set_of<'q>(
     parts: &'q [Predicate],
     field: &Field,

@@ -1,4 +1,4 @@
-//! Starts a scan behind a place in the order, so that pages before it are not read.
+//! Starts a scan after a cursor position, so that the pages before it are not read.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -12,7 +12,8 @@ use super::{AccessPath, KeyAccess, KeyRange};
 use crate::query::Interval;
 
 impl Planner<'_> {
-    /// The part of an access that can lie behind the query's place. It may have rows before it.
+    /// The part of an access that can lie after the query's cursor position. It may contain rows
+    /// before that.
     pub(super) fn behind_cursor(&self, access: AccessPath, sorted: bool) -> AccessPath {
         let Some(cursor) = &self.query.after else {
             return access;
@@ -34,8 +35,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the query's place has the values that the condition fixes keys of the order to. With
-    /// others it lies before all rows of the condition, or behind them.
+    /// Whether the cursor position has the values that the condition fixes keys of the order to.
+    /// With other values it lies before or after all rows that meet the condition.
     fn cursor_has_fixed_values(&self) -> bool {
         let keys = self.query.after.iter().flat_map(|cursor| &cursor.keys);
         self.fixed().zip(keys).all(|(fixed, key)| {
@@ -43,8 +44,8 @@ impl Planner<'_> {
         })
     }
 
-    /// What of the only range lies behind keys: the rows that are equal in all parts, then those
-    /// that are behind in the last part, then in the one before it, and so on.
+    /// The part of a single range that lies after `keys`: the rows with equal keys, then those that
+    /// are greater in the last key only, then in the one before it, and so on.
     fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
         let [whole] = access.ranges.as_slice() else {
             return access;
@@ -56,7 +57,7 @@ impl Planner<'_> {
             upper: whole.upper.as_ref().map(Cow::Borrowed),
         };
         let Some(first) = keys.first() else {
-            // Rows with the same key: by row id.
+            // All rows of the range have the same keys, and come by row id.
             access.ranges = smallvec![KeyRange {
                 after: row_id,
                 ..whole.clone()
@@ -70,7 +71,7 @@ impl Planner<'_> {
             ]
         };
         if interval.intersection(&Interval::point(first)).is_some() {
-            // Of a unique key too: the object of the place may have been replaced since.
+            // Also for a unique key: another object may have the cursor's keys by now.
             ranges.push(KeyRange {
                 after: row_id,
                 ..KeyRange::of(at(keys.len()).concat().into())
@@ -87,7 +88,7 @@ impl Planner<'_> {
     }
 }
 
-/// The values behind one in a direction; `None` if there are none.
+/// The values after one in a direction; `None` if there are none.
 fn behind(value: &Value, direction: Direction) -> Option<Interval<'_>> {
     let excluded = Bound::Excluded(Cow::Borrowed(value));
     match direction {

@@ -1,14 +1,16 @@
-//! Indexes of some objects: whether a query asks for no others, and what it need not ask of those.
+//! Indexes with a condition: whether a query's objects all meet it, and which conjuncts it makes
+//! redundant.
 //!
-//! Sound and simple: values of one field at a time. Where this says no, the index is not used.
+//! The check considers one field at a time. It may miss an implication, and the index is not used
+//! then; it never finds a false one.
 
 use dflat_model::{IndexCondition, Predicate};
 
 use super::conjuncts::values_of;
 use crate::query::{Positions, ValueSet};
 
-/// Whether objects for which all conjuncts of some lists are true are ones that an index has. Each
-/// part of its condition is to follow from one list.
+/// Whether every object that meets all conjuncts of all lists meets an index's condition. Each part
+/// of the condition must follow from a single list.
 pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> bool {
     if let Some((field, admitted)) = ValueSet::of_index(condition) {
         let admitted = admitted.of_kind(field.kind);
@@ -20,12 +22,12 @@ pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> 
     match condition {
         IndexCondition::And(parts) => parts.iter().all(|part| is_implied(part, lists)),
         IndexCondition::Or(parts) => parts.iter().any(|part| is_implied(part, lists)),
-        // Invariant: a comparison is on one field.
+        // Invariant: a comparison is on one field, and was handled above.
         _ => false,
     }
 }
 
-/// The positions of conjuncts that are true of all objects that an index has.
+/// The positions of the conjuncts that every object with an entry in an index meets.
 pub(super) fn guaranteed(condition: &IndexCondition, parts: &[Predicate]) -> Positions {
     let mut positions = Positions::new();
     let known = match condition {

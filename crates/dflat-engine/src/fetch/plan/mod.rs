@@ -1,8 +1,9 @@
-//! How to reach the rows of a query.
+//! Plans how a query reaches its rows.
 //!
-//! Never slower than reading all rows by more than this: a plan reaches a share of the rows by its
-//! key, as `selectivity.rs` says, before all are read; and where there is a choice, it counts up to
-//! [`PROBE_MAX`] entries of each range it chooses from, and a few times as many of each union.
+//! A plan is slower than reading all rows by at most two costs. It may reach an eighth of the rows
+//! by a key before it reads all of them (`selectivity.rs`). And where several keys can serve the
+//! query, up to [`PROBE_MAX`] entries of each range are counted, and a few times as many of each
+//! union.
 
 mod candidate;
 mod choose;
@@ -25,7 +26,7 @@ use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
 use planner::Planner;
 
-/// How to reach the rows of a query, and what is left to check on each.
+/// The way to the rows of a query, and the condition that is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The rows to scan.
@@ -34,43 +35,43 @@ pub struct Plan {
     pub residual: Option<Predicate>,
     /// Whether rows come in the query's order.
     pub sorted: bool,
-    /// Whether that is the order of row ids.
+    /// Whether the query's order is that of row ids.
     pub by_row_id: bool,
-    /// Rows of which no index is to be believed, by ascending id: they are passed over, and then
-    /// looked at one by one.
+    /// Foreign rows, by ascending id: their index entries are not reliable, so scans of keys skip
+    /// these rows, and they are checked one by one afterwards.
     pub foreign_rows: Vec<RowId>,
 }
 
 /// Which rows to scan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AccessPath {
-    /// None: the predicate can't be true.
+    /// No rows: the predicate can't be true.
     Nothing,
-    /// All rows, or those behind a row id.
+    /// All rows, or those after a row id.
     Rows(Option<RowId>),
     /// Ranges of a key.
     Key(KeyAccess),
-    /// Rows that are in one of several, by ascending row id.
+    /// Rows that are in at least one of several accesses, by ascending row id.
     Union(Vec<KeyAccess>),
-    /// Rows that are in all of several, by ascending row id.
+    /// Rows that are in all of several accesses, by ascending row id.
     Intersection(Vec<KeyAccess>),
 }
 
-/// Ranges of a key, without a row in common and in the order of the key.
+/// Ranges of a key, disjoint and in the order of the key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyAccess {
     /// The key.
     pub key: Key,
-    /// The ranges, in the order they are scanned in.
+    /// The ranges, in the order in which they are scanned.
     pub ranges: SmallVec<[KeyRange; 1]>,
-    /// The direction they are scanned in.
+    /// The direction in which they are scanned.
     pub direction: Direction,
 }
 
 /// Values of the first parts of a key.
 pub type Values = SmallVec<[Value; 2]>;
 
-/// A range of a key, as [`KeyScan`] has it.
+/// A range of a key; see [`KeyScan`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRange {
     /// Values of the first parts.
@@ -79,15 +80,15 @@ pub struct KeyRange {
     pub lower: Bound<Value>,
     /// The upper bound of the next part.
     pub upper: Bound<Value>,
-    /// The row id behind which the rows of this prefix start.
+    /// The row id after which the rows of this prefix start.
     pub after: Option<RowId>,
 }
 
 impl Plan {
-    /// Plans a query, given the states of the table's indexes; none are used without.
+    /// Plans a query, given the states of the table's indexes. Without states, no index is used.
     ///
-    /// `size` counts the rows of ranges: `None` if there are more than [`PROBE_MAX`]. It is asked
-    /// only where there is a choice.
+    /// `size` counts the rows of ranges; it returns `None` if there are more than [`PROBE_MAX`]. It
+    /// is called only if there is a choice.
     ///
     /// # Errors
     /// Those of `size`.
@@ -100,7 +101,7 @@ impl Plan {
         Planner::new(table, query, states).plan(size)
     }
 
-    /// Takes out rows of which no index is to be believed.
+    /// Takes foreign rows out of the plan's scans of keys.
     pub(super) fn set_foreign_rows(&mut self, rows: Vec<RowId>) {
         let uses_keys = match &self.access {
             AccessPath::Nothing | AccessPath::Rows(_) => false,
@@ -111,13 +112,13 @@ impl Plan {
         }
     }
 
-    /// Whether its rows are those with one value of a key.
+    /// Whether the plan's rows are those with one value of a key.
     pub(super) const fn is_look_up(&self) -> bool {
         matches!(self.access, AccessPath::Key(_)) && self.sorted && self.by_row_id
     }
 
-    /// Whether it ends with reading all rows, should its ranges turn out to have too many. Not if
-    /// it reaches no more by its key than are asked for, which would have to be kept and sorted.
+    /// Whether following the key may be given up for reading all rows. It may not if the key gives
+    /// exactly the wanted rows in order: otherwise all rows would have to be kept and sorted.
     pub(super) fn may_be_given_up(&self, query: &Query) -> bool {
         let is_key = match &self.access {
             AccessPath::Nothing | AccessPath::Rows(_) => false,
@@ -127,7 +128,7 @@ impl Plan {
         is_key && !(is_window && self.sorted && !self.by_row_id)
     }
 
-    /// The number of scans it takes, unless it is given up.
+    /// The number of scans that the plan takes, unless it is given up.
     #[must_use]
     pub fn scan_count(&self) -> usize {
         match &self.access {
@@ -140,7 +141,7 @@ impl Plan {
 }
 
 impl AccessPath {
-    /// All rows by their primary key, which takes less to read than the rows.
+    /// All rows by their primary key, which is less to read than the rows.
     pub(super) fn primary() -> Self {
         Self::Key(KeyAccess::new(
             Key::Primary,
@@ -172,8 +173,8 @@ impl KeyAccess {
         }
     }
 
-    /// The part of its rows that starts with one of them, a row of the range at `position`. It may
-    /// have rows before that one.
+    /// The part of the access that starts with a row of the range at `position`. It may contain
+    /// rows before that row.
     pub(super) fn from(&self, table: &Table, position: usize, row: Row<'_>) -> Self {
         let mut rest = Self {
             ranges: self.ranges.iter().skip(position).cloned().collect(),
@@ -192,7 +193,7 @@ impl KeyAccess {
         let after = row.row_id.0.checked_sub(1).map(RowId);
         match fields.get(range.prefix.len()..) {
             None | Some([]) => range.after = after.or(range.after),
-            // An index has another value for an empty union than its object.
+            // An index stores another value for an empty union than the object has.
             Some([field, ..]) if field.is_tag() => {}
             Some([field, further @ ..]) => {
                 let Ok(value) = field_value(row.payload, field) else {
@@ -229,7 +230,7 @@ impl KeyAccess {
         }
     }
 
-    /// What people call the key.
+    /// The key's name in messages.
     #[must_use]
     pub fn name(&self, table: &Table) -> String {
         match self.key {
@@ -262,7 +263,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
     if may_use_index(table, query) {
         return true;
     }
-    // The primary key alone is left, and whether a union of its ranges is worth it.
+    // The primary key alone is left: will a union of its ranges be chosen?
     let may_be_union = match &query.predicate {
         Some(Predicate::And(parts)) => parts.iter().any(|part| matches!(part, Predicate::Or(_))),
         predicate => matches!(predicate, Some(Predicate::Or(_))),
@@ -270,7 +271,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
     let may = |query: &Query| {
         let mut unknown = |_: &KeyAccess| Ok(None);
         Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| {
-            // Of a part of a key there may be too many.
+            // There may be too many rows with a value of the first parts of the key.
             let is_part = |range: &KeyRange| range.prefix.len() < table.primary_key.len();
             let may_be_many = match &plan.access {
                 AccessPath::Key(access) => access.ranges.iter().any(is_part),
@@ -279,7 +280,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
             may_be_many || plan.scan_count() > 1
         })
     };
-    // A window may prefer all rows to a range whose size is unknown, and is no matter to a count.
+    // With a window, all rows may be preferred to a range of unknown size. A count ignores windows.
     let whole = || Query {
         predicate: query.predicate.clone(),
         ..Query::default()

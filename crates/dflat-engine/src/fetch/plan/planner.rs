@@ -1,4 +1,4 @@
-//! What is known of a query while its plan is chosen.
+//! The data from which a query is planned.
 
 use dflat_model::{
     Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
@@ -16,9 +16,9 @@ pub(super) struct Planner<'a> {
     pub(super) states: &'a [IndexState],
     /// The conjuncts of the predicate.
     pub(super) parts: &'a [Predicate],
-    /// For each key of the order, its value if it is the same for all objects.
+    /// For each key of the order, its value if the condition fixes it.
     fixed: SmallVec<[Option<Value>; 2]>,
-    /// Whether the order is that of row ids: all its keys are the same for all objects.
+    /// Whether the order is that of row ids, because the condition fixes all its keys.
     pub(super) by_row_id: bool,
 }
 
@@ -61,18 +61,18 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The keys of the order that are not the same for all objects, with their positions.
+    /// The keys of the order that the condition does not fix, with their positions.
     pub(super) fn order(&self) -> impl Iterator<Item = (usize, &'a Order)> {
         let order = self.query.order.iter().enumerate().zip(self.fixed());
         order.filter_map(|(order, fixed)| fixed.is_none().then_some(order))
     }
 
-    /// The value that the condition fixes each key of the order to, if it does.
+    /// For each key of the order, the value that the condition fixes it to, if any.
     pub(super) fn fixed(&self) -> impl Iterator<Item = Option<&Value>> {
         self.fixed.iter().map(Option::as_ref)
     }
 
-    /// Whether an access gives rows in the query's order.
+    /// Whether an access gives its rows in the query's order.
     pub(super) fn is_sorted(&self, access: &AccessPath) -> bool {
         let mut order = self.order().map(|(_, order)| order);
         match access {
@@ -84,10 +84,10 @@ impl<'a> Planner<'a> {
                 let fields = self.fields(access.key);
                 let fixed = access.fixed_parts();
                 let Some(open) = fields.get(fixed..).filter(|open| !open.is_empty()) else {
-                    // Equal keys come by row id.
+                    // Rows with equal keys come by row id.
                     return order.next().is_none();
                 };
-                // Ties within the order go by row id, so the order must name the whole key.
+                // Equal rows of the order come by row id, so the order must name the whole key.
                 let named = open.iter().all(|field| {
                     order.next().is_some_and(|order| {
                         order.direction == access.direction
@@ -101,7 +101,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether an expression is nothing but this field.
+/// Whether an expression is this field.
 pub(super) fn is_field(expression: &Expression, field: &Field) -> bool {
     expression
         .as_field()

@@ -12,18 +12,19 @@ use super::{KeyAccess, KeyRange, Values};
 use crate::query::{Interval, Positions, ValueSet};
 use crate::storage::Key;
 
-/// The ranges of a key, and what they stand for.
+/// The ranges of a key, and their properties.
 pub(super) struct Ranges {
     pub(super) access: KeyAccess,
     pub(super) used: Positions,
     pub(super) rows_max: Option<usize>,
-    /// Whether they leave out a few values of all, so that they are likely most of the rows.
+    /// Whether the ranges leave out only a few values, so that they likely have most of the rows.
     pub(super) wide: bool,
 }
 
 impl Planner<'_> {
-    /// The ranges of a key in which conditions hold: a value each for its first parts, then a set
-    /// of values. No range if they contradict each other; `None` if the key does not help.
+    /// The ranges of a key in which conditions hold: one value for each of its first parts, then a
+    /// set of values for the next. There is no range if the conditions contradict each other.
+    /// `None` if no condition is on the key.
     pub(super) fn ranges_of(&self, key: Key, parts: &[Predicate]) -> Option<Ranges> {
         let fields = self.fields(key);
         let index = self.index(key);
@@ -56,7 +57,7 @@ impl Planner<'_> {
         if used.is_empty() && condition.is_none() {
             return None;
         }
-        // All of an index of some objects is a range of all.
+        // An index with a condition narrows the rows even if all of it is scanned.
         let wide = condition.is_none()
             && prefix.is_empty()
             && open.as_ref().is_some_and(ValueSet::is_wide);
@@ -94,7 +95,7 @@ impl Planner<'_> {
     }
 }
 
-/// The part of a key in which the parts behind a prefix lie in an interval.
+/// The range of a key with a prefix in which the next part lies in an interval.
 pub(super) fn range(prefix: &[Value], interval: Interval<'_>) -> KeyRange {
     let mut range = KeyRange::of(prefix.into());
     match interval.only() {
