@@ -1,4 +1,4 @@
-//! What one transaction writes of the dictionary.
+//! The keys that one transaction of the dictionary writes.
 
 use super::item;
 use super::space::{Key, Space};
@@ -7,13 +7,13 @@ use crate::object::Writer;
 use crate::sync::Arc;
 use crate::transaction::{Change, Transaction};
 
-/// What a transaction writes.
+/// The keys that a transaction writes.
 #[derive(Default)]
 pub(super) struct Batch {
     keys: Vec<Key>,
-    /// The keys that were written, the numbers of their changes, and whether they have a row now.
+    /// The written keys, with the numbers of their changes, and whether each has a row now.
     written: Vec<(Key, u64, bool)>,
-    /// The key that can't be written.
+    /// The key that could not be written.
     pub(super) culprit: Option<Key>,
 }
 
@@ -28,7 +28,7 @@ impl Batch {
     /// Writes the keys. `leave` is called, with the key's shard locked, for each key that a
     /// transaction uses, which is left to that transaction.
     pub(super) fn write(&mut self, transaction: &Transaction, leave: &dyn Fn(&Key)) -> Result<()> {
-        // Nothing is read before: no other process can be in the way.
+        // Writing first, without a read before, cannot fail because another process has committed.
         transaction.write_first()?;
         let mut writer = Writer::new();
         self.keys.reverse();
@@ -43,7 +43,7 @@ impl Batch {
             if number == 0 {
                 continue;
             }
-            // A transaction that uses the key queues it again at its end, if need be.
+            // A transaction that uses the key queues it at its end, if necessary.
             if entry.holders > 0 {
                 if !std::mem::replace(&mut entry.is_left, true) {
                     leave(&key);
@@ -52,7 +52,7 @@ impl Batch {
             }
             drop(shard);
             if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
-                // What is wrong with one key is no reason not to write the others.
+                // An error of one key must not keep the others from being written.
                 if matches!(
                     error.kind(),
                     ErrorKind::Corrupt | ErrorKind::InvalidArgument
@@ -68,8 +68,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Notes that the keys are written. Until then they look as if they were not, which costs
-    /// whoever looks no more than it would have before.
+    /// Marks the keys as written. Until then they count as unwritten, which is correct, if more
+    /// costly for readers.
     pub(super) fn note_written(self) {
         let mut spaces: Vec<Arc<Space>> = Vec::new();
         for (key, number, is_stored) in self.written {
@@ -87,9 +87,9 @@ impl Batch {
         spaces.iter().for_each(|space| space.shrink());
     }
 
-    /// Marks the keys as queued that are to be written again, and gives them.
+    /// Marks the keys that must be written again as queued, and returns them.
     pub(super) fn put_back(self) -> Vec<Key> {
-        // Those that it did not come to.
+        // The keys that the transaction did not reach.
         let mut again = self.keys;
         again.reverse();
         for (key, ..) in self.written {
@@ -107,7 +107,7 @@ impl Batch {
     }
 }
 
-/// Writes a key, of which it is known whether it has a row.
+/// Writes a key that is known to have a row or not.
 fn store(
     transaction: &Transaction,
     writer: &mut Writer,
@@ -116,7 +116,7 @@ fn store(
     is_stored: bool,
 ) -> Result<()> {
     match value {
-        // Most likely it is new, which saves a look-up.
+        // Without a known row the key is most likely new, and creating it saves a look-up.
         Some(value) if !is_stored && insert(transaction, writer, key, value)? => Ok(()),
         value => put(transaction, writer, key, value),
     }
@@ -146,7 +146,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Writes a key that may be new; whether it was.
+/// Creates the row of a key; false if the key has a row already.
 fn insert(
     transaction: &Transaction,
     writer: &mut Writer,
@@ -156,7 +156,7 @@ fn insert(
     let payload = item::encode(writer, key, &space.name, value)?;
     match transaction.submit(&item::TABLE, Change::Create { payload }) {
         Ok(_) => Ok(true),
-        // Nothing was changed, and the transaction goes on.
+        // The conflict changed nothing, and the transaction stays usable.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }

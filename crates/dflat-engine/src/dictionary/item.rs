@@ -1,4 +1,4 @@
-//! A value as a row: the layout of Dflat for Swift, whose schema is `schemas/dict.fbs`.
+//! The row of a value: the layout of Dflat for Swift, whose schema is `schemas/dict.fbs`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Value {
     F64(f64),
     /// A text.
     Text(Arc<str>),
-    /// Bytes in an encoding that they name themselves, or that of another program.
+    /// Bytes in an encoding that they name themselves, or that another program defines.
     Codable(Arc<[u8]>),
     /// A payload of FlatBuffers.
     FlatBuffers {
@@ -60,7 +60,7 @@ impl PartialEq for Value {
     }
 }
 
-// The places of the fields in `schemas/dict.fbs`.
+// The vtable offsets of the fields in `schemas/dict.fbs`.
 const KEY: u16 = 4;
 const NAMESPACE: u16 = 6;
 const VERSION: u16 = 8;
@@ -86,7 +86,7 @@ const KINDS: [&str; 8] = [
 ];
 
 impl Value {
-    /// The name of its kind in the schema.
+    /// The name of the value's kind in the schema.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         KINDS[self.code()]
@@ -106,7 +106,7 @@ impl Value {
     }
 }
 
-/// Where the values are stored.
+/// The table of the values.
 pub const TABLE: Table = {
     static DESCRIPTOR: TableDescriptor = TableDescriptor {
         name: Cow::Borrowed("dictitem_v_dflat_internal__"),
@@ -226,7 +226,7 @@ pub(super) fn encode<'w>(
 ) -> Result<&'w [u8]> {
     let root = writer.begin();
     if writer.begin_table(root) {
-        // Order: large values first, as they are aligned; a default need not be written.
+        // Order: the largest values first, which saves padding. Defaults are not written.
         match value {
             Value::I64(number) if *number != 0 => writer.scalar(LONG_VALUE, *number),
             Value::U64(number) if *number != 0 => writer.scalar(UNSIGNED_LONG_VALUE, *number),
@@ -271,7 +271,7 @@ pub(super) fn encode<'w>(
     writer.finish()
 }
 
-/// A row's key, namespace and value; no value if its kind is one of a later version.
+/// A row's key, namespace and value; no value if a later version of Dflat wrote its kind.
 pub(super) fn decode(payload: &[u8]) -> Result<(&str, &str, Option<Value>), Malformed> {
     let row = TableView::root(payload)?;
     let bytes = || -> Result<Arc<[u8]>, Malformed> {

@@ -1,8 +1,9 @@
 //! Subscribers to keys.
 //!
-//! What changes is put into a subscriber's queue while the key's shard is locked, so that it is in
-//! order, and told after the lock is released: by the thread that set it or, if another is telling
-//! this subscriber something just then, by that one.
+//! A change is put into the queue of each subscriber while the key's shard is locked, so that
+//! queues are in the order of changes. It is delivered after the lock is released: by the thread
+//! that made the change or, if another thread is notifying the subscriber at that time, by that
+//! thread.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -12,23 +13,23 @@ use crate::observe::Callback;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a subscriber is told.
+/// A value or a change that is delivered to a subscriber.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The key.
     pub key: Arc<str>,
-    /// Its value; `None` if it has none.
+    /// The key's value; `None` if it has none.
     pub value: Option<Value>,
-    /// Whether it is the state when the subscription began, not a change.
+    /// Whether this is the state when the subscription began, and not a change.
     pub is_initial: bool,
 }
 
-/// Which keys a subscriber follows.
+/// The keys that a subscriber follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One.
+    /// One key.
     Key(Arc<str>),
-    /// All that begin with a text.
+    /// All keys that begin with a text.
     Prefix(Arc<str>),
 }
 
@@ -45,8 +46,8 @@ impl Pattern {
 #[derive(Default)]
 pub(super) struct KeySubscribers {
     list: Mutex<Vec<Arc<KeySubscriber>>>,
-    /// The length of the list. Who adds a subscriber then takes the lock of each shard whose keys
-    /// he follows, so that who changes a key under that lock afterwards sees it.
+    /// The length of the list. After a subscriber was added, the lock of each shard whose keys it
+    /// follows is taken once, so that later changes under that lock see the new length.
     count: AtomicUsize,
 }
 
@@ -59,14 +60,14 @@ pub(super) struct KeySubscriber {
 #[derive(Default)]
 struct SubscriberState {
     queue: VecDeque<(Event, bool)>,
-    /// Whether a thread is telling what the queue holds.
-    is_telling: bool,
-    /// The values told last; those told to have none are not there.
+    /// Whether a thread is delivering the queue.
+    is_notifying: bool,
+    /// The values delivered last. Keys without a value are left out.
     last_values: HashMap<Arc<str>, Value>,
 }
 
 impl SubscriberState {
-    /// Notes what is told of a key; what was told before.
+    /// Notes the value that is delivered for a key; returns the one delivered before.
     fn note(&mut self, key: &Arc<str>, value: Option<&Value>) -> Option<Value> {
         match value {
             Some(value) => self.last_values.insert(Arc::clone(key), value.clone()),
@@ -80,7 +81,7 @@ impl KeySubscribers {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a subscriber, who is told nothing before [`KeySubscriber::tell`].
+    /// Adds a subscriber. It is not notified before [`KeySubscriber::notify`] is called.
     pub(super) fn add(
         &self,
         pattern: Pattern,
@@ -89,7 +90,7 @@ impl KeySubscribers {
         let subscriber = Arc::new(KeySubscriber {
             pattern,
             state: Mutex::new(SubscriberState {
-                is_telling: true,
+                is_notifying: true,
                 ..SubscriberState::default()
             }),
             callback: Callback::new(function),
@@ -100,8 +101,9 @@ impl KeySubscribers {
         subscriber
     }
 
-    /// Queues a change for those who follow the key, who are to be told after the key's shard is
-    /// unlocked. What equals the value told before is not told, unless it must be.
+    /// Queues a change for the subscribers of the key. They are to be notified after the key's
+    /// shard is unlocked. A value equal to the one delivered before is delivered only if it `must`
+    /// be.
     pub(super) fn queue(
         &self,
         key: &Arc<str>,
@@ -129,12 +131,12 @@ impl KeySubscribers {
         PendingNotifications(concerned.collect())
     }
 
-    /// Queues that a key has no value, even if that is known.
+    /// Queues that a key has no value, which is delivered even if the subscriber knows.
     pub(super) fn remind(&self, key: &Arc<str>) -> PendingNotifications {
         self.queue(key, None, true)
     }
 
-    /// The keys that are followed, one by one.
+    /// The keys that subscribers follow as single keys.
     pub(super) fn keys(&self) -> Vec<Arc<str>> {
         let list = self.lock();
         let keys = list
@@ -147,7 +149,7 @@ impl KeySubscribers {
     }
 }
 
-/// Subscribers who are to be told what their queues hold.
+/// Subscribers whose queues are to be delivered.
 #[must_use]
 #[derive(Default)]
 pub(super) struct PendingNotifications(Vec<Arc<KeySubscriber>>);
@@ -157,13 +159,13 @@ impl PendingNotifications {
         self.0.extend(other.0);
     }
 
-    /// Tells them, on this thread. No lock may be held.
-    pub(super) fn tell(self) {
+    /// Notifies the subscribers, on this thread. No lock may be held.
+    pub(super) fn notify(self) {
         for subscriber in self.0 {
             let mut state = subscriber.lock();
-            if !std::mem::replace(&mut state.is_telling, true) {
+            if !std::mem::replace(&mut state.is_notifying, true) {
                 drop(state);
-                subscriber.tell();
+                subscriber.notify();
             }
         }
     }
@@ -182,13 +184,14 @@ impl KeySubscriber {
         keys.collect()
     }
 
-    /// Drops the queued changes of a key, whose shard is locked: a later state will be told.
+    /// Drops the queued changes of a key, whose shard must be locked: a later value is delivered
+    /// instead.
     pub(super) fn forget_queued(&self, key: &str) {
         self.lock().queue.retain(|(event, _)| *event.key != *key);
     }
 
-    /// Tells the state when the subscription began.
-    pub(super) fn tell_initial(&self, key: &Arc<str>, value: Option<Value>) {
+    /// Delivers a value that was there when the subscription began.
+    pub(super) fn deliver_initial(&self, key: &Arc<str>, value: Option<Value>) {
         self.lock().note(key, value.as_ref());
         self.callback.deliver(Event {
             key: Arc::clone(key),
@@ -197,17 +200,17 @@ impl KeySubscriber {
         });
     }
 
-    /// Tells what the queue holds, until it is empty; this thread has set `is_telling`.
-    pub(super) fn tell(&self) {
+    /// Delivers the queue until it is empty. This thread must have set `is_notifying`.
+    pub(super) fn notify(&self) {
         loop {
             let mut state = self.lock();
             let Some((event, must)) = state.queue.pop_front() else {
-                state.is_telling = false;
+                state.is_notifying = false;
                 return;
             };
             let before = state.note(&event.key, event.value.as_ref());
             drop(state);
-            // A key of a prefix that was never told has no value, as far as the subscriber knows.
+            // A subscriber to a prefix takes a key that was never delivered to have no value.
             if must || before != event.value {
                 self.callback.deliver(event);
             }
@@ -215,7 +218,7 @@ impl KeySubscriber {
     }
 }
 
-/// A subscription to keys: dropped or cancelled, it ends.
+/// A subscription to keys. It ends when it is cancelled or dropped.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct KeySubscription {
     subscriber: Arc<KeySubscriber>,
@@ -226,8 +229,9 @@ impl KeySubscription {
         Self { subscriber }
     }
 
-    /// Ends the subscription. When this returns no callback runs and none will, unless this is
-    /// called inside a callback or handler: then one may still run on another thread.
+    /// Ends the subscription. When this returns, no call of the callback is running and none
+    /// follows. Inside a callback or handler it does not wait, and a call may still be running on
+    /// another thread.
     pub fn cancel(&self) {
         self.subscriber.callback.cancel(!callback::is_running());
     }
@@ -244,16 +248,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_are_gone_are_not_kept_for_a_subscriber() {
+    fn removed_keys_take_no_memory_of_a_subscriber() {
         crate::sync::run(|| {
             let subscribers = KeySubscribers::default();
             let subscriber = subscribers.add(Pattern::Prefix("".into()), Box::new(drop));
-            subscriber.tell();
+            subscriber.notify();
             for n in 0..10 {
                 let key: Arc<str> = n.to_string().into();
-                subscribers.queue(&key, Some(&Value::I64(n)), false).tell();
+                subscribers
+                    .queue(&key, Some(&Value::I64(n)), false)
+                    .notify();
                 if n > 0 {
-                    subscribers.queue(&key, None, false).tell();
+                    subscribers.queue(&key, None, false).notify();
                 }
             }
             assert_eq!(subscriber.lock().last_values.len(), 1);

@@ -1,9 +1,9 @@
 //! Small values by key, kept in memory and written in the background.
 //!
-//! In: keys and values. Out: values, and what has changed. Values are rows of one table of the
-//! engine, whose layout [`item`](self::TABLE) knows: reading one that is not in memory and writing
-//! go through the engine like anyone's objects. A change is made in memory, under the lock of the
-//! key's shard, and put into the queue of `write_behind`.
+//! Values are rows of one table of the engine, [`TABLE`], whose layout is in `item.rs`. Values that
+//! are not in memory are read through the engine, and all are written through it, as other objects
+//! are. A change is made in memory, under the lock of the key's shard, and its key is put into the
+//! queue of `write_behind.rs`.
 
 mod batch;
 mod item;
@@ -31,33 +31,33 @@ pub use transactional::{HeldKeys, TransactionKeys};
 pub use write_behind::FailureCallback;
 use write_behind::WriteBehind;
 
-/// A namespace of the dictionary, with a share of its engine; clones share all.
+/// A namespace of the dictionary, with a handle on its engine. Clones share both.
 #[derive(Clone)]
 pub struct Dictionary {
     share: Arc<WorkspaceState>,
     space: Arc<Space>,
 }
 
-/// What the handles of one workspace share.
+/// The state that the handles of one workspace share.
 struct WorkspaceState {
     engine: Engine,
     core: Arc<Core>,
-    /// Whether nothing may be set any more.
+    /// Whether setting values is refused.
     is_closed: AtomicBool,
 }
 
-/// What all workspaces on one engine share.
+/// The state that all workspaces on one engine share.
 struct Core {
     writer: Arc<WriteBehind>,
     spaces: Mutex<HashMap<String, Arc<Space>>>,
     keys_max: usize,
 }
 
-/// The dictionary of an engine, which may have ended.
+/// A weak reference to the dictionary of an engine.
 pub struct WeakDictionary(Weak<Core>);
 
 impl WeakDictionary {
-    /// The dictionary for another share of its engine.
+    /// The dictionary for another handle on its engine; `None` if it has ended.
     #[must_use]
     pub fn share(&self, engine: Engine) -> Option<Dictionary> {
         self.0.upgrade().map(|core| Dictionary::with(engine, core))
@@ -65,8 +65,8 @@ impl WeakDictionary {
 }
 
 impl Dictionary {
-    /// The dictionary of an engine, which must have no other. It keeps about `keys_max` keys of a
-    /// namespace in memory, and those that are not written yet.
+    /// Makes the dictionary of an engine, which must have no other. About `keys_max` keys of each
+    /// namespace are kept in memory, and in addition those that are not written yet.
     #[must_use]
     pub fn new(engine: Engine, keys_max: usize) -> Self {
         let core = Core {
@@ -90,13 +90,13 @@ impl Dictionary {
         }
     }
 
-    /// A handle that keeps nothing, for other shares of the engine.
+    /// A weak reference, for other handles on the engine.
     #[must_use]
     pub fn downgrade(&self) -> WeakDictionary {
         WeakDictionary(Arc::downgrade(&self.share.core))
     }
 
-    /// The keys under a name of their own; that of Dflat for Swift is empty.
+    /// The namespace with a name. Dflat for Swift uses the namespace with an empty name.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Dictionary {
         &self.share.core.writer
     }
 
-    /// Has keys written, which are marked as queued.
+    /// Queues keys for writing; they must be marked as queued.
     fn enqueue(&self, keys: impl IntoIterator<Item = Key>) {
         self.writer().enqueue(&self.share.engine, keys);
     }
@@ -117,7 +117,7 @@ impl Dictionary {
     /// The value of a key.
     ///
     /// # Errors
-    /// As reading the file can fail, if the value is not in memory.
+    /// If the value is not in memory, as reading the file can fail.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         let shard = self.space.shard(key);
         if let Some(entry) = shard.get(key) {
@@ -152,7 +152,7 @@ impl Dictionary {
         self.change(key, None, value).map(drop)
     }
 
-    /// Sets or removes a value if the present one is `expected`; whether it was.
+    /// Sets or removes a value if the present value is `expected`; returns whether it was.
     ///
     /// # Errors
     /// As [`Self::set`], and as [`Self::get`].
@@ -211,7 +211,7 @@ impl Dictionary {
                 key: shared_key,
             }]);
         }
-        pending.tell();
+        pending.notify();
         Ok(true)
     }
 
@@ -220,8 +220,8 @@ impl Dictionary {
     /// # Errors
     /// As reading the file can fail.
     pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
-        // Order: what is not written yet is looked at first. It may be written, and forgotten here,
-        // before the file is read.
+        // Order: unwritten values are collected first. They may be written, and dropped from
+        // memory, before the file is read.
         let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
         let rows = self
             .share
@@ -278,8 +278,8 @@ impl Dictionary {
         }
     }
 
-    /// Removes all values of the namespace. Subscribers to a key are told that it has none, whether
-    /// it had one or not.
+    /// Removes all values of the namespace. Every subscriber to a single key is notified that the
+    /// key has no value, even if it had none before.
     ///
     /// # Errors
     /// As [`Self::entries`] and [`Self::set`]; some values may be removed then.
@@ -295,13 +295,14 @@ impl Dictionary {
                 pending.extend(self.space.subscribers.remind(&key));
             }
         }
-        pending.tell();
+        pending.notify();
         Ok(())
     }
 
     /// Calls `function` with the values that match and then with each change, until the
-    /// subscription ends. The first calls come before this returns; later ones on the thread that
-    /// changes a value, after it has, unless another thread is telling this subscriber then.
+    /// subscription ends. The calls with the present values are made before this returns. A later
+    /// call is made on the thread that changed a value, after the change; or, if another thread is
+    /// notifying this subscriber at that time, on that thread.
     ///
     /// # Errors
     /// As reading the file can fail.
@@ -310,17 +311,18 @@ impl Dictionary {
         pattern: Pattern,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<KeySubscription> {
-        // Order: registered first, so that a change after the values are read is told after them.
+        // Order: registered first, so that a change after the values were read is delivered after
+        // them.
         let subscriber = self.space.subscribers.add(pattern.clone(), function);
         let subscription = KeySubscription::new(Arc::clone(&subscriber));
         match pattern {
             Pattern::Key(key) => {
                 let value = self.initial(&key, &subscriber)?;
-                subscriber.tell_initial(&key, value);
+                subscriber.deliver_initial(&key, value);
             }
             Pattern::Prefix(prefix) => {
                 let mut entries = self.entries(&prefix)?;
-                // What was read may be older or newer than what is queued.
+                // The values read may be older or newer than queued changes.
                 for key in subscriber.queued_keys() {
                     match self.initial(&key, &subscriber)? {
                         Some(value) => entries.insert(key, value),
@@ -328,15 +330,15 @@ impl Dictionary {
                     };
                 }
                 for (key, value) in entries {
-                    subscriber.tell_initial(&key, Some(value));
+                    subscriber.deliver_initial(&key, Some(value));
                 }
             }
         }
-        subscriber.tell();
+        subscriber.notify();
         Ok(subscription)
     }
 
-    /// The value that a subscriber is told first. Changes before it are not told.
+    /// The value that is delivered first. Earlier changes are taken out of the subscriber's queue.
     fn initial(&self, key: &str, subscriber: &KeySubscriber) -> Result<Option<Value>> {
         loop {
             let version = self.space.shard(key).version();
@@ -347,34 +349,35 @@ impl Dictionary {
                 None if shard.version() == version => read,
                 None => continue,
             };
-            // Order: while the shard is locked, what is queued is older than the value.
+            // Order: while the shard is locked, queued changes are older than the value.
             subscriber.forget_queued(key);
             return Ok(value);
         }
     }
 
-    /// Waits until all that was set before, by whichever thread, is as durable as a commit is.
+    /// Waits until all values that any thread set before are as durable as a commit.
     ///
     /// # Errors
-    /// That of a write that failed meanwhile, which is tried again by the next call or change;
+    /// The error of a write that failed meanwhile, which the next call or change tries again;
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback.
     pub fn synchronize(&self) -> Result<()> {
         self.writer().synchronize(&self.share.engine)
     }
 
-    /// Has a function called with the error of each write that failed, instead of the one before.
+    /// Sets the callback that is called with the error of each write that fails. It replaces the
+    /// callback set before.
     pub fn on_failure(&self, callback: FailureCallback) {
         self.writer().on_failure(callback);
     }
 
-    /// How many writes have failed.
+    /// The number of writes that have failed.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.writer().failures()
     }
 
-    /// Lets nothing be set any more by handles of this share. What was set is written by
-    /// transactions that are queued when this returns.
+    /// Refuses to set values through handles of this workspace from now on. Values set before are
+    /// written by transactions that are queued when this returns.
     pub fn close(&self) {
         self.share.is_closed.store(true, Ordering::Release);
         self.writer().hurry(&self.share.engine);
@@ -402,7 +405,8 @@ fn value_of(key: &str, row_id: RowId, payload: &[u8]) -> Result<Value> {
 }
 
 fn unknown_kind(key: &str) -> Error {
-    let message = format!("cannot read the value of {key:?}: its kind is of a later version");
+    let message =
+        format!("cannot read the value of {key:?}: a later version of Dflat wrote its kind");
     Error::new(ErrorKind::Corrupt, message)
 }
 

@@ -1,14 +1,15 @@
-//! A namespace's values in memory.
+//! The values of a namespace in memory.
 
 use super::item::Value;
 use super::key_subscribers::KeySubscribers;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::HashMap;
 
-/// Threads that use different keys seldom wait for one another.
+/// The number of locks of a namespace, so that threads that use different keys seldom wait for one
+/// another.
 const SHARDS: usize = 16;
 
-/// A namespace: what was read or set, and what is not written yet.
+/// A namespace: the values that were read or set, those not written yet among them.
 pub(super) struct Space {
     pub(super) name: Box<str>,
     pub(super) subscribers: KeySubscribers,
@@ -24,35 +25,35 @@ struct LockedShard {
     released: Condvar,
 }
 
-/// Some of the keys.
+/// A part of the keys of a namespace.
 #[derive(Default)]
 pub(super) struct Shard {
     entries: HashMap<Arc<str>, Entry>,
-    /// Another one after each change of a value: what was read from the file before is out of date.
+    /// Increased by each change of a value: values read from the file before are out of date.
     version: u64,
 }
 
-/// A key.
+/// The state of a key.
 #[derive(Default)]
 pub(super) struct Entry {
-    /// The value; `None` if it is known that there is none.
+    /// The value; `None` if the key is known to have none.
     pub(super) value: Option<Value>,
-    /// The number of the change that is not known to be written; 0 if there is none.
+    /// The number of the latest change if it is not known to be written, else 0.
     pub(super) unwritten: u64,
-    /// Whether it waits to be written.
+    /// Whether the key is in the queue of keys to be written.
     pub(super) queued: bool,
-    /// The transactions that use it.
+    /// The number of transactions that use the key.
     pub(super) holders: usize,
-    /// Whether it waits for them to be written.
+    /// Whether writing the key is left to these transactions.
     pub(super) is_left: bool,
-    /// What those of them that are not acknowledged yet have left in the table.
+    /// The values that those of these transactions whose handlers have returned left in the table.
     pub(super) sealed: Vec<Option<Value>>,
-    /// Whether it is known to have a row in the file.
+    /// Whether the key is known to have a row in the file.
     pub(super) is_stored: bool,
 }
 
 impl Entry {
-    /// Whether it can be forgotten, because the file says the same.
+    /// Whether the entry can be dropped, because the file has the same value.
     fn is_clean(&self) -> bool {
         self.unwritten == 0 && !self.queued && self.holders == 0
     }
@@ -82,7 +83,7 @@ impl Space {
         self.shards.iter().map(|cell| lock(&cell.shard))
     }
 
-    /// The shard of a key that no transaction uses; waits for those that do.
+    /// Waits until no transaction uses a key, and locks its shard.
     pub(super) fn unheld_shard(&self, key: &str) -> MutexGuard<'_, Shard> {
         let cell = self.cell(key);
         let shard = lock(&cell.shard);
@@ -91,19 +92,19 @@ impl Space {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets those go on who wait for a transaction that used the key.
+    /// Wakes the threads that wait until no transaction uses a key.
     pub(super) fn notify_released(&self, key: &str) {
         self.cell(key).released.notify_all();
     }
 
-    /// Forgets keys if there are too many.
+    /// Drops entries from shards that have too many.
     pub(super) fn shrink(&self) {
         for mut shard in self.shards() {
             shard.shrink(self.keys_max);
         }
     }
 
-    /// Keeps what was read from the file, unless something has changed since.
+    /// Keeps a value that was read from the file, unless a value has changed since.
     pub(super) fn keep(&self, key: &str, value: Option<&Value>, version: u64) {
         let mut shard = self.shard(key);
         if shard.version == version && !shard.entries.contains_key(key) {
@@ -112,7 +113,7 @@ impl Space {
                 is_stored: value.is_some(),
                 ..Entry::default()
             };
-            // Order: the new one stays, whatever the others are. Who has read it counts on it.
+            // Order: shrunk first, so that the new entry stays: its reader relies on that.
             shard.shrink(self.keys_max.saturating_sub(1));
             shard.entries.insert(key.into(), entry);
         }
@@ -140,7 +141,7 @@ impl Shard {
         self.entries.get(key).is_some_and(|entry| entry.holders > 0)
     }
 
-    /// The key's slot, about to be changed; if it is not there it holds no value.
+    /// The key's entry, to be changed. A new entry has no value.
     pub(super) fn change(&mut self, key: &str) -> (Arc<str>, &mut Entry) {
         self.version += 1;
         let shared = match self.entries.get_key_value(key) {
@@ -151,7 +152,7 @@ impl Shard {
         (shared, entry)
     }
 
-    /// Forgets keys if there are too many: half of them, so that it is seldom done.
+    /// Drops entries if there are too many: half of them, so that this is seldom done.
     fn shrink(&mut self, keys_max: usize) {
         if self.entries.len() <= keys_max {
             return;
@@ -170,7 +171,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Cheap, and good enough: within a shard a better hash is used.
+/// The shard of a key, by a cheap hash: the maps of the shards use a better one.
 fn shard_of(key: &str) -> usize {
     let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     let hash = key
@@ -194,7 +195,7 @@ impl Key {
         self.key == other.key && Arc::ptr_eq(&self.space, &other.space)
     }
 
-    /// Whether a change up to this one is not written yet.
+    /// Whether the key has an unwritten change that is not later than `last`.
     pub(super) fn waits_since(&self, last: u64) -> bool {
         let shard = self.space.shard(&self.key);
         let entry = shard.get(&self.key);
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_beyond_the_bound_are_forgotten_unless_they_are_not_written() {
+    fn keys_beyond_the_bound_are_dropped_unless_they_are_unwritten() {
         crate::sync::run(|| {
             let space = Space::new("", 160);
             for n in 0..100 {
@@ -230,9 +231,9 @@ mod tests {
         });
     }
 
-    /// Also if the change is written, and forgotten, by then.
+    /// Even if the change was written, and its entry dropped, by then.
     #[test]
-    fn what_was_read_before_a_change_is_not_kept() {
+    fn a_value_read_before_a_change_is_not_kept() {
         crate::sync::run(|| {
             let space = Space::new("", SHARDS);
             let other = (0..).map(|n| format!("other{n}"));

@@ -1,12 +1,12 @@
-//! Keys inside a transaction.
+//! The dictionary inside a transaction.
 //!
-//! From its first use of a key to its end a transaction holds the key: who wants to change it
-//! directly waits, and who reads it directly reads what it was. A change that was made directly
-//! before and is not written yet is written by the transaction first, so that both are in one
-//! commit. The next transaction may use the key before that one is acknowledged: it finds in the
-//! table what that one has left there, and does not write the direct change again. After the
-//! commit, and before the transaction's completion, the value in memory becomes the new one and
-//! subscribers are told.
+//! A transaction holds a key from its first use of the key to its end. Meanwhile, a direct change
+//! of the key waits, and a direct read returns the value from before the transaction. If the key
+//! has a direct change that is not written yet, the transaction writes that change first, so that
+//! both are in one commit. The next transaction may use the key before this one is acknowledged: it
+//! finds the value that this one left in the table, and does not write the direct change again.
+//! After the commit, and before the transaction's completion, the value in memory is replaced and
+//! subscribers are notified.
 
 use super::batch::put;
 use super::item::{self, TABLE, Value};
@@ -17,18 +17,18 @@ use crate::object::Writer;
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::transaction::Transaction;
 
-/// The keys that a transaction holds. Its handler and its completion share them.
+/// The keys that a transaction holds, shared by its handler and its completion.
 #[derive(Default)]
 pub struct HeldKeys(Mutex<Vec<HeldKey>>);
 
 struct HeldKey {
     dictionary: Dictionary,
     key: Arc<str>,
-    /// The number of the direct change that the transaction has written, and its value.
+    /// The number and the value of the direct change that the transaction has written.
     carried: Option<(u64, Option<Value>)>,
     /// Whether the transaction has set it.
     is_set: bool,
-    /// What it is when the handler has returned.
+    /// The value when the handler has returned.
     last: Option<Value>,
 }
 
@@ -37,7 +37,7 @@ impl HeldKeys {
         lock(&self.0)
     }
 
-    /// How many keys are held.
+    /// The number of held keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
@@ -49,8 +49,8 @@ impl HeldKeys {
         self.len() == 0
     }
 
-    /// Writes again what was written directly before the transaction, for the keys from the n-th
-    /// on: the group of changes in which they were used first was undone.
+    /// Writes the direct changes of the keys from the `first` on again, because the savepoint in
+    /// which these keys were used first was rolled back.
     ///
     /// # Errors
     /// As changes can fail.
@@ -58,7 +58,7 @@ impl HeldKeys {
         let mut writer = Writer::new();
         for hold in self.lock().iter_mut().skip(first) {
             hold.is_set = false;
-            // If it fails it is not carried, and written after the transaction.
+            // If writing fails, the change stays unwritten, and is written after the transaction.
             if let Some((number, value)) = hold.carried.take() {
                 put(transaction, &mut writer, &hold.full_key(), value.as_ref())?;
                 hold.carried = Some((number, value));
@@ -67,7 +67,7 @@ impl HeldKeys {
         Ok(())
     }
 
-    /// Notes what the values are, when the handler has returned.
+    /// Notes the values of the keys when the handler has returned.
     ///
     /// # Errors
     /// As reading can fail.
@@ -88,7 +88,7 @@ impl HeldKeys {
         Ok(())
     }
 
-    /// Lets go of the keys when the transaction has ended.
+    /// Releases the keys when the transaction has ended.
     pub fn release(&self, is_committed: bool) {
         let holds = std::mem::take(&mut *self.lock());
         let mut pending = super::PendingNotifications::default();
@@ -130,7 +130,7 @@ impl HeldKeys {
                 hold.dictionary.enqueue([]);
             }
         }
-        pending.tell();
+        pending.notify();
     }
 }
 
@@ -149,7 +149,7 @@ impl HeldKey {
     }
 }
 
-/// The dictionary as a transaction sees and changes it.
+/// The dictionary as seen and changed by a transaction.
 pub struct TransactionKeys<'t> {
     dictionary: Dictionary,
     transaction: &'t Transaction,
@@ -157,8 +157,8 @@ pub struct TransactionKeys<'t> {
 }
 
 impl Dictionary {
-    /// The dictionary inside a transaction over [`TABLE`], whose keys are let go by
-    /// [`HeldKeys::release`].
+    /// The dictionary inside a transaction that declares [`TABLE`]. [`HeldKeys::release`] releases
+    /// the keys that it uses.
     #[must_use]
     pub fn inside<'t>(
         &self,
@@ -200,17 +200,17 @@ impl TransactionKeys<'_> {
         Ok(())
     }
 
-    /// Holds a key, unless it is held.
+    /// Holds a key, unless the transaction holds it already.
     fn hold(&self, key: &str) -> Result<()> {
         let held = |hold: &HeldKey| hold.is(&self.dictionary, key);
         if self.holds.lock().iter().any(held) {
             return Ok(());
         }
-        // Refused here if the transaction does not name the table.
+        // Fails if the transaction does not declare the table.
         let found = read(self.transaction, &self.dictionary, key)?;
         let space = &self.dictionary.space;
         let (key, carried) = loop {
-            // What it was must be in memory, for those who read it meanwhile.
+            // The value from before must be in memory for direct reads during the transaction.
             self.dictionary.get(key)?;
             let mut shard = space.shard(key);
             if shard.get(key).is_none() {
@@ -218,8 +218,9 @@ impl TransactionKeys<'_> {
             }
             let (key, entry) = shard.change(key);
             entry.holders += 1;
-            // One before, that is not acknowledged yet, has written it, or something later. If that
-            // one has failed, the table does not hold what it left.
+            // An earlier transaction that is not acknowledged yet may have written the direct
+            // change or a later value. If that transaction fails, the table does not have its
+            // value.
             let is_written = entry.unwritten == 0 || entry.sealed.contains(&found);
             let carried = (!is_written).then(|| (entry.unwritten, entry.value.clone()));
             break (key, carried);

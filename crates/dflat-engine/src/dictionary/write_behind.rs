@@ -1,13 +1,16 @@
-//! Writes what was set, in the background, in batches.
+//! Writes changed values in the background, in batches.
 //!
-//! A change of a key puts the key into a queue, once. A transaction takes all keys that wait, and
-//! writes the value that each has then: so a key's values are written in order, perhaps not all.
-//! There is one such transaction at a time. One that fails puts its keys back; the next change,
-//! `synchronize` and the shutdown try again, and after a while a thread does. If it fails because
-//! of one key, such as one whose row is damaged, that key is set aside until `synchronize`, and the
+//! A change of a key puts the key into a queue, unless the key is queued already. A transaction
+//! takes all queued keys and writes the value that each has at that time. So the values of a key
+//! are written in order, and some may be skipped. One such transaction runs at a time.
+//!
+//! If the transaction fails, its keys return to the queue. The next change, `synchronize` and the
+//! shutdown try again, and so does a thread after some time. If the transaction fails because of a
+//! single key, such as one whose row is damaged, that key is set aside until `synchronize`, and the
 //! others are written at once.
 //!
-//! A key that a transaction uses is left to that one: its end clears or queues it.
+//! A key that a transaction of the caller uses is left to that transaction; when it ends, the key
+//! is either written or queued.
 
 use std::time::Duration;
 
@@ -21,12 +24,14 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{self, Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::transaction::Transaction;
 
-/// How long after a failure a thread tries again, at first; twice as long after each further one.
+/// The time from a failure to the first retry by a thread. It doubles after each further failure. A
+/// lock that another process holds for a moment is gone by then.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
-/// The longest that it waits.
+/// The longest time to a retry, so that values are written within half a minute after a full disk
+/// has space again.
 const RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// Who is told of writes that failed.
+/// Called with the error of each write that fails.
 pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
 
 /// The queue of keys, and the transactions that empty it.
@@ -36,7 +41,7 @@ pub(super) struct WriteBehind {
     changes: AtomicU64,
     state: Mutex<QueueState>,
     finished: Condvar,
-    /// Signalled when there is nothing left to wait for before trying again.
+    /// Signalled when a retry should not wait any longer.
     hurried: Condvar,
     on_failure: Mutex<Option<FailureCallback>>,
 }
@@ -44,35 +49,36 @@ pub(super) struct WriteBehind {
 #[derive(Default)]
 struct QueueState {
     waiting: Vec<Key>,
-    /// Who has started a transaction last, until it has ended.
+    /// The engine that runs the latest transaction, until the transaction has ended.
     engine: Option<Engine>,
-    /// How many transactions were queued, have taken their keys, and have ended: each step in the
-    /// order of the one before.
+    /// The numbers of transactions that were queued, have taken their keys, and have ended.
+    /// Transactions take each of these steps in the same order.
     started: u64,
     taken: u64,
     finished: u64,
     failures: u64,
-    /// How many have failed since one succeeded, but for one key.
+    /// The number of failures since a transaction last wrote something.
     fruitless: u32,
-    /// A thread waits to try again.
+    /// Whether a thread waits to retry.
     is_retrying: bool,
-    /// How often somebody was in a hurry.
+    /// The number of calls that demanded writing at once.
     hurries: u64,
-    /// The last that failed.
+    /// The latest transaction that failed, and its error.
     failed: Option<(u64, Error)>,
-    /// The last that failed because of one key.
+    /// The latest transaction that failed because of a single key, and its error.
     refused: Option<(u64, Error)>,
-    /// The keys that can't be written.
+    /// The keys that could not be written.
     aside: Vec<Key>,
-    /// The keys that were left to transactions that use them.
+    /// The keys that are left to the transactions that use them.
     left: Vec<Key>,
-    /// Who waits until all is written waits for this transaction, too: it writes keys that an
-    /// earlier one should have.
+    /// `synchronize` must wait for this transaction as well: it writes keys that an earlier one
+    /// should have written.
     again: u64,
 }
 
 impl QueueState {
-    /// The transaction that writes what waits now: one that is queued takes all that waits then.
+    /// The number of the transaction that writes the keys queued now. A transaction that has not
+    /// taken its keys yet takes all of them.
     fn next(&self) -> u64 {
         self.started + u64::from(self.taken == self.started)
     }
@@ -84,12 +90,12 @@ impl WriteBehind {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a change about to be made.
+    /// The number of the next change.
     pub(super) fn next_change(&self) -> u64 {
         self.changes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Has keys written, which are marked as queued.
+    /// Queues keys for writing; they must be marked as queued.
     pub(super) fn enqueue(self: &Arc<Self>, engine: &Engine, keys: impl IntoIterator<Item = Key>) {
         let mut state = self.lock();
         state.waiting.extend(keys);
@@ -98,13 +104,14 @@ impl WriteBehind {
         }
     }
 
-    /// Notes that a key is left to a transaction that uses it. The key's shard is locked.
+    /// Notes that a key is left to a transaction that uses it. The key's shard must be locked.
     fn leave(&self, key: &Key) {
         self.lock().left.push(key.clone());
     }
 
-    /// Notes that no transaction uses a key any more that was left to one; if it must be written,
-    /// it is marked as queued, and the caller has it written. The key's shard is locked.
+    /// Notes that no transaction uses a key that was left to one. With `must_write`, the key is
+    /// queued; it must be marked so, and the caller must start a transaction. The key's shard must
+    /// be locked.
     pub(super) fn take_back(&self, key: &Key, must_write: bool) {
         let mut state = self.lock();
         state.left.retain(|left| !left.is(key));
@@ -114,7 +121,7 @@ impl WriteBehind {
         }
     }
 
-    /// Starts a transaction if there is something to write.
+    /// Starts a transaction if keys are queued.
     fn start(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, engine: &Engine) {
         if state.waiting.is_empty() {
             return;
@@ -143,7 +150,7 @@ impl WriteBehind {
         Batch::of(std::mem::take(&mut state.waiting))
     }
 
-    /// Notes that a transaction has ended, and starts the next.
+    /// Notes that a transaction has ended, and starts the next one.
     fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) {
         let culprit = batch.culprit.take().filter(|_| outcome.is_err());
         let (written, again) = match outcome {
@@ -151,7 +158,7 @@ impl WriteBehind {
             Err(_) => (None, batch.put_back()),
         };
         let mut state = self.lock();
-        // One that did not get as far as to take keys counts all the same.
+        // A transaction that ended before it took its keys counts as well.
         state.finished += 1;
         state.taken = state.taken.max(state.finished);
         state.waiting.splice(0..0, again);
@@ -173,7 +180,7 @@ impl WriteBehind {
                 None => state.failed = failed,
             }
         }
-        // Else the one that is queued takes all.
+        // Otherwise the queued transaction takes all keys.
         let is_last = state.started == state.finished;
         let engine = is_last.then(|| state.engine.take()).flatten();
         match &engine {
@@ -184,16 +191,16 @@ impl WriteBehind {
             _ => drop(state),
         }
         if let Some(error) = failed {
-            self.tell(error);
+            self.report(error);
         }
         self.finished.notify_all();
         if let Some(batch) = written {
-            // Order: last, so that nobody waits while many keys are looked up.
+            // Order: last, so that no thread waits while many keys are marked.
             batch.note_written();
         }
     }
 
-    /// Has a thread try again after a while, unless one does.
+    /// Starts a thread that retries after some time, unless one is waiting already.
     fn retry_later(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, engine: &Engine) {
         if !engine.is_open() || std::mem::replace(&mut state.is_retrying, true) {
             return;
@@ -206,7 +213,7 @@ impl WriteBehind {
         let retry = move || {
             let waits = |state: &mut QueueState| state.hurries == seen && !state.waiting.is_empty();
             let mut state = this.lock();
-            // In slices, because nobody tells it when the engine's share ends.
+            // In slices, because the end of the engine does not wake this thread.
             for _ in 0..slices {
                 if engine.is_open() && waits(&mut state) {
                     state = sync::wait_for_while(&this.hurried, state, RETRY_FIRST, waits);
@@ -222,10 +229,10 @@ impl WriteBehind {
         }
     }
 
-    fn tell(&self, error: Error) {
+    fn report(&self, error: Error) {
         let taken = self.callback().take();
         if let Some(mut call) = taken {
-            // A panic there has nobody to go to.
+            // A panic of the callback is dropped: no caller could receive it.
             let _ = callback::run("the dictionary's failure callback", || call(error));
             self.callback().get_or_insert(call);
         }
@@ -245,7 +252,7 @@ impl WriteBehind {
         self.lock().failures
     }
 
-    /// Waits until all that was set before is written.
+    /// Waits until all values set before are written.
     pub(super) fn synchronize(self: &Arc<Self>, engine: &Engine) -> Result<()> {
         callback::forbid_blocking("wait for the dictionary to be written")?;
         let last = self.changes.load(Ordering::Relaxed);
@@ -283,7 +290,7 @@ impl WriteBehind {
         }
     }
 
-    /// Waits for a transaction, which is started if need be.
+    /// Waits for the end of a transaction, which is started if necessary.
     fn wait_for<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, QueueState>,
@@ -295,7 +302,7 @@ impl WriteBehind {
                 self.start(state, engine);
                 state = self.lock();
                 if state.started < target {
-                    // Others have written it.
+                    // No keys are queued any more: another thread had them written.
                     break;
                 }
                 continue;
@@ -308,7 +315,7 @@ impl WriteBehind {
         state
     }
 
-    /// Has what was set written: the transaction is queued when this returns.
+    /// Has all queued keys written: their transaction is queued when this returns.
     pub(super) fn hurry(self: &Arc<Self>, engine: &Engine) {
         let mut state = self.lock();
         state.hurries += 1;
@@ -319,7 +326,7 @@ impl WriteBehind {
     }
 }
 
-/// Whether a failure is not for good.
+/// Whether a retry may succeed after an error.
 fn may_succeed_later(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::ShutDown | ErrorKind::ReadOnly)
 }
