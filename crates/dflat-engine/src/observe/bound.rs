@@ -1,4 +1,4 @@
-//! An object at an end of what is held, with which many are compared.
+//! The first or the last object of a list, to compare many objects with.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::changed_rows::compare;
 use crate::object::Object;
 use crate::query::{compare_keys, compute};
 
-/// An object in an order. Its first key, which mostly decides, is read once.
+/// An object with its first key in an order. The key decides most comparisons, and is read once.
 pub(super) struct Bound<'o> {
     order: &'o [Order],
     object: &'o Object,
@@ -28,17 +28,17 @@ impl<'o> Bound<'o> {
         }
     }
 
-    /// Whether an object comes before it.
+    /// Whether an object comes before this one.
     pub(super) fn is_above(&self, object: &Object) -> bool {
         self.place(object).is_lt()
     }
 
-    /// Whether an object comes after it.
+    /// Whether an object comes after this one.
     pub(super) fn is_below(&self, object: &Object) -> bool {
         self.place(object).is_gt()
     }
 
-    /// Where an object stands beside it.
+    /// The order of an object relative to this one.
     fn place(&self, object: &Object) -> Ordering {
         if let Some((key, value)) = self.first
             && let Ok(other) = compute(&key.key, object.payload())

@@ -9,16 +9,16 @@ use crate::change_set::RowChange;
 use crate::object::Object;
 use crate::query::compare_rows;
 
-/// A row of a change set: its place among the changes is its name.
+/// A row of a change set, by its position among the changes.
 pub(super) type Row = u32;
 
 /// The changes to a table, by ascending row id.
 pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
 
-/// Some of them; of many queries, a commit changes one object.
+/// A list of changed rows. For most live queries, a commit changes one object.
 pub(super) type RowList = SmallVec<[Row; 2]>;
 
-/// The rows of a change set that concern a result, each list ascending or in the result's order.
+/// The rows of a change set that concern a live query, each list ascending or in the query's order.
 #[derive(Default)]
 pub(super) struct ChangedRows {
     /// The rows that met the condition before the change.
@@ -28,7 +28,7 @@ pub(super) struct ChangedRows {
 }
 
 impl ChangedRows {
-    /// Keeps the rows whose states meet something.
+    /// Keeps the rows whose states `meets` accepts.
     pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
         self.before
             .retain(|row| before(rows, *row).is_some_and(&meets));
@@ -36,7 +36,7 @@ impl ChangedRows {
             .retain(|row| after(rows, *row).is_some_and(&meets));
     }
 
-    /// The same in the order of a result, if they are in that of their row ids.
+    /// Sorts the rows, which must be in order of row id, by an order.
     pub(super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
         if !order.is_empty() {
             sort(order, &mut self.before, |row| before(rows, row));

@@ -1,4 +1,4 @@
-//! Calling a subscriber, and stopping to.
+//! Callbacks that can be cancelled.
 
 use crate::callback;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 type Function<E> = Box<dyn FnMut(E) + Send>;
 
-/// A subscriber's function, and whether it may still be called.
+/// A subscriber's callback, and whether it may still be called.
 pub struct Callback<E> {
     cancelled: AtomicBool,
     function: Mutex<Option<Function<E>>>,
@@ -22,9 +22,9 @@ impl<E> Callback<E> {
         }
     }
 
-    /// Calls the function, unless it is cancelled. One that panics is not called again.
+    /// Calls the callback, unless it is cancelled. After a panic it is not called again.
     pub fn deliver(&self, event: E) {
-        // The lock is the callback's own: it is what `cancel` waits for, and guards nothing else.
+        // The lock guards nothing but the callback. `cancel` waits for it.
         let mut function = self.lock();
         if !self.is_cancelled()
             && let Some(call) = function.as_mut()
@@ -34,7 +34,8 @@ impl<E> Callback<E> {
         }
         let ended = self.is_cancelled().then(|| function.take()).flatten();
         drop(function);
-        // What the function holds may be the last workspace, whose end must not be waited for here.
+        // The callback may own the last handle on a workspace, whose end must not be waited for
+        // here.
         let _ = callback::run("the end of a subscription", || drop(ended));
     }
 
@@ -42,12 +43,12 @@ impl<E> Callback<E> {
         self.function.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the function will not be called again.
+    /// Whether the callback will not be called again.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
+    /// Cancels the callback. With `wait`, no call is running when this returns.
     pub fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
         let ended = if wait {
@@ -55,8 +56,8 @@ impl<E> Callback<E> {
         } else {
             self.function.try_lock().ok().and_then(|mut f| f.take())
         };
-        // Dropped without the lock: the end of what it holds may wait for a delivery to this
-        // callback.
+        // Dropped without the lock: dropping the values that the callback owns may wait for a
+        // delivery to it.
         drop(ended);
     }
 }

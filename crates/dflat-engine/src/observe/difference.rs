@@ -1,8 +1,8 @@
-//! What makes a list of the one before: the positions that changed.
+//! The difference between two versions of a list, by positions.
 
 use super::positions::{Positions, ascending};
 
-/// A place that an element has left for another.
+/// The move of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The position in the old list.
@@ -11,26 +11,26 @@ pub struct Move {
     pub to: usize,
 }
 
-/// A change to a list that is made in place.
+/// A change of a list in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Take out what stands at this position.
+    /// Remove the element at this position.
     Remove(usize),
-    /// Put the new list's element of this position in at it.
+    /// Insert the new list's element of this position at the same position.
     Insert(usize),
-    /// Show the element at this position anew.
+    /// Replace the element at this position by the new list's.
     Update(usize),
 }
 
-/// The positions that make a new list of an old one.
+/// The positions by which a new list differs from an old one.
 ///
-/// Every element of the old list is deleted, moved or kept; every element of the new one is
-/// inserted, moved or kept. Those kept stand in the same order in both. An element that was moved
-/// or kept may have new values besides.
+/// Every element of the old list is deleted, moved or kept. Every element of the new list is
+/// inserted, moved or kept. Kept elements have the same order in both lists. Moved and kept
+/// elements may have new values as well: they are updated.
 ///
-/// All positions are ascending. To change a list in place, take out what was deleted or moved from
-/// the back to the front, put in what was inserted or moved from the front to the back, and then
-/// show anew what was updated, which is what [`steps`](Self::steps) gives one by one.
+/// All positions are ascending. To change a list in place, remove the deleted and moved elements
+/// from the back to the front, insert the inserted and moved ones from the front to the back, and
+/// then replace the updated ones. [`steps`](Self::steps) gives these changes one by one.
 ///
 /// # Examples
 /// ```
@@ -50,26 +50,27 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The positions in the old list of what is not in the new one, ascending.
+    /// The positions in the old list of the elements that the new list lacks, ascending.
     #[must_use]
     pub const fn deleted(&self) -> &Positions {
         &self.deleted
     }
 
-    /// The positions in the new list of what was not in the old one, ascending.
+    /// The positions in the new list of the elements that the old list lacks, ascending.
     #[must_use]
     pub const fn inserted(&self) -> &Positions {
         &self.inserted
     }
 
-    /// What is in both at places that its neighbours do not account for, by ascending new position.
+    /// The elements of both lists that changed their order relative to kept ones, by ascending new
+    /// position.
     #[must_use]
     pub fn moved(&self) -> &[Move] {
         &self.moved
     }
 
-    /// The positions in the new list of what was in the old one with other values, ascending; what
-    /// moved, too.
+    /// The positions in the new list of the elements that have other values than in the old list,
+    /// ascending. Moved elements can be among them.
     #[must_use]
     pub const fn updated(&self) -> &Positions {
         &self.updated
@@ -84,8 +85,8 @@ impl Difference {
             && self.updated.is_empty()
     }
 
-    /// What makes the new list of the old one in place, in this order; each position is that in the
-    /// list as the steps before have left it.
+    /// The changes that turn the old list into the new one in place, in this order. Each position
+    /// is valid in the list that the steps before it produced.
     pub fn steps(&self) -> impl Iterator<Item = Step> {
         let removed = self.left().into_iter().rev().map(Step::Remove);
         let inserted = self.come().into_iter().map(Step::Insert);
@@ -93,8 +94,8 @@ impl Difference {
         removed.chain(inserted).chain(updated)
     }
 
-    /// Makes a new list of an old one: `make` gives what stands at a position of the new list where
-    /// it was inserted or updated; the rest is taken from the old list.
+    /// Turns the old list into the new one. `make` returns the new list's element at the position
+    /// of an inserted or updated element; all others are taken from the old list.
     ///
     /// # Cost
     /// In proportion to the lists.
@@ -131,8 +132,8 @@ impl Difference {
         }
     }
 
-    /// What makes the third list of the first, if `self` makes the second of the first and `next`
-    /// the third of the second.
+    /// The difference between a first and a third list, if `self` is the difference between the
+    /// first and the second, and `next` between the second and the third.
     ///
     /// # Cost
     /// In proportion to the positions in both, and a logarithm of their number.
@@ -167,10 +168,11 @@ impl Difference {
         }
     }
 
-    /// What makes `new` of `old`, whose elements are known by a key that is unique in each.
+    /// The difference between `old` and `new`. Elements are identified by a key that is unique in
+    /// each list.
     ///
     /// # Cost
-    /// In proportion to the lists between what they begin and end with alike.
+    /// In proportion to the lists without their common beginning and end.
     pub fn between<E, K: std::hash::Hash + Eq>(
         old: &[E],
         new: &[E],
@@ -217,12 +219,12 @@ impl Difference {
         difference
     }
 
-    /// The old positions of what is deleted or moved, ascending.
+    /// The old positions of deleted and moved elements, ascending.
     fn left(&self) -> Vec<usize> {
         sorted(self.deleted.iter().chain(self.moved.iter().map(|m| m.from)))
     }
 
-    /// The new positions of what is inserted or moved, ascending.
+    /// The new positions of inserted and moved elements, ascending.
     fn come(&self) -> Vec<usize> {
         sorted(self.inserted.iter().chain(self.moved.iter().map(|m| m.to)))
     }
@@ -234,12 +236,12 @@ fn sorted(positions: impl Iterator<Item = usize>) -> Vec<usize> {
     sorted
 }
 
-/// Where the elements of one list stand in the other.
+/// Maps positions of one list to positions of the other.
 struct Map<'d> {
     difference: &'d Difference,
-    /// The old positions of what is deleted or moved.
+    /// The old positions of deleted and moved elements.
     left: Vec<usize>,
-    /// The new positions of what is inserted or moved.
+    /// The new positions of inserted and moved elements.
     come: Vec<usize>,
     /// Moves by their old position.
     by_origin: Vec<Move>,
@@ -257,7 +259,7 @@ impl<'d> Map<'d> {
         }
     }
 
-    /// The old position of what stands at a new one, unless it was inserted.
+    /// The old position of the element at a new position; `None` if it was inserted.
     fn origin(&self, at: usize) -> Option<usize> {
         match self.come.binary_search(&at) {
             Ok(_) => {
@@ -269,7 +271,7 @@ impl<'d> Map<'d> {
         }
     }
 
-    /// The new position of what stood at an old one, unless it was deleted.
+    /// The new position of the element at an old position; `None` if it was deleted.
     fn place(&self, at: usize) -> Option<usize> {
         match self.left.binary_search(&at) {
             Ok(_) => {
@@ -296,13 +298,14 @@ fn nth_kept(skipped: &[usize], n: usize) -> usize {
     n + range.start
 }
 
-/// The moves, ascending by their new position, without as many as can stay where they are: those
-/// whose old positions ascend, too.
+/// The moves, given by ascending new position, without the largest set of elements that can stay in
+/// place: the longest subsequence whose old positions ascend as well.
 pub(super) fn out_of_order(moves: &[Move]) -> Vec<Move> {
     if moves.is_sorted_by_key(|moved| moved.from) {
         return Vec::new();
     }
-    // The longest ascending row: the ends of the rows of each length, and what stands before each.
+    // `ends` has the last element of the best ascending subsequence of each length, and `before`
+    // the predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(moves.len());
     let from = |index: &usize| moves.get(*index).map(|moved| moved.from);

@@ -1,35 +1,36 @@
-//! What subscribers are told.
+//! The events that are delivered to subscribers.
 
 use super::live_result::ResultUpdate;
 use super::mailbox::Absorb;
 use crate::error::Result;
 use crate::object::Object;
 
-/// What happened to an observed object.
+/// A change of an observed object.
 #[derive(Clone, Debug)]
 pub enum ObjectEvent {
-    /// It has new values.
+    /// The object has new values.
     Updated(Object),
-    /// It was deleted; nothing follows.
+    /// The object was deleted. No event follows.
     Deleted,
 }
 
-/// What a subscriber is told.
+/// An event that is delivered to a subscriber.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Of an object.
+    /// A change of an object.
     Object(ObjectEvent),
-    /// Of a query's result; apart, so that what waits to be told is small.
+    /// A new result of a query. It is boxed, which keeps queued events small.
     Result(Result<Box<ResultUpdate>>),
-    /// Of the number of a query's objects, and how many commits have changed it since the last.
+    /// A new number of a query's objects, and the number of commits that changed it since the last
+    /// event.
     Count(Result<usize>, u64),
 }
 
 impl Absorb for Event {
     fn absorb(&mut self, later: Self) -> Option<Self> {
         match (&mut *self, later) {
-            // A result that was told must not be lost to an error that follows it: what comes
-            // after the error is told as different from it.
+            // An error must not replace the result before it: the difference of the next result is
+            // relative to that one.
             (Self::Result(Ok(_)), later @ Self::Result(Err(_))) => return Some(later),
             (Self::Result(Ok(earlier)), Self::Result(Ok(later))) => {
                 earlier.difference = earlier.difference.compose(&later.difference);

@@ -1,4 +1,4 @@
-//! Hashes of values: a few instructions each, because every changed row asks for some.
+//! Hashes of values. They take a few instructions each, because every changed row needs some.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use dflat_model::ValueRef;
 
-/// What nobody else knows, so that nobody can choose values that have one hash.
+/// Random numbers of this process, so that values cannot be chosen to have equal hashes.
 static SECRET: LazyLock<[u64; 2]> = LazyLock::new(|| {
     let state = RandomState::new();
     [0_u64, 1].map(|n| state.hash_one(n))
@@ -21,11 +21,11 @@ pub(super) fn mix(a: u64, b: u64) -> u64 {
 #[inline]
 fn mix_with([first, second]: [u64; 2], a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ first) * u128::from(b ^ second);
-    // Both halves: each bit of either number changes about half of them.
+    // With both halves, each bit of either number changes about half of the bits of the hash.
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// A hash that is the same for values that compare as equal.
+/// A hash of a value. Values that compare as equal have the same hash.
 #[inline]
 pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
     match value {
@@ -43,7 +43,7 @@ pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
     }
 }
 
-/// The hash of a text, by its bytes.
+/// The hash of a string, given its bytes.
 #[inline]
 pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     let secret = *SECRET;
@@ -52,7 +52,8 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     for word in words {
         hash = mix_with(secret, hash, u64::from_le_bytes(*word));
     }
-    // What is left, with some before it if there are: its length is in the hash.
+    // The last word overlaps the one before. Strings of other lengths differ by the length hashed
+    // first.
     let last = match bytes.last_chunk::<8>() {
         Some(last) => u64::from_le_bytes(*last),
         None => rest
@@ -62,10 +63,10 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     mix_with(secret, hash, last)
 }
 
-/// Builds the hasher of maps whose keys are hashes, or numbers.
+/// Builds the hasher of maps whose keys are hashes or numbers.
 pub(super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
-/// The hasher of what is a hash already, half of one, which is made a whole; or of a number.
+/// A hasher for keys that are the upper half of a hash already, which is repeated, or a number.
 #[derive(Default)]
 pub(super) struct PrehashedHasher(u64);
 
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_compare_as_equal_have_one_hash_and_others_have_others() {
+    fn equal_values_have_equal_hashes_and_unequal_values_different_ones() {
         let same = [ValueRef::Int(3), ValueRef::Float(3.0)].map(of_value);
         assert_eq!(same[0], same[1]);
         assert_eq!(
@@ -109,7 +110,7 @@ mod tests {
         let all = texts.chain(numbers).chain(halves).chain(others);
         let hashes: HashSet<u64> = all.map(of_value).collect();
         assert_eq!(hashes.len(), 30_003);
-        // What a map of them looks at: the lowest bits, and the highest.
+        // Hash maps use the lowest and the highest bits.
         let low: HashSet<u64> = hashes.iter().map(|hash| hash & 0xff).collect();
         let high: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
         assert_eq!((low.len(), high.len()), (256, 128));

@@ -1,4 +1,4 @@
-//! What of a condition an index of live queries can use: values that a field must have.
+//! Index keys of conditions: values that a field must have, by which live queries are found.
 
 use std::ops::Bound;
 
@@ -6,22 +6,23 @@ use dflat_model::{Field, Predicate, Value};
 
 use crate::query::{Interval, ValueSet, tested_field};
 
-/// A field whose value must be in an interval.
+/// A field and an interval of its values.
 #[derive(Clone, Debug)]
 pub(super) struct FieldInterval {
     pub(super) field: Field,
     pub(super) interval: Interval<'static>,
 }
 
-/// An object that meets a condition is in one of these intervals at least.
+/// Intervals of which every object that meets a condition is in at least one.
 #[derive(Clone, Debug)]
 pub(super) struct IndexKey {
     pub(super) intervals: Vec<FieldInterval>,
-    /// Whether every object that is in one meets the condition.
+    /// Whether every object in one of the intervals meets the condition.
     pub(super) exact: bool,
 }
 
-/// Conditions with more alternatives are not taken apart.
+/// The most intervals of an index key. A condition with more is evaluated on every changed row: its
+/// key would take megabytes.
 const INTERVALS_MAX: usize = 65_536;
 
 /// The key of a condition, if it has one.

@@ -1,4 +1,4 @@
-//! What of an object is seen by who observes it.
+//! The part of an object that a subscriber observes.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::change_set::TableChanges;
 use crate::object::{Object, equal};
 use crate::query::compute;
 
-/// What of an object is seen: a change to anything else is none.
+/// The values of an object that a subscriber observes. Other changes are not delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Interest {
-    /// All its values.
+    /// All values.
     Objects,
     /// The values of these expressions.
     Values(Arc<[Expression]>),
 }
 
 impl Interest {
-    /// The expressions whose values are seen; none if it is all.
+    /// The observed expressions; empty if all values are observed.
     #[must_use]
     pub fn values(&self) -> &[Expression] {
         match self {
@@ -28,7 +28,7 @@ impl Interest {
         }
     }
 
-    /// Whether two states of an object look the same.
+    /// Whether two states of an object have the same observed values.
     #[must_use]
     pub fn is_same(&self, table: &Table, a: &Object, b: &Object) -> bool {
         if a.is(b) {
@@ -43,7 +43,7 @@ impl Interest {
                     compute(expression, b.payload()),
                 );
                 match values {
-                    // As the values of objects are compared: 0.0 and -0.0 are two.
+                    // As objects are compared: 0.0 differs from -0.0.
                     (Ok(ValueRef::Float(a)), Ok(ValueRef::Float(b))) => a.to_bits() == b.to_bits(),
                     (Ok(a), Ok(b)) => a == b,
                     _ => false,
@@ -52,7 +52,7 @@ impl Interest {
         }
     }
 
-    /// Whether two states of a row, before a commit and after, look the same.
+    /// Whether the states of a row before and after a commit have the same observed values.
     pub(super) fn is_unchanged(&self, changes: &TableChanges, was: &Object, is: &Object) -> bool {
         match self {
             Self::Objects if !changes.repeated => false,
@@ -60,7 +60,7 @@ impl Interest {
         }
     }
 
-    /// What makes one list of objects of another.
+    /// The difference between two lists of objects.
     #[must_use]
     pub fn difference(&self, table: &Table, old: &[Object], new: &[Object]) -> Difference {
         if std::ptr::eq(old, new) {

@@ -1,4 +1,4 @@
-//! Intervals, to be asked which of them a value is in.
+//! An index of intervals: which of them contain a value.
 
 use std::cmp::Ordering;
 
@@ -6,17 +6,17 @@ use dflat_model::ValueRef;
 
 use crate::query::{Interval, lower_order, upper_order};
 
-/// The fewest intervals that are looked through one by one rather than put in order.
+/// Up to this many intervals are searched one by one rather than sorted.
 const LOOSE_MIN: usize = 32;
 
-/// Intervals with what they belong to.
+/// Intervals with the slots of their live queries.
 ///
-/// Most stand in the order of their low ends, as a tree whose root is the middle; what was added
-/// since stands behind them.
+/// The first part of the list is sorted by lower bounds and is a binary tree whose root is its
+/// middle. Intervals added since the last sort are behind it, unsorted.
 #[derive(Default)]
 pub(super) struct Intervals {
     items: Vec<Item>,
-    /// For each of those in order: which of its subtree's intervals ends last.
+    /// For each interval of the tree: the position of the interval of its subtree that ends last.
     last: Vec<u32>,
     gone: usize,
 }
@@ -24,7 +24,7 @@ pub(super) struct Intervals {
 struct Item {
     interval: Interval<'static>,
     slot: u32,
-    /// It was taken out.
+    /// Whether the interval was removed.
     gone: bool,
 }
 
@@ -35,7 +35,7 @@ impl Intervals {
 
     pub(super) fn insert(&mut self, interval: Interval<'static>, slot: u32) {
         if self.items.len() == self.items.capacity() {
-            // Items are large and many: less room for more than a vector makes.
+            // Items are large and many, so the list grows by an eighth and not to twice its size.
             self.items.reserve_exact(self.items.len() / 8 + 1);
         }
         self.items.push(Item {
@@ -45,22 +45,22 @@ impl Intervals {
         });
     }
 
-    /// Takes out an interval of what it belongs to, or another with the same low end: all of them
-    /// are taken out together.
+    /// Removes an interval of a slot, or another of the slot with the same lower bound. All
+    /// intervals of a slot are removed together, so it makes no difference which comes first.
     pub(super) fn remove(&mut self, interval: &Interval<'static>, slot: u32) {
         self.tidy();
         let (ordered, loose) = self.items.split_at_mut(self.last.len());
-        // Of those that are the same in order, the first are gone.
+        // Of the intervals that are equal in this order, the first ones are removed already.
         let at = ordered.partition_point(|item| match item.order((interval, slot)) {
             Ordering::Less => true,
             Ordering::Equal => item.gone,
             Ordering::Greater => false,
         });
         let ordered = ordered.get_mut(at).into_iter();
-        // From the end: what was added last is often taken out first.
+        // From the end: an interval that was added last is often removed first.
         let mut found = ordered.chain(loose.iter_mut().rev());
         let found = found.find(|item| item.order((interval, slot)).is_eq() && !item.gone);
-        debug_assert!(found.is_some(), "what was put in is found");
+        debug_assert!(found.is_some(), "a removed interval was inserted before");
         if let Some(item) = found {
             item.gone = true;
             self.gone += 1;
@@ -70,9 +70,10 @@ impl Intervals {
         }
     }
 
-    /// Puts all in order, if it pays.
+    /// Sorts the intervals, if enough of them are unsorted.
     pub(super) fn tidy(&mut self) {
-        // So many that what looking through them costs is what putting all in order costs each.
+        // With this many, searching the unsorted intervals costs about as much as sorting costs for
+        // each.
         let ordered = self.last.len();
         if self.items.len() - ordered > LOOSE_MIN.max(ordered.isqrt()) {
             self.arrange();
@@ -81,14 +82,14 @@ impl Intervals {
 
     fn arrange(&mut self) {
         self.items.retain(|item| !item.gone);
-        // Stable sorting takes what is in order as it is.
+        // The stable sort is fast on input that is mostly sorted.
         self.items.sort_by(|a, b| a.order((&b.interval, b.slot)));
         self.gone = 0;
         self.last = vec![0; self.items.len()];
         self.note_last(0, self.items.len());
     }
 
-    /// Notes for each subtree which of its intervals ends last; that of this one.
+    /// Finds for each subtree the interval that ends last; returns that of this subtree.
     fn note_last(&mut self, start: usize, end: usize) -> Option<u32> {
         if start >= end {
             return None;
@@ -106,7 +107,7 @@ impl Intervals {
         Some(last)
     }
 
-    /// Which of two intervals ends later.
+    /// The one of two intervals that ends later.
     fn later(&self, a: u32, b: u32) -> u32 {
         let of = |at: u32| Some(&self.items.get(at as usize)?.interval);
         match (of(a), of(b)) {
@@ -115,9 +116,10 @@ impl Intervals {
         }
     }
 
-    /// Visits what the intervals belong to that a value is in.
+    /// Visits the slots of the intervals that contain a value.
     ///
-    /// Costs a logarithm of the number of intervals for each visit.
+    /// # Cost
+    /// A logarithm of the number of intervals for each visit.
     pub(super) fn stab(&self, value: ValueRef<'_>, visit: &mut impl FnMut(u32)) {
         self.stab_tree((0, self.last.len()), value, visit);
         for item in self.items.get(self.last.len()..).unwrap_or_default() {
@@ -155,7 +157,7 @@ impl Intervals {
 }
 
 impl Item {
-    /// The order of the tree: that of the low ends, then of what they belong to.
+    /// The order of the tree: by lower bounds, then by slots.
     fn order(&self, (interval, slot): (&Interval<'static>, u32)) -> Ordering {
         #[cfg(test)]
         tests::COMPARED.with(|compared| compared.set(compared.get() + 1));
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// How often two intervals were compared.
+        /// The number of comparisons of two intervals.
         pub(super) static COMPARED: Cell<u64> = const { Cell::new(0) };
     }
 
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Above a value, up to another.
+    /// The values above one, up to another.
     fn between(low: i64, high: i64) -> Interval<'static> {
         Interval {
             upper: Bound::Included(Cow::Owned(Value::Int(high))),
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_found_by_the_values_in_them_whatever_was_added_and_taken_out() {
+    fn intervals_are_found_by_their_values_after_insertions_and_removals() {
         let mut intervals = Intervals::default();
         let of = |n: i64| between(n % 37, n % 37 + n % 11);
         for n in 0..500 {
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn many_intervals_are_taken_out_in_any_order_by_few_comparisons_each() {
+    fn removing_an_interval_takes_few_comparisons_in_any_order() {
         const COUNT: u64 = 100_000;
         let of = |n: u64| between((n % 1000) as i64, (n % 1000 + 10) as i64);
         let mut intervals = Intervals::default();
@@ -226,7 +228,7 @@ mod tests {
             intervals.insert(of(n), n as u32);
         }
         COMPARED.set(0);
-        // In an order of its own: the stride has no factor in common with the count.
+        // In a scattered order: the stride and the count have no common factor.
         for n in (0..COUNT).map(|n| n * 61_803 % COUNT) {
             intervals.remove(&of(n), n as u32);
         }
@@ -236,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_one_query_are_all_taken_out_with_it() {
-        // Two with one low end, and one with another.
+    fn all_intervals_of_a_query_are_removed_with_it() {
+        // Two with the same lower bound, and one with another.
         let of = |n: i64| [between(0, n % 37), between(0, n % 11), above(n % 53)];
         for count in [1, 2, 3, 200] {
             let mut intervals = Intervals::default();

@@ -1,15 +1,15 @@
-//! Deliveries that wait: so many at most, then they are made one.
+//! The queue of a subscriber's deliveries: beyond its capacity, deliveries are merged.
 
 use std::collections::VecDeque;
 
-/// What can be made one with what follows it.
+/// A delivery that can be merged with the one that follows it.
 pub trait Absorb: Sized {
-    /// Becomes what tells both, or gives the later one back if nothing can.
+    /// Merges the later delivery into this one, or returns it if the two can't be merged.
     fn absorb(&mut self, later: Self) -> Option<Self>;
 }
 
-/// Deliveries in order. It holds no more than its capacity, save for one that can't be made one
-/// with the last.
+/// Deliveries in order. There are at most as many as the capacity, and one more if that one can't
+/// be merged with the delivery before it.
 pub struct Mailbox<E> {
     waiting: VecDeque<E>,
     capacity: usize,
@@ -17,7 +17,7 @@ pub struct Mailbox<E> {
 }
 
 impl<E: Absorb> Mailbox<E> {
-    /// An empty mailbox for so many deliveries, at least one.
+    /// An empty mailbox. The capacity is at least one.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl<E: Absorb> Mailbox<E> {
         }
     }
 
-    /// Puts a delivery behind the others; if it is full, into the last of them.
+    /// Adds a delivery at the end; if the mailbox is full, merges it with the last one.
     pub fn push(&mut self, event: E) {
         if self.waiting.len() < self.capacity {
             self.waiting.push_back(event);
@@ -46,7 +46,7 @@ impl<E: Absorb> Mailbox<E> {
         }
     }
 
-    /// Makes the last ones one, if they now can be, while there is no room for them.
+    /// Merges the last deliveries, as far as they can be, while there are too many.
     fn shrink(&mut self) {
         while self.waiting.len() > self.capacity {
             let last = self.waiting.pop_back();
@@ -62,29 +62,29 @@ impl<E: Absorb> Mailbox<E> {
         }
     }
 
-    /// The next delivery.
+    /// Takes the next delivery.
     pub fn pop(&mut self) -> Option<E> {
         let next = self.waiting.pop_front();
         if self.waiting.is_empty() {
-            // Most subscribers wait for long, and there may be many.
+            // Releases the memory: there may be many subscribers, and most are idle.
             self.waiting = VecDeque::new();
         }
         next
     }
 
-    /// Whether nothing waits.
+    /// Whether no delivery waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// How many deliveries were made one with the one before.
+    /// The number of deliveries that were merged with the one before them.
     #[must_use]
     pub const fn coalesced(&self) -> u64 {
         self.coalesced
     }
 
-    /// What waits, which is taken out.
+    /// Takes all deliveries.
     pub fn take(&mut self) -> VecDeque<E> {
         std::mem::take(&mut self.waiting)
     }
@@ -94,7 +94,8 @@ impl<E: Absorb> Mailbox<E> {
 mod tests {
     use super::*;
 
-    /// Numbers are added; what is no number takes a place of its own, until a number follows.
+    /// Numbers are added. A `None` is not merged with a number before it, and is replaced by one
+    /// that follows.
     impl Absorb for Option<u32> {
         fn absorb(&mut self, later: Self) -> Option<Self> {
             match (*self, later) {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_alternates_is_kept_within_the_bound() {
+    fn alternating_deliveries_stay_within_the_capacity() {
         for capacity in 1..4 {
             let mut mailbox = Mailbox::new(capacity);
             let pushed = 200;

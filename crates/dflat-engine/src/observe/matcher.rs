@@ -1,4 +1,4 @@
-//! Which live queries a commit concerns, and by which of its rows.
+//! Finds the live queries that a commit may concern, and the rows by which it does.
 
 use std::collections::BTreeSet;
 
@@ -11,39 +11,39 @@ use super::intervals::Intervals;
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text};
 
-/// Up to so many queries look at each row themselves.
+/// Up to this many live queries are evaluated on each changed row rather than looked up by values.
 ///
-/// The crossover, in instructions of a commit that concerns none of them, looked at one by one and
-/// looked up by their values (in brackets, if they ask for ranges): one query and one row, 2,300
-/// and 2,000 (1,900); one and four rows, 3,300 and 5,100 (6,100); two and one row, 3,700 and 2,000
-/// (2,100); two and two rows, 4,300 and 3,100 (3,300); four and four, 10,300 and 5,100 (7,300).
+/// Instructions of a commit that concerns none of the queries, if they are evaluated, and if they
+/// are looked up (in brackets, by ranges): one query and one row, 2,300 and 2,000 (1,900); one
+/// query and four rows, 3,300 and 5,100 (6,100); two queries and one row, 3,700 and 2,000 (2,100);
+/// two and two rows, 4,300 and 3,100 (3,300); four and four rows, 10,300 and 5,100 (7,300).
 const LINEAR_MAX: usize = 1;
 
-/// The anchors of live queries, by field.
+/// The index keys of live queries, by field.
 #[derive(Default)]
 pub(super) struct Matcher {
     pub(super) fields: Vec<FieldIndex>,
-    /// The queries that have to see every row.
+    /// The queries without an index key, which are evaluated on every changed row.
     unkeyed: BTreeSet<u32>,
     keyed_count: usize,
-    /// Memory that is used again from one commit to the next.
+    /// A buffer that is reused from commit to commit.
     hits: Vec<Hit>,
 }
 
-/// A query that a row may concern, the row, and whether it may meet it now rather than before: in
-/// one number, because many are sorted.
+/// A live query, a row that may concern it, and whether the row may meet its condition after the
+/// commit or before it. They are one number, because many hits are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hit(u64);
 
 impl Hit {
-    /// The rows of a commit that there are numbers for.
+    /// The most rows of a commit that fit in a hit.
     const ROWS_MAX: usize = 1 << 31;
 
     const fn new(slot: u32, row: Row, is: bool) -> Self {
         Self((slot as u64) << 32 | (row as u64) << 1 | is as u64)
     }
 
-    /// The query.
+    /// The slot of the query.
     pub(super) const fn slot(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -53,18 +53,18 @@ impl Hit {
         self.0 as u32 >> 1
     }
 
-    /// Whether it is the row as it is now.
+    /// Whether the state of the row is the one after the commit.
     pub(super) const fn is(self) -> bool {
         self.0 & 1 == 1
     }
 }
 
-/// The most of them that memory is kept for.
+/// The most hits of which the buffer is kept: 32 KiB.
 const HITS_KEPT_MAX: usize = 4096;
 
 pub(super) struct FieldIndex {
     pub(super) field: Field,
-    /// By the hash of a value: the queries that ask for it.
+    /// The queries whose key is a single value, by the value's hash.
     points: Slots,
     intervals: Intervals,
 }
@@ -74,7 +74,7 @@ impl FieldIndex {
         self.points.is_empty() && self.intervals.is_empty()
     }
 
-    /// What an object has in the field.
+    /// The object's value in the field.
     #[inline]
     fn held<'o>(&'o self, object: &'o Object) -> FieldContent<'o> {
         match root_text(object.payload(), &self.field) {
@@ -83,7 +83,7 @@ impl FieldIndex {
         }
     }
 
-    /// Visits the queries that may ask for what an object has.
+    /// Visits the queries whose keys may contain the object's value.
     fn visit(&self, object: &Object, held: &FieldContent<'_>, visit: &mut impl FnMut(u32)) {
         if !self.points.is_empty() {
             let slots = self.points.get(held.hash());
@@ -95,8 +95,8 @@ impl FieldIndex {
     }
 }
 
-/// What an object has in a field: a string that stands in the root, as most keys do, need not be
-/// decoded. Those that are the same have the same value.
+/// An object's value in a field. A string of the root table, as most keys are, is not decoded.
+/// Equal contents are equal values.
 #[derive(PartialEq)]
 enum FieldContent<'o> {
     Text(&'o [u8]),
@@ -112,11 +112,11 @@ impl FieldContent<'_> {
     }
 }
 
-/// How a live query is found.
+/// The way to find a live query.
 pub(super) enum MatchBy {
-    /// It sees every row.
+    /// It is evaluated on every row.
     Always,
-    /// By these values.
+    /// By an index key.
     By(IndexKey),
 }
 
@@ -182,11 +182,12 @@ impl Matcher {
         self.fields.retain(|index| !index.is_empty());
     }
 
-    /// The queries that a commit may concern: each row asks for its queries by the hash of its
-    /// values, which costs the same however many queries there are. A query that is
-    /// alone looks at each row. If there are more rows than
-    /// queries and some ask for ranges, which may overlap, each query asks for its rows instead,
-    /// among the rows in order.
+    /// The live queries that a commit may concern.
+    ///
+    /// Each row is looked up by the hashes of its values, which costs the same for any number of
+    /// queries. A single query is evaluated on each row instead. If there are more rows than
+    /// queries, and some queries have ranges, which may overlap, each query searches the sorted
+    /// rows instead.
     pub(super) fn hits(&mut self, rows: Rows<'_>) -> Hits {
         let ranges = self.fields.iter().any(|index| !index.intervals.is_empty());
         if self.keyed_count <= LINEAR_MAX {
@@ -202,7 +203,7 @@ impl Matcher {
                 let was = change.before.as_ref().map(|was| (was, index.held(was)));
                 let is = change.after.as_ref().map(|is| (is, index.held(is)));
                 match (&was, &is) {
-                    // Most changes leave what is asked for as it is.
+                    // Most changes leave the values of index keys unchanged.
                     (Some((_, was)), Some((object, is))) if was == is => {
                         index.visit(object, is, &mut |slot| {
                             hits.extend([false, true].map(|is| Hit::new(slot, row, is)));
@@ -224,7 +225,7 @@ impl Matcher {
         Hits::Of(hits)
     }
 
-    /// Takes back the memory of hits that were dealt with.
+    /// Takes back the buffer of hits.
     pub(super) fn recycle(&mut self, mut hits: Vec<Hit>) {
         if hits.capacity() <= HITS_KEPT_MAX {
             hits.clear();
@@ -237,13 +238,13 @@ impl Matcher {
     }
 }
 
-/// The queries that a commit may concern.
+/// The live queries that a commit may concern.
 pub(super) enum Hits {
-    /// Each has to look at every row.
+    /// All queries, each with every row.
     Each,
-    /// Each has to look for its rows, among those in order.
+    /// All queries, each with the sorted rows in its intervals.
     Sorted,
-    /// These, in order.
+    /// These queries and rows, in order.
     Of(Vec<Hit>),
 }
 
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_anchored_where_values_are_bounded() {
+    fn conditions_that_bound_values_have_index_keys() {
         use Comparison::{Equal, Greater, Less, NotEqual};
         let name = || field(6, FieldKind::Text);
         let text = |test| Predicate::Text {
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_asks_only_for_the_queries_of_its_values() {
+    fn a_change_visits_only_the_queries_of_its_values() {
         let mut matcher = Matcher::default();
         let keyed = |n: i64| MatchBy::of(Some(&compare(Comparison::Equal, n)));
         for n in 0..100_000 {

@@ -1,4 +1,4 @@
-//! The rows of a commit that met or meet the condition of a live query.
+//! Finds the rows of a commit that met or meet the condition of a live query.
 
 use std::cmp::Ordering;
 
@@ -11,17 +11,18 @@ use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
 use crate::query::{Condition, is_after};
 
-/// Rows in the order of a field's values. They stand apart, because of most only the row is read.
+/// Rows in the order of a field's values. Values and rows are separate lists, because mostly only
+/// the rows are read.
 struct RowsByValue<'c> {
     values: Vec<ValueRef<'c>>,
     rows: Vec<Row>,
 }
 
-/// The rows of a commit in the order of their values, for queries that look for theirs.
+/// The rows of a commit, sorted by the values of fields when a query first needs them so.
 pub(super) struct SortedRows<'c> {
     matcher: &'c Matcher,
     rows: Rows<'c>,
-    /// By the place of the field in the matcher: what the rows were, and what they are.
+    /// By the position of the field in the matcher: the rows before the commit, and after it.
     fields: Vec<Option<[RowsByValue<'c>; 2]>>,
     bits: Vec<u64>,
 }
@@ -47,7 +48,7 @@ impl<'c> SortedRows<'c> {
             if let [field_interval] = intervals {
                 self.sort(field_interval);
                 let found = self.found(field_interval, side);
-                // As with values that grow from object to object.
+                // So it is where values grow with row ids.
                 if found.is_sorted() {
                     list.extend_from_slice(found);
                     continue;
@@ -61,7 +62,7 @@ impl<'c> SortedRows<'c> {
         changed
     }
 
-    /// Puts the rows of an interval into the set.
+    /// Adds the rows of an interval to the bit set.
     fn mark(&mut self, field_interval: &FieldInterval, side: usize) {
         self.sort(field_interval);
         let mut bits = std::mem::take(&mut self.bits);
@@ -73,7 +74,7 @@ impl<'c> SortedRows<'c> {
         self.bits = bits;
     }
 
-    /// The rows of an interval, in the order of their values, once they are sorted.
+    /// The rows of an interval, in the order of their values. They must be sorted by its field.
     fn found(&self, field_interval: &FieldInterval, side: usize) -> &[Row] {
         let sorted = self
             .place(field_interval)
@@ -88,13 +89,13 @@ impl<'c> SortedRows<'c> {
         rows.get(start..start + count).unwrap_or_default()
     }
 
-    /// The place of an atom's field in the matcher.
+    /// The position of an interval's field in the matcher.
     fn place(&self, field_interval: &FieldInterval) -> Option<usize> {
         let mut fields = self.matcher.fields.iter();
         fields.position(|index| index.field == field_interval.field)
     }
 
-    /// Sorts the rows by the values of an atom's field, unless they are.
+    /// Sorts the rows by the values of an interval's field, unless they are sorted.
     fn sort(&mut self, field_interval: &FieldInterval) {
         let Some(place) = self.place(field_interval) else {
             return;
@@ -119,7 +120,7 @@ impl<'c> SortedRows<'c> {
     }
 }
 
-/// The order of two values; most are integers.
+/// The order of two values, with a shortcut for integers, which most are.
 #[inline]
 fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     match (a, b) {
@@ -128,7 +129,7 @@ fn order(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     }
 }
 
-/// Takes the rows out of a set, ascending.
+/// Moves the rows of a bit set into a list, ascending.
 fn drain(bits: &mut [u64], rows: &mut RowList) {
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
     rows.resize(count, 0);
@@ -144,11 +145,11 @@ fn drain(bits: &mut [u64], rows: &mut RowList) {
     }
 }
 
-/// Which rows may meet a query's condition.
+/// The rows that may meet a query's condition.
 pub(super) enum Candidates {
-    /// These: two values may have one hash.
+    /// These rows. Different values may have the same hash, so they need not meet it.
     Rows(ChangedRows),
-    /// Any of them.
+    /// All rows.
     All,
     /// Those in the intervals of its key, if it has one.
     SortedRows,
@@ -188,7 +189,7 @@ pub(super) fn matching_rows(
     let (predicate, frame) = (query.predicate(), query.frame());
     let predicate = predicate.as_deref();
     let key = match &candidates {
-        // Not kept with the query: it is as large.
+        // Not stored with the query, because it is as large as the condition.
         Candidates::Sorted => predicate.and_then(key),
         Candidates::Rows(_) | Candidates::All => None,
     };

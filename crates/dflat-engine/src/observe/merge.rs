@@ -1,4 +1,4 @@
-//! Changed rows put into a list that is in order.
+//! Merges changed rows into a sorted list.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use super::positions::ascending;
 use super::row_merge::{Merged, RowMerge, find};
 use crate::object::Object;
 
-/// Memory that is used again from one result to the next.
+/// Buffers that are reused from one result to the next.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// By row: the index among those taken out, from 1; 0 for others.
+    /// By row: its position among the removed rows, from 1; 0 for other rows.
     removed: Vec<u32>,
-    /// The lists that others have taken the place of. They are kept until the others are told: to
-    /// let go of many objects takes time.
+    /// The lists that were replaced. They are dropped after the new ones were delivered, because
+    /// dropping many objects takes time.
     pub(super) replaced: Vec<Arc<Vec<Object>>>,
 }
 
-/// A list in order, to be changed.
+/// A sorted list.
 pub(super) struct List<'l> {
     pub(super) objects: &'l [Object],
     pub(super) order: &'l [Order],
@@ -34,7 +34,7 @@ impl List<'_> {
         })
     }
 
-    /// The positions of the rows as they were; `None` if one is not where it should be.
+    /// The positions of the rows before the change; `None` if one is not where its keys say.
     fn positions(&self, rows: Rows<'_>, removed: &[Row]) -> Option<Vec<usize>> {
         let mut positions = Vec::with_capacity(removed.len());
         let mut next = 0;
@@ -53,12 +53,13 @@ impl List<'_> {
         Some(positions)
     }
 
-    /// The list after a change: `same` tells whether the two states of a row look the same.
+    /// The list after a change. `same` returns whether the two states of a row have the same
+    /// observed values.
     ///
-    /// `None` if the list does not hold what it should.
+    /// `None` if the list lacks a row that it should have.
     ///
     /// # Cost
-    /// In proportion to the list, for the copy of its handles, and to the rows changed.
+    /// In proportion to the list, whose handles are copied, and to the changed rows.
     pub(super) fn merge(
         &self,
         rows: Rows<'_>,
@@ -102,7 +103,7 @@ impl List<'_> {
             let Some(object) = after(rows, *row) else {
                 continue;
             };
-            // What leaves need not be compared with.
+            // Rows that leave need no comparison.
             while skipped
                 .next_if(|at| *at <= next)
                 .is_some_and(|at| at == next)
@@ -125,7 +126,7 @@ impl List<'_> {
             if before(rows, *row).is_none_or(|before| !same(before, object)) {
                 difference.updated.push(to);
             }
-            // Between the same neighbours as before it may stay; how many were kept tells which.
+            // If as many kept rows precede the row as before, it stays between its neighbours.
             let from = *from;
             let stays = from - index == copy.kept;
             let list = if stays { &mut in_place } else { &mut moved };

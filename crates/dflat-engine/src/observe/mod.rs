@@ -1,8 +1,8 @@
-//! The observing half: change sets in, deliveries out.
+//! Subscriptions: change sets in, deliveries out.
 //!
-//! A [`Registry`] holds what is subscribed. It takes registrations and change sets in the order of
-//! the commits and gives a [`Publication`] for each: the calls to make, objects before results.
-//! Making them is somebody else's, with no lock held.
+//! A [`Registry`] has the subscriptions. It takes registrations and change sets in the order of
+//! commits, and returns a [`Publication`] for each: the calls of callbacks to make, for objects
+//! first, then for results. The caller makes these calls, with no lock held.
 
 mod bound;
 mod changed_rows;

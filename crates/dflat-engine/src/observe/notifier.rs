@@ -1,4 +1,4 @@
-//! Calling a subscriber's function: one call at a time, in order, and none after its end.
+//! Calls a subscriber's callback: one call at a time, in order, and none after its end.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,48 +11,51 @@ use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 type Function<E> = Box<dyn FnMut(E) + Send>;
 
-/// A piece of work for an executor.
+/// A job for an executor.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// How many calls a job of an executor makes, before another is asked for.
+/// The most calls that a job makes before the executor is given another one, so that a busy
+/// subscriber does not keep a thread of the executor from other jobs.
 const JOB_CALLS_MAX: usize = 16;
 
 /// Runs jobs, on a thread of its choice.
 pub type Executor = dyn Fn(Job) + Send + Sync;
 
-/// A subscriber's function, what waits for it, and whether it may still be called; and where it is
-/// registered, because both are asked for together.
+/// A subscriber's callback with its queue and state. It also has the subscriber's registration, so
+/// that a subscriber is one allocation.
 pub struct Notifier<E, R> {
-    /// Where it is registered.
+    /// What the subscriber is registered for.
     pub registration: R,
-    /// Who calls; whoever delivers, if there is none. Most have none.
+    /// Runs the calls; without an executor, the thread that delivers makes them. Most subscribers
+    /// have none, so that it is boxed.
     executor: Option<Box<Arc<Executor>>>,
     cancelled: AtomicBool,
     state: Mutex<State<E>>,
-    /// Signalled, while somebody waits, when a call has ended.
+    /// Signalled when a call has ended, if a thread waits for that.
     returned: Condvar,
 }
 
 struct State<E> {
-    /// `None` while it is called, and at the end.
+    /// The callback; `None` while it is called, and after the end.
     function: Option<Function<E>>,
-    /// How many deliveries wait at most.
+    /// The most deliveries that wait.
     capacity: u32,
-    /// Somebody is about to call for all that waits.
+    /// Whether a thread or job is going to deliver everything that waits.
     served: bool,
-    /// A call is running.
+    /// Whether a call is running.
     calling: bool,
-    /// Somebody waits for it to end.
+    /// Whether a thread waits for the call to end.
     awaited: bool,
-    /// What a subscriber who is quick has none of: most wait for long, and there may be many.
+    /// Waiting deliveries and the like. Subscribers that keep up have none, which saves memory:
+    /// there may be many, and most are idle.
     backlog: Option<Box<Backlog<E>>>,
 }
 
-/// What waits for a subscriber, and what is noted of it.
+/// The waiting deliveries of a subscriber, and its rarely used state.
 struct Backlog<E> {
     mailbox: Mailbox<E>,
-    /// A call took too long: nobody waits for one, until one took less than this and nothing
-    /// waits any more.
+    /// Set when a call took too long: no thread waits for calls until one took less than this time
+    /// and no delivery waits.
     slow: Option<Duration>,
     error: Option<Error>,
 }
@@ -77,7 +80,7 @@ impl<E: Absorb> State<E> {
         self.backlog.as_ref()?.slow
     }
 
-    /// Nothing waits any more: `quick` if the last call was.
+    /// Notes that no delivery waits; `quick` states whether the last call was quick.
     fn rest(&mut self, quick: bool) {
         self.served = false;
         let Some(backlog) = &mut self.backlog else {
@@ -92,7 +95,7 @@ impl<E: Absorb> State<E> {
         }
     }
 
-    /// Takes out the function and what waits for it.
+    /// Takes the callback and its waiting deliveries.
     fn end(&mut self) -> Option<Ended<E>> {
         let function = self.function.take()?;
         let waiting = self.mailbox().map(Mailbox::take);
@@ -100,12 +103,12 @@ impl<E: Absorb> State<E> {
     }
 }
 
-/// A function that is not called again, and what waited for it.
+/// A callback that is not called again, and its waiting deliveries.
 type Ended<E> = (Function<E>, Option<VecDeque<E>>);
 
 impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
-    /// A function that is called by the executor, or where deliveries are made, and for which so
-    /// many deliveries wait at most.
+    /// A notifier whose callback is called by the executor, or, without one, by the thread that
+    /// delivers. At most `capacity` deliveries wait.
     pub fn new(
         executor: Option<Arc<Executor>>,
         capacity: usize,
@@ -133,8 +136,8 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delivers something: calls the function, or has it called, for it and what waits before it.
-    /// If somebody is at it, it waits for them.
+    /// Delivers an event: calls the callback, or has the executor call it, for waiting events and
+    /// then for this one. If another thread is delivering, the event waits for that thread.
     pub fn deliver(self: &Arc<Self>, event: E) {
         let mut state = self.lock();
         if self.is_cancelled() {
@@ -144,7 +147,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         let served = std::mem::replace(&mut state.served, true);
         let slow = state.slow().is_some();
         let idle = state.mailbox().is_none_or(|mailbox| mailbox.is_empty());
-        // The common case: it is called here and now, so that nothing has to wait.
+        // The common case: called on this thread, without the mailbox.
         if !served && !slow && idle && self.executor.is_none() {
             self.serve(state, Some(event), usize::MAX);
             return;
@@ -159,15 +162,15 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
             Some(executor) => service.submit(executor),
             None if slow => {
                 let thread = thread::Builder::new().name("dflat-slow".to_owned());
-                // Without a thread the job is dropped, and the next delivery tries again.
+                // If the thread can't be started, the next delivery tries again.
                 let _ = thread.spawn(move || service.run());
             }
             None => service.run(),
         }
     }
 
-    /// Calls the function for an event, if there is one, and for what waits, without the lock;
-    /// false if that was so much that more waits.
+    /// Calls the callback for an event, if there is one, and then for all that wait, without the
+    /// lock. Returns false if events still wait after `calls_max` calls.
     fn serve<'t>(
         &'t self,
         mut state: MutexGuard<'t, State<E>>,
@@ -200,7 +203,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
                 self.cancelled.store(true, Ordering::Release);
             }
             state.function = Some(function);
-            // Order: what it holds is gone before anybody hears that no call is running.
+            // Order: the callback is dropped before any thread learns that no call is running.
             let ended = if self.is_cancelled() {
                 state.end()
             } else {
@@ -218,40 +221,40 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         }
     }
 
-    /// Lets nobody wait for a call: they are made on a thread of their own, and what comes
-    /// meanwhile is made one; until one took less than `quick`, and all that waited is told.
+    /// Lets no thread wait for calls: they are made on a thread of their own, and events that come
+    /// meanwhile are merged. It ends when a call took less than `quick` and no event waits.
     pub fn give_up(&self, quick: Duration) {
         self.lock().backlog().slow = Some(quick);
     }
 
-    /// Whether nobody waits for it, because it was too slow.
+    /// Whether no thread waits for calls, because one was too slow.
     pub fn is_slow(&self) -> bool {
         self.lock().slow().is_some()
     }
 
-    /// Whether the function will not be called again.
+    /// Whether the callback will not be called again.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Why it has ended, if not because it was cancelled.
+    /// The error that ended the subscription, if any.
     pub fn error(&self) -> Option<Error> {
         self.lock().backlog.as_ref()?.error.clone()
     }
 
-    /// Ends it with an error.
+    /// Ends the subscription with an error.
     pub fn fail(&self, error: Error) {
         self.lock().backlog().error = Some(error);
         self.cancel(false);
     }
 
-    /// How many deliveries were made one with the one before.
+    /// The number of deliveries that were merged with the one before them.
     pub fn coalesced(&self) -> u64 {
         let mut state = self.lock();
         state.mailbox().map_or(0, |mailbox| mailbox.coalesced())
     }
 
-    /// Stops calling the function. With `wait`, a call that is running has ended when this returns.
+    /// Cancels the callback. With `wait`, no call is running when this returns.
     pub fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
         let mut state = self.lock();
@@ -269,13 +272,14 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
     }
 }
 
-/// Drops what belongs to a user: it may be the last workspace, whose end must not be waited for.
+/// Drops values of the user, marked as user code: they may contain the last handle on a workspace,
+/// whose end must not be waited for here.
 fn release<D>(dropped: D) {
     let _ = callback::run("the end of a subscription", || drop(dropped));
 }
 
-/// Somebody who is to call for all that waits; if they are dropped instead, the next delivery finds
-/// somebody else.
+/// The duty to deliver everything that waits. If it is dropped instead, the next delivery takes it
+/// over.
 struct Service<E: Absorb + Send + 'static, R: Send + Sync + 'static>(Option<Arc<Notifier<E, R>>>);
 
 impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
@@ -285,18 +289,18 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
         }
     }
 
-    /// Has the function called by jobs of the executor, which end however much comes meanwhile.
+    /// Delivers by jobs of the executor. Each job makes a bounded number of calls.
     fn submit(self, executor: &Arc<Executor>) {
         let next = Arc::clone(executor);
         let job = Box::new(move || {
-            // An executor that runs its jobs at once would run them inside each other.
+            // An executor that runs jobs at once would nest them.
             if callback::is_running() {
                 self.run();
             } else {
                 self.run_some(&next);
             }
         });
-        // An executor that panics has dropped the job.
+        // If the executor panics, the job is dropped.
         let _ = callback::run("an executor", || executor(job));
     }
 
@@ -312,7 +316,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
         }
     }
 
-    /// It is served no more: whoever delivers next finds somebody else.
+    /// Ends the duty after everything was delivered.
     fn finish(mut self) {
         self.0 = None;
     }

@@ -14,22 +14,21 @@ use crate::change_set::TableChanges;
 use crate::error::Error;
 use crate::object::{Object, equal};
 
-/// Who is told of the objects of a table, by row id.
+/// The subscribers to objects of a table, by row id.
 #[derive(Default)]
 pub(super) struct ObjectSubscriptions(HashMap<RowId, Vec<ObjectSubscriber>, Prehashed>);
 
 /// A subscriber to an object.
 struct ObjectSubscriber {
     subscriber: Arc<Subscriber>,
-    /// What was told last.
+    /// The state that was delivered last.
     known: Object,
-    /// The commit that it is as of, if it may be ahead of those that are told.
+    /// The commit of that state, if it was read and may be later than the commits delivered.
     seq: CommitSeq,
 }
 
 impl ObjectSubscriber {
-    /// Notes a state as of a commit, and whether it is another; what is to be told of it, if
-    /// anything.
+    /// Notes a new state; the call to make, if `is_other`: if it differs from the one delivered.
     fn note(&mut self, object: &Object, is_other: bool) -> Option<Call> {
         self.known = object.clone();
         is_other.then(|| self.call(ObjectEvent::Updated(object.clone())))
@@ -48,10 +47,10 @@ impl ObjectSubscriber {
 }
 
 impl ObjectSubscriptions {
-    /// Tells a subscriber of an object from now on, of which it knows this.
+    /// Adds a subscriber to an object; `known` is the state that it has.
     pub(super) fn add(&mut self, subscriber: &Arc<Subscriber>, known: &Object) {
         let entries = self.0.entry(known.row_id());
-        // Objects that were fetched together would keep one another in memory.
+        // Copied, because objects that were fetched together keep one another in memory.
         let attached = known.is_attached();
         let entry = ObjectSubscriber {
             subscriber: Arc::clone(subscriber),
@@ -78,19 +77,19 @@ impl ObjectSubscriptions {
         self.0.is_empty()
     }
 
-    /// The table, if anybody is told.
+    /// The table, if there are subscribers.
     pub(super) fn table(&self) -> Option<Table> {
         let entry = self.0.values().flatten().next()?;
         Some(entry.subscriber.registration.table.clone())
     }
 
-    /// All subscribers, which are taken out.
+    /// Removes all subscribers and returns them.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Arc<Subscriber>> {
         let entries = std::mem::take(&mut self.0).into_values().flatten();
         entries.map(|entry| entry.subscriber)
     }
 
-    /// Follows a commit.
+    /// Applies a commit, and adds the calls to make.
     pub(super) fn follow(
         &mut self,
         changes: &TableChanges,
@@ -105,18 +104,18 @@ impl ObjectSubscriptions {
             let Some(entries) = self.0.get_mut(row_id) else {
                 continue;
             };
-            // Others have been told what was read as of a later commit.
+            // The others received a state that was read as of a later commit.
             let behind = entries.iter_mut().filter(|entry| entry.seq < seq);
             if let Some(after) = &change.after {
                 calls.extend(behind.filter_map(|entry| {
-                    // It knows what was before.
+                    // The subscriber has the state before the commit.
                     let is_other = !changes.repeated || !entry.knows(&changes.table, after);
                     entry.note(after, is_other)
                 }));
                 continue;
             }
             calls.extend(behind.map(|entry| entry.call(ObjectEvent::Deleted)));
-            // Nothing follows a deletion.
+            // No event follows a deletion.
             entries.retain(|entry| entry.seq >= seq);
             if entries.is_empty() {
                 self.0.remove(row_id);
@@ -124,7 +123,8 @@ impl ObjectSubscriptions {
         }
     }
 
-    /// Reads all objects again; those whose objects can't be read, with the error.
+    /// Reads all objects again, and adds the calls to make. Returns the subscribers whose objects
+    /// can't be read, with the errors.
     pub(super) fn renew(
         &mut self,
         table: &Table,
@@ -135,7 +135,7 @@ impl ObjectSubscriptions {
         row_ids.sort_unstable();
         let (objects, seq) = match reread.objects(table, &row_ids) {
             Ok(read) => read,
-            // What they missed can't be told later: their subscriptions end.
+            // Changes that they missed can't be delivered later, so their subscriptions end.
             Err(error) => return self.drain().map(|s| (s, error.clone())).collect(),
         };
         let mut failed = Vec::new();

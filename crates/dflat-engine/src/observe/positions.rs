@@ -7,19 +7,18 @@ use std::slice::Iter;
 
 use smallvec::SmallVec;
 
-/// Neighbouring positions. There is no memory for more objects than a number has room for.
+/// Neighbouring positions. Lists have fewer than 2^32 objects, which would take 64 GiB.
 type Run = Range<u32>;
 
-/// Positions in a list, each once, ascending. Neighbours are kept as one run: where a whole stretch
-/// of a list has changed, that is one.
+/// Distinct ascending positions in a list. Neighbouring positions are stored as one range.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Positions {
-    /// Between any two there is a position that is not in them.
+    /// Ascending, with at least one position between any two.
     runs: SmallVec<[Run; 2]>,
 }
 
 impl Positions {
-    /// How many there are.
+    /// The number of positions.
     ///
     /// # Cost
     /// In proportion to the number of ranges.
@@ -28,7 +27,7 @@ impl Positions {
         self.runs.iter().map(Run::len).sum()
     }
 
-    /// Whether there are none.
+    /// Whether there are no positions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -39,13 +38,13 @@ impl Positions {
         self.into_iter()
     }
 
-    /// The same as ranges, ascending, as few as there can be: for what shows a list and takes a
-    /// stretch of it at once.
+    /// The positions as the fewest ascending ranges, for user interfaces that change several rows
+    /// of a list at once.
     pub fn ranges(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + ExactSizeIterator {
         self.runs.iter().map(wide)
     }
 
-    /// Whether a position is among them.
+    /// Whether a position is contained.
     ///
     /// # Cost
     /// A logarithm of the number of ranges.
@@ -58,12 +57,12 @@ impl Positions {
             .is_some_and(|run| run.start <= position)
     }
 
-    /// Adds one that is behind all others.
+    /// Adds a position behind all others.
     pub(super) fn push(&mut self, position: usize) {
         self.extend(position..position + 1);
     }
 
-    /// Adds some that are behind all others.
+    /// Adds a range behind all others.
     pub(super) fn extend(&mut self, positions: Range<usize>) {
         let run = narrow(positions.start)..narrow(positions.end);
         debug_assert!(self.runs.last().is_none_or(|last| last.end <= run.start));
@@ -113,7 +112,7 @@ impl<const N: usize> PartialEq<[usize; N]> for &Positions {
     }
 }
 
-/// Positions that ascend.
+/// Collects ascending positions.
 pub(super) fn ascending(positions: impl IntoIterator<Item = usize>) -> Positions {
     let mut ascending = Positions::default();
     positions
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_one_range() {
+    fn neighbouring_positions_are_one_range() {
         let mut positions = ascending([0, 1, 2, 5, 7]);
         positions.extend(8..10);
         positions.extend(12..12);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_none() {
+    fn no_positions_are_empty() {
         let none = Positions::default();
         assert_eq!((none.len(), none.is_empty()), (0, true));
         assert_eq!((&none, none.contains(0)), (&ascending([]), false));

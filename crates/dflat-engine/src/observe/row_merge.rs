@@ -1,4 +1,4 @@
-//! Changed rows put into a list that is in the order of the row ids, in which nothing moves.
+//! Merges changed rows into a list in order of row id, in which no row moves.
 
 use dflat_model::RowId;
 
@@ -6,20 +6,21 @@ use super::changed_rows::{ChangedRows, Row, Rows};
 use super::difference::Difference;
 use crate::object::Object;
 
-/// What became of a list.
+/// A list after a change, and its difference from the list before.
 pub(super) struct Merged {
     pub(super) objects: Vec<Object>,
     pub(super) difference: Difference,
 }
 
-/// A list that becomes another, from the front to the back. Rows that leave, or that come, without
-/// others between them are dealt with together: where most of a list changes, that is most of them.
+/// The merge of a list, from the front to the back. Neighbouring rows that leave are removed
+/// together, and neighbouring rows that enter are inserted together, which is fast where most of a
+/// list changes.
 pub(super) struct RowMerge<'l> {
     list: &'l [Object],
-    /// Whether each of the list leaves or is replaced. The rows say where it stands then, and the
-    /// list is not read, whose objects may be anywhere in memory.
+    /// Whether every row of the list leaves or is replaced. Positions follow from the changed rows
+    /// then, and the list's objects, which may be anywhere in memory, are not read.
     all: bool,
-    /// How many of the list are dealt with.
+    /// The number of rows of the list that are merged.
     next: usize,
     objects: Vec<Object>,
     difference: Difference,
@@ -44,7 +45,7 @@ impl<'l> RowMerge<'l> {
         }
     }
 
-    /// The list after a change; `None` if it does not hold what it should.
+    /// The list after a change; `None` if the list lacks a row that it should have.
     pub(super) fn merge(
         mut self,
         rows: Rows<'_>,
@@ -82,7 +83,7 @@ impl<'l> RowMerge<'l> {
         self.list.get(at).map(Object::row_id)
     }
 
-    /// Keeps what stands before a position.
+    /// Keeps the rows before a position.
     fn keep(&mut self, end: usize) {
         if let Some(kept) = self.list.get(self.next..end) {
             self.objects.extend_from_slice(kept);
@@ -90,7 +91,7 @@ impl<'l> RowMerge<'l> {
         }
     }
 
-    /// Keeps what stands before a row.
+    /// Keeps the rows before a row id.
     fn keep_before(&mut self, row_id: RowId) {
         if !self.all && self.row_id(self.next).is_some_and(|next| next < row_id) {
             let at = find(self.list, self.next, |other| other.row_id() < row_id);
@@ -98,7 +99,7 @@ impl<'l> RowMerge<'l> {
         }
     }
 
-    /// Passes over a row, which must be there.
+    /// Skips a row; `None` if the list lacks it.
     fn pass(&mut self, row_id: RowId) -> Option<()> {
         if !self.all && self.row_id(self.next) != Some(row_id) {
             self.keep_before(row_id);
@@ -140,7 +141,7 @@ impl<'l> RowMerge<'l> {
                 Some(last) if is_before(last) => come.len(),
                 _ => come.iter().take_while(|row| is_before(row)).count(),
             };
-            // The first is before what comes next, unless the list holds what it should not.
+            // The first row precedes the next one of the list, unless the list has it already.
             let (run, rest) = come.split_at_checked(count).filter(|_| count > 0)?;
             let to = self.objects.len();
             for row in run {
@@ -179,9 +180,10 @@ fn split_before<'r>(list: &'r [Row], row: Option<&Row>) -> (&'r [Row], &'r [Row]
     list.split_at_checked(count).unwrap_or((list, &[]))
 }
 
-/// The first position from `start` on that does not come before something.
+/// The first position from `start` on whose object `is_before` rejects.
 ///
-/// Costs a comparison if it is the first, and a logarithm of how far it is.
+/// # Cost
+/// One comparison if it is the first, else a logarithm of its distance.
 pub(super) fn find(objects: &[Object], start: usize, is_before: impl Fn(&Object) -> bool) -> usize {
     let (mut low, mut step) = (start, 1);
     while objects.get(low + step - 1).is_some_and(&is_before) {

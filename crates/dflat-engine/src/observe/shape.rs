@@ -1,5 +1,4 @@
-//! Queries that differ only in the values which they compare with: what they have in common is
-//! kept once.
+//! Shares the common part of queries that differ only in the literals that they compare with.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,31 +10,31 @@ use triomphe::ThinArc;
 
 use super::Interest;
 
-/// A query, and what of its objects is seen, in two parts: its shape, and the values that stand in
-/// it.
+/// A query and the observed part of its objects, split into a shape, which equal queries share, and
+/// the literals.
 #[derive(Clone, Debug)]
 pub struct ShapedQuery {
     shape: Arc<Shape>,
-    /// The values; `None` if they stand in the shape.
+    /// The literals; `None` if they are in the shape.
     values: Option<ThinArc<(), Value>>,
 }
 
 #[derive(Debug, PartialEq)]
 struct Shape {
-    /// The query, with NULL in the place of each value.
+    /// The query, with NULL in place of each literal.
     query: Query,
     interest: Interest,
 }
 
 impl From<Query> for ShapedQuery {
-    /// All of the objects is seen.
+    /// A query of which all values of the objects are observed.
     fn from(query: Query) -> Self {
         Self::new(query, Interest::Objects)
     }
 }
 
 impl ShapedQuery {
-    /// A query that shares its shape with no other, and what of its objects is seen.
+    /// A query that shares its shape with no other.
     #[must_use]
     pub fn new(query: Query, interest: Interest) -> Self {
         Self {
@@ -44,14 +43,13 @@ impl ShapedQuery {
         }
     }
 
-    /// What of its objects is seen.
+    /// The observed part of the objects.
     #[must_use]
     pub fn interest(&self) -> &Interest {
         &self.shape.interest
     }
 
-    /// What does not depend on the values: the order, the place behind which it starts, and the
-    /// window.
+    /// The query without regard to its literals: its order, cursor position and window are valid.
     #[must_use]
     pub fn frame(&self) -> &Query {
         &self.shape.query
@@ -73,7 +71,7 @@ impl ShapedQuery {
         Some(Cow::Owned(predicate))
     }
 
-    /// The field and its value, if all that the query asks is that they are equal.
+    /// The field and its value, if the condition is nothing but their equality.
     pub(super) fn key(&self) -> Option<(&Field, ValueRef<'_>)> {
         let Some(Predicate::Compare {
             left: Expression::Field(field),
@@ -105,12 +103,12 @@ impl ShapedQuery {
         }
     }
 
-    /// Whether another one asks for the same; both have their shapes from the same place.
+    /// Whether two queries are equal. Both must have their shapes from the same [`Shapes`].
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shape, &other.shape) && self.values == other.values
     }
 
-    /// A hash of the query among those of the same place.
+    /// A hash of the query among those of the same [`Shapes`].
     pub(super) fn hash(&self) -> u64 {
         let mut hash = super::hash::mix(Arc::as_ptr(&self.shape).addr() as u64, 0);
         for value in self.values.iter().flat_map(|values| &values.slice) {
@@ -120,7 +118,7 @@ impl ShapedQuery {
     }
 }
 
-/// Visits the values that comparisons compare with, in an order of their own.
+/// Visits the literals of comparisons, in a fixed order.
 fn visit_values(predicate: &mut Predicate, visit: &mut impl FnMut(&mut Value)) {
     match predicate {
         Predicate::Compare { left, right, .. } => {
@@ -130,7 +128,7 @@ fn visit_values(predicate: &mut Predicate, visit: &mut impl FnMut(&mut Value)) {
                 }
             }
         }
-        // A condition that is followed was checked to be no deeper than a stack is.
+        // The depth of a live query's condition was checked, so this recursion is bounded.
         Predicate::And(parts) | Predicate::Or(parts) => {
             parts.iter_mut().for_each(|part| visit_values(part, visit));
         }
@@ -143,16 +141,16 @@ fn visit_values(predicate: &mut Predicate, visit: &mut impl FnMut(&mut Value)) {
     }
 }
 
-/// Shapes by a hash of them, for as long as somebody else holds them.
+/// Shapes by their hashes, for as long as queries use them.
 #[derive(Default)]
 pub(super) struct Shapes {
     by_hash: HashMap<u64, Vec<Weak<Shape>>>,
-    /// From so many on those that nobody holds are looked for.
+    /// From this number of shapes on, unused ones are removed.
     len_max: usize,
 }
 
 impl Shapes {
-    /// A query with the shape that others have, if there are any.
+    /// The query with a shape that it shares with others of the same shape.
     pub(super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
         let (shape, values) = take_apart(query);
         let hash = hash(&shape.query);
@@ -161,7 +159,7 @@ impl Shapes {
         ShapedQuery { shape, values }
     }
 
-    /// The same, if somebody holds its shape.
+    /// The same, if another query uses the shape already.
     pub(super) fn known(&self, query: &ShapedQuery) -> Option<ShapedQuery> {
         let (shape, values) = take_apart(query);
         let shape = self.find(hash(&shape.query), &shape)?;
@@ -201,7 +199,7 @@ fn take_apart(query: &ShapedQuery) -> (Shape, Option<ThinArc<(), Value>>) {
     (Shape { query, interest }, Some(values))
 }
 
-/// A hash of what a query asks.
+/// A hash of a query's text.
 fn hash(query: &Query) -> u64 {
     struct Written(DefaultHasher);
     impl std::fmt::Write for Written {
@@ -211,7 +209,7 @@ fn hash(query: &Query) -> u64 {
         }
     }
     let mut written = Written(DefaultHasher::new());
-    // A hash can't fail to be written to.
+    // Writing to a hash can't fail.
     let _ = std::fmt::write(&mut written, format_args!("{query}"));
     written.0.finish()
 }
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_that_differ_in_values_alone_share_their_shape() {
+    fn queries_that_differ_only_in_literals_share_their_shape() {
         let mut shapes = Shapes::default();
         let first = between(Value::Int(1), Value::text("b"), 3);
         let second = between(Value::Float(0.5), Value::Null, 3);
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_nobody_holds_are_forgotten() {
+    fn unused_shapes_are_removed() {
         let mut shapes = Shapes::default();
         for limit in 0..1000 {
             drop(shapes.shaped(&between(Value::Int(1), Value::Int(2), limit)));

@@ -1,16 +1,17 @@
-//! Numbers of live queries that have something in common.
+//! Slots of live queries by hash.
 
 use std::collections::HashMap;
 
 use super::hash::Prehashed;
 
-/// Slots by a hash, of which half is kept: who asks has to look whether they are right.
+/// Slots by the upper half of a hash, so that callers must check whether a slot is the right one.
 ///
-/// A slot that is alone, as it mostly is, takes nine bytes of a table that is half full or fuller.
+/// A slot that is alone under its hash, as most are, takes nine bytes of a table that is at least
+/// half full.
 #[derive(Default)]
 pub(super) struct Slots {
     alone: HashMap<u32, u32, Prehashed>,
-    /// Those that are several, ascending.
+    /// Several slots with the same hash, ascending.
     several: HashMap<u32, Vec<u32>, Prehashed>,
 }
 
@@ -34,7 +35,7 @@ impl Slots {
         }
     }
 
-    /// Puts in a slot, which may be there.
+    /// Inserts a slot, if it is not there.
     pub(super) fn insert(&mut self, hash: u64, slot: u32) {
         let half = half(hash);
         if let Some(slots) = self.several.get_mut(&half) {
@@ -53,7 +54,7 @@ impl Slots {
         }
     }
 
-    /// Takes out a slot, if it is there.
+    /// Removes a slot, if it is there.
     pub(super) fn remove(&mut self, hash: u64, slot: u32) {
         let half = half(hash);
         if self.alone.get(&half) == Some(&slot) {
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_of_a_hash_are_those_put_in_and_not_taken_out() {
+    fn slots_of_a_hash_are_those_inserted_and_not_removed() {
         let mut slots = Slots::default();
         let mut model = vec![BTreeSet::new(); 7];
         for n in 0..2000_u32 {

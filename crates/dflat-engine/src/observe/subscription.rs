@@ -1,4 +1,4 @@
-//! What a subscriber holds, and what ends it.
+//! The handle of a subscription, and ending one.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -13,30 +13,30 @@ pub struct Subscription(pub(super) Arc<Subscriber>);
 
 impl Subscription {
     /// Ends the subscription. When this returns, no call of its callback is running and none
-    /// follows; inside a handler or a callback it does not wait, and one that is running may still
-    /// end.
+    /// follows. Inside a handler or a callback it does not wait, and a running call may still end
+    /// later.
     pub fn cancel(&self) {
         self.end(!callback::is_running());
     }
 
-    /// Why the subscription has ended by itself, if it has: with
-    /// [`ErrorKind::Panicked`](crate::ErrorKind::Panicked) if its callback panicked; else because
-    /// what it was to follow could not be read.
+    /// The error that ended the subscription, if any:
+    /// [`ErrorKind::Panicked`](crate::ErrorKind::Panicked) if its callback panicked, else the error
+    /// of reading the object or result that it follows.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.0.error()
     }
 
-    /// How many deliveries were made one with the one before, because they had to wait for the
-    /// callback.
+    /// The number of deliveries that were merged with the one before them, because they had to wait
+    /// for the callback.
     #[must_use]
     pub fn coalesced(&self) -> u64 {
         self.0.coalesced()
     }
 
-    /// Whether its callback took so long that completions do not wait for it: its deliveries are
-    /// made on a thread of their own, and what has to wait is made one. It is over when nothing
-    /// waits after a call that took less than half the patience.
+    /// Whether completions do not wait for the callback, because a call took too long. Its
+    /// deliveries are made on a thread of their own then, and waiting ones are merged. This ends
+    /// when no delivery waits after a call that took less than half of the patience.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.0.is_slow()
@@ -48,13 +48,13 @@ impl Subscription {
         &self.0.registration.table.type_name
     }
 
-    /// What ends it from elsewhere.
+    /// A handle that can end the subscription from elsewhere.
     #[must_use]
     pub fn to_end(&self) -> SubscriptionEnd {
         SubscriptionEnd(Arc::downgrade(&self.0))
     }
 
-    /// Who is told.
+    /// The subscriber.
     #[must_use]
     pub(crate) fn subscriber(&self) -> Arc<Subscriber> {
         Arc::clone(&self.0)
@@ -74,7 +74,7 @@ impl Subscriber {
     }
 }
 
-/// Ends a subscription from elsewhere, if it is still there.
+/// Ends a subscription from elsewhere, if it has not ended.
 pub struct SubscriptionEnd(Weak<Subscriber>);
 
 impl SubscriptionEnd {
@@ -85,7 +85,7 @@ impl SubscriptionEnd {
         }
     }
 
-    /// Whether there is nothing to end.
+    /// Whether the subscription has been dropped.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.strong_count() == 0
