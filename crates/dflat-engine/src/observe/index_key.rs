@@ -25,7 +25,7 @@ pub(super) struct IndexKey {
 /// key would take megabytes.
 const INTERVALS_MAX: usize = 65_536;
 
-/// The key of a condition, if it has one.
+/// The index key of a condition, if it has one.
 pub(super) fn index_key(predicate: &Predicate) -> Option<IndexKey> {
     match predicate {
         Predicate::Constant(false) => Some(IndexKey {
@@ -61,10 +61,10 @@ pub(super) fn index_key(predicate: &Predicate) -> Option<IndexKey> {
     }
 }
 
-/// The key of a conjunction: that of the part that says most, with all that others say of its
-/// field.
+/// The index key of a conjunction: the narrowest key of its parts, intersected with the others on
+/// the same field.
 fn all_of(parts: &[Predicate]) -> Option<IndexKey> {
-    let index_keys: Vec<Option<IndexKey>> = parts.iter().map(key).collect();
+    let index_keys: Vec<Option<IndexKey>> = parts.iter().map(index_key).collect();
     let known = index_keys.iter().enumerate();
     let best = known.filter_map(|(at, key)| Some((at, key.as_ref()?)));
     let (at, best) = best.min_by_key(|(_, key)| width(key))?;
@@ -91,7 +91,7 @@ fn all_of(parts: &[Predicate]) -> Option<IndexKey> {
     Some(best)
 }
 
-/// How much an key lets through, as far as can be told from it.
+/// An estimate of the share of objects in an index key, to be compared with others.
 fn width(key: &IndexKey) -> (u8, usize) {
     let of = |interval: &Interval<'_>| match (&interval.lower, &interval.upper) {
         _ if interval.only().is_some_and(|only| **only == Value::Null) => 2,

@@ -6,7 +6,7 @@ use dflat_model::{Field, Predicate, ValueRef};
 
 use super::changed_rows::{Row, Rows};
 use super::hash;
-use super::index_key::{FieldInterval, IndexKey, key};
+use super::index_key::{FieldInterval, IndexKey, index_key};
 use super::intervals::Intervals;
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text};
@@ -122,7 +122,7 @@ pub(super) enum MatchBy {
 
 impl MatchBy {
     pub(super) fn of(predicate: Option<&Predicate>) -> Self {
-        let key = predicate.and_then(key);
+        let key = predicate.and_then(index_key);
         key.map_or(Self::Always, Self::By)
     }
 

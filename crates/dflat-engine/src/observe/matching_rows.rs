@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use dflat_model::ValueRef;
 
 use super::changed_rows::{ChangedRows, Row, RowList, Rows, after, before};
-use super::index_key::{FieldInterval, key};
+use super::index_key::{FieldInterval, index_key};
 use super::matcher::{Hit, Matcher, all, value};
 use super::shape::ShapedQuery;
 use crate::object::{Object, root_text};
@@ -37,7 +37,7 @@ impl<'c> SortedRows<'c> {
         }
     }
 
-    /// The rows that are in an interval of the key, on either side, ascending.
+    /// The rows in any of some intervals, before and after the commit, ascending.
     fn within(&mut self, intervals: &[FieldInterval]) -> ChangedRows {
         let mut changed = ChangedRows::default();
         self.bits.resize(self.rows.len().div_ceil(64), 0);
@@ -151,8 +151,8 @@ pub(super) enum Candidates {
     Rows(ChangedRows),
     /// All rows.
     All,
-    /// Those in the intervals of its key, if it has one.
-    SortedRows,
+    /// The rows in the intervals of the query's index key, or all rows if it has none.
+    Sorted,
 }
 
 impl Candidates {
@@ -190,7 +190,7 @@ pub(super) fn matching_rows(
     let predicate = predicate.as_deref();
     let key = match &candidates {
         // Not stored with the query, because it is as large as the condition.
-        Candidates::Sorted => predicate.and_then(key),
+        Candidates::Sorted => predicate.and_then(index_key),
         Candidates::Rows(_) | Candidates::All => None,
     };
     let (mut changed, exact) = match (candidates, key) {
