@@ -27,7 +27,9 @@ use callgrind::{Work, does_work, instructions};
 use dflat_engine::fetch::{Control, Total, fetch};
 use dflat_engine::object::{Origin, TableView, Writer};
 use dflat_engine::query::Condition;
-use dflat_engine::storage::{Backend, EntryValues, IndexEntry, MemoryBackend, RowWrite, View};
+use dflat_engine::storage::{
+    Backend, Durability, EntryValues, IndexEntry, MemoryBackend, RowWrite, View,
+};
 use dflat_model::{
     Comparison, Expression, Field, FieldKind, Predicate, Query, RowId, Scalar, Step, Table, Value,
     ValueRef,
@@ -226,7 +228,7 @@ fn look_up(rounds: u64, query: impl Fn(Predicate) -> Predicate) {
     let table = indexed_table();
     let index = &table.indexes[0].fields[0];
     let backend = MemoryBackend::new();
-    let mut transaction = Arc::clone(&backend).begin().unwrap();
+    let mut transaction = Arc::clone(&backend).begin(Durability::default()).unwrap();
     transaction.create(&table).unwrap();
     let mut writer = Writer::new();
     for rank in 1..=100_i32 {
