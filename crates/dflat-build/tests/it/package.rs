@@ -46,8 +46,8 @@ fn schema(ty: &str) -> String {
 fn cargo(root: &Path) -> Output {
     let mut command = Command::new(env!("CARGO"));
     let command = command.args(["run", "--offline"]).current_dir(root);
-    // The variables that cargo sets for this test are not for the other package. Both tests have
-    // one target folder, so that the compiler is built once.
+    // The other package must not see the variables that Cargo sets for this test. Both tests share
+    // a target folder, so that the compiler is built once.
     let command = command.env_remove("RUSTFLAGS").env_remove("OUT_DIR");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     command.env("CARGO_TARGET_DIR", target).output().unwrap()
@@ -81,7 +81,7 @@ fn a_package_is_built_again_when_its_schemas_change() {
     assert!(printed(&root).contains("PostData { title: \"\", part: None }"));
     assert!(!builds_again(&root));
 
-    // The new file is found before the one in the other folder.
+    // An `include` finds the new file first.
     write(
         &root.join("schemas/part.fbs"),
         "table Part { near: int = \"wrong\"; }",

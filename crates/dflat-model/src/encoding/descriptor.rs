@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::index;
 use super::plain::{decode_list, encode_list};
-use super::soundness::is_sound;
+use super::validity::is_valid;
 use super::{
     DESCRIPTOR_VERSION, DecodeError, Decoded, ENCODING_VERSION, Encode, Input, from_bytes, to_bytes,
 };
@@ -34,7 +34,7 @@ impl TableDescriptor {
     /// See [`DecodeError`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let table: Self = from_bytes(bytes, DESCRIPTOR_VERSION)?;
-        if is_sound(&table) {
+        if is_valid(&table) {
             Ok(table)
         } else {
             Err(DecodeError::Malformed)

@@ -10,7 +10,7 @@ mod index;
 mod plain;
 mod predicate;
 mod query;
-mod soundness;
+mod validity;
 
 use std::fmt;
 

@@ -21,19 +21,19 @@ pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
             DeclarationKind::Struct { fields } | DeclarationKind::Table { fields } => fields,
             _ => continue,
         };
-        let sound = declared
+        let resolved = declared
             .iter()
             .enumerate()
             .filter(|(at, _)| !draft.is_poisoned(id, *at));
         match &draft.definitions[id.0 as usize].kind {
             DefinitionKind::Table(table) => {
-                for (position, field) in sound {
+                for (position, field) in resolved {
                     check_field(draft, field, &table.fields[position], sink);
                 }
                 check_version(draft, id, sink);
             }
             DefinitionKind::Struct(found) => {
-                for (position, field) in sound {
+                for (position, field) in resolved {
                     check_struct_field(draft, field, &found.fields[position], sink);
                 }
             }
@@ -178,7 +178,7 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
         match finder.find(id) {
             Ok(indexes) => {
                 for index in indexes {
-                    // Others stand beside what Dflat for Swift knows.
+                    // The names of other indexes differ from those of Dflat for Swift.
                     let ours = if index.is_plain() { "" } else { "dflat__" };
                     stored.push(format!("{ours}{name}__{}", index.storage_key()));
                 }

@@ -164,7 +164,7 @@ impl<'a> Paths<'a> {
                 let Some(at) = fields.clone().position(|field| field.name == name) else {
                     return Err(unknown(fields.map(|field| field.name.as_str()).collect()));
                 };
-                self.sound(id, at)?;
+                self.require_resolved(id, at)?;
                 table_part(&table.fields[at])
             }
             DefinitionKind::Struct(found) => {
@@ -172,7 +172,7 @@ impl<'a> Paths<'a> {
                 let Some(at) = fields.clone().position(|field| field.name == name) else {
                     return Err(unknown(fields.map(|field| field.name.as_str()).collect()));
                 };
-                self.sound(id, at)?;
+                self.require_resolved(id, at)?;
                 struct_part(&found.fields[at])
             }
             DefinitionKind::Union(union) => {
@@ -188,7 +188,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn sound(self, id: DefinitionId, position: usize) -> Result<(), PartError<'a>> {
+    fn require_resolved(self, id: DefinitionId, position: usize) -> Result<(), PartError<'a>> {
         match self.draft.is_poisoned(id, position) {
             true => Err(PartError::Broken),
             false => Ok(()),

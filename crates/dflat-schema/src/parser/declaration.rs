@@ -28,18 +28,18 @@ impl Parser {
         self.expect('{')?;
         let kind = match keyword {
             "enum" => {
-                let (values, sound) = self.list(&open, ',', Self::enumerator);
-                broken |= !sound;
+                let (values, complete) = self.list(&open, ',', Self::enumerator);
+                broken |= !complete;
                 DeclarationKind::Enum { base, values }
             }
             "union" => {
-                let (members, sound) = self.list(&open, ',', Self::member);
-                broken |= !sound;
+                let (members, complete) = self.list(&open, ',', Self::member);
+                broken |= !complete;
                 DeclarationKind::Union { members }
             }
             _ => {
-                let (fields, sound) = self.list(&open, ';', Self::field);
-                broken |= !sound;
+                let (fields, complete) = self.list(&open, ';', Self::field);
+                broken |= !complete;
                 if keyword == "struct" {
                     DeclarationKind::Struct { fields }
                 } else {
@@ -67,7 +67,7 @@ impl Parser {
         element: fn(&mut Self) -> Parsed<T>,
     ) -> (Vec<T>, bool) {
         let mut elements = Vec::new();
-        let mut sound = true;
+        let mut complete = true;
         while !self.eat('}') {
             if self.at_end() || self.begins_item() || self.diagnostics.is_full() {
                 self.unclosed(open);
@@ -77,7 +77,7 @@ impl Parser {
             match element(self) {
                 Ok(element) => elements.push(element),
                 Err(_) => {
-                    sound = false;
+                    complete = false;
                     self.skip_field(separator);
                     if self.position == before && !self.is('}') && !self.begins_item() {
                         self.position += 1;
@@ -85,7 +85,7 @@ impl Parser {
                 }
             }
         }
-        (elements, sound)
+        (elements, complete)
     }
 
     fn enumerator(&mut self) -> Parsed<EnumeratorDecl> {

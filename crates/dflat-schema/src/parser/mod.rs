@@ -220,7 +220,7 @@ impl Parser {
         if self.eat(';') {
             return Ok(());
         }
-        let sound = self.token().first_on_line || self.at_end();
+        let can_continue = self.token().first_on_line || self.at_end();
         let after = self.behind_previous();
         let found = self.peek().describe();
         if *self.peek() != TokenKind::Invalid {
@@ -229,7 +229,7 @@ impl Parser {
                     .at(&after, "add `;` here"),
             );
         }
-        if sound { Ok(()) } else { Err(Reported) }
+        if can_continue { Ok(()) } else { Err(Reported) }
     }
 
     fn token(&self) -> &Token {

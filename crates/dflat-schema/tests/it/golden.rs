@@ -84,7 +84,7 @@ fn codes_are_in_order_and_explained() {
     for pair in CODES.windows(2) {
         assert!(
             pair[0].name < pair[1].name,
-            "{} stands before {}",
+            "{} is listed before {}",
             pair[0].name,
             pair[1].name
         );

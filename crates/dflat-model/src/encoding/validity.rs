@@ -17,14 +17,14 @@ const STRUCT_DEPTH_MAX: usize = 64;
 /// The limit on the size of a struct, which must fit the inline part of a table.
 const STRUCT_SIZE_MAX: u32 = 64 * 1024;
 
-pub(super) fn is_sound(table: &TableDescriptor) -> bool {
+pub(super) fn is_valid(table: &TableDescriptor) -> bool {
     let types = Types(&table.types);
     types.is(ROOT_TYPE, |ty| matches!(ty, TypeDescriptor::Table(_)))
         && !table.primary_key.is_empty()
-        && table.indexes.iter().all(is_sound_index)
+        && table.indexes.iter().all(is_valid_index)
         && table.types.iter().all(|ty| match ty {
-            TypeDescriptor::Table(table) => types.is_sound_table(table),
-            TypeDescriptor::Struct(found) => types.is_sound_struct(found),
+            TypeDescriptor::Table(table) => types.is_valid_table(table),
+            TypeDescriptor::Struct(found) => types.is_valid_struct(found),
             TypeDescriptor::Union(union) => union.members.iter().all(|member| {
                 let fits = matches!(
                     member.element,
@@ -38,7 +38,7 @@ pub(super) fn is_sound(table: &TableDescriptor) -> bool {
 }
 
 /// Whether each field of an index can be a column of one table.
-fn is_sound_index(index: &IndexDescriptor) -> bool {
+fn is_valid_index(index: &IndexDescriptor) -> bool {
     let fields = &index.fields;
     (1..=INDEX_FIELDS_MAX).contains(&fields.len())
         && fields.iter().enumerate().all(|(position, field)| {
@@ -66,7 +66,7 @@ impl Types<'_> {
         }
     }
 
-    fn is_sound_table(self, table: &TableLayout) -> bool {
+    fn is_valid_table(self, table: &TableLayout) -> bool {
         let mut next = FIRST_VOFFSET;
         table.fields.iter().all(|field| {
             let (Shape::Single(element) | Shape::Vector(element)) = field.shape;
@@ -81,7 +81,7 @@ impl Types<'_> {
         })
     }
 
-    fn is_sound_struct(self, found: &StructLayout) -> bool {
+    fn is_valid_struct(self, found: &StructLayout) -> bool {
         let sized = (1..=STRUCT_SIZE_MAX).contains(&found.size);
         let aligned = found.align.is_power_of_two() && found.align <= ALIGN_MAX;
         sized
