@@ -191,8 +191,8 @@ fn results_of_the_table_are_told() -> Result<()> {
     );
     assert_eq!(titles(own)?, "abc");
     assert_eq!(titles(fetch().offset(20).limit(10))?, "");
-    let place = fetch().limit(1).all()?.end().expect("there is an object");
-    assert_eq!(titles(fetch().after(place))?, "bc");
+    let cursor = fetch().limit(1).all()?.end().expect("there is an object");
+    assert_eq!(titles(fetch().after(cursor))?, "bc");
     assert_eq!(fetch().count()?, 3);
     assert!(fetch().exists()?);
     assert_eq!(fetch().min(Post::PRIORITY)?, Some(-3));
@@ -239,8 +239,8 @@ fn blocks_of_the_page_on_queries_run() -> Result<()> {
             .order_by(Post::PRIORITY.descending())
     };
     let page = by_priority().limit(50).all()?;
-    if let Some(place) = page.end() {
-        let bytes = place.to_bytes(); // Into a link, say.
+    if let Some(cursor) = page.end() {
+        let bytes = cursor.to_bytes(); // Into a link, say.
         let next = by_priority()
             .after(Cursor::from_bytes(&bytes)?)
             .limit(50)

@@ -52,7 +52,7 @@ fn the_settings_are_kept() -> Result<()> {
     let settings = workspace.dictionary();
     settings.set("volume", 0.7)?;
     let launches = settings.update("launches", |n: Option<i64>| Some(n.unwrap_or(0) + 1))?;
-    let told = settings.subscribe::<f64>("volume", |volume| println!("{volume:?}"))?;
+    let subscription = settings.subscribe::<f64>("volume", |volume| println!("{volume:?}"))?;
 
     workspace
         .perform_changes([Post::TABLE, Dictionary::TABLE], |tx| {
@@ -65,7 +65,7 @@ fn the_settings_are_kept() -> Result<()> {
         .wait()?;
 
     assert_eq!(launches, Some(1));
-    told.cancel();
+    subscription.cancel();
     let title = settings.get::<String>("last title")?;
     assert_eq!(title.as_deref(), Some("second post"));
     Ok(())
