@@ -1,4 +1,4 @@
-//! The changes of a committed transaction.
+//! How a transaction ended: the changes of its commit, and whom to notify of its outcome.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -11,6 +11,29 @@ use crate::fetch::corrupt;
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, ScanPlan, Snapshot, Source, View};
 use crate::sync::{Arc, Mutex, PoisonError};
+
+/// Is notified of the outcome of a transaction, once. Closures implement it.
+pub trait Complete: Send {
+    /// Notifies of the outcome.
+    fn complete(self: Box<Self>, outcome: Result<()>);
+}
+
+/// The code that is called when all of a transaction is done.
+pub type Completion = Box<dyn Complete>;
+
+impl<F: FnOnce(Result<()>) + Send> Complete for F {
+    fn complete(self: Box<Self>, outcome: Result<()>) {
+        self(outcome);
+    }
+}
+
+/// A transaction that has ended.
+pub struct Ended {
+    /// Its changes, if it has any; or the reason why none of them is kept.
+    pub outcome: Result<Option<ChangeSet>>,
+    /// Called last.
+    pub completion: Completion,
+}
 
 /// The changes of one commit. It exists only for a committed transaction, and it is complete: each
 /// changed row appears once, with its state before and after, or lies in a range of inserted rows.

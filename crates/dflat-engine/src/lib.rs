@@ -2,12 +2,13 @@
 //!
 //! It knows objects as verified bytes with a descriptor, and has no type parameter for them: the
 //! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
-//! each using only those below it: [`dictionary`], [`engine`], [`transaction`] and [`observe`]
-//! (which do not know each other), [`change_set`] and [`callback`], [`fetch`], [`storage`],
-//! [`query`], [`object`], [`error`], `sync` and [`telemetry`].
+//! each using only those below it: [`dictionary`], [`engine`], [`delivery`], [`transaction`] and
+//! [`observe`] (which do not use one another), [`change_set`] and [`callback`], [`fetch`],
+//! [`storage`], [`query`], [`object`], [`error`], `sync` and [`telemetry`].
 
 pub mod callback;
 pub mod change_set;
+pub mod delivery;
 pub mod dictionary;
 pub mod engine;
 pub mod error;

@@ -11,17 +11,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use dflat_model::Table;
+use dflat_model::{CommitSeq, Table};
 
 use crate::callback;
-use crate::change_set::ChangeSet;
+pub use crate::change_set::Completion;
+use crate::change_set::{ChangeSet, Ended};
+use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Publication, Registry};
 use crate::storage::Backend;
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
-pub use crate::transaction::{BuildState, Completion, Duplicate, IndexProgress, Ready};
-use crate::transaction::{Calls, Concurrency, Deliver, Groups, Scheduler};
+use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
+pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
 use read::Reader;
 use share::Share;
@@ -43,6 +45,7 @@ struct Inner {
     entrance: Arc<dyn Fn() + Send + Sync>,
     reader: Reader,
     groups: Groups,
+    deliveries: Arc<Deliveries>,
     scheduler: Scheduler,
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
@@ -55,6 +58,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Without a shutdown, too, the threads end. All jobs have: they hold the engine.
         self.groups.abandon();
+        self.deliveries.stop(false);
     }
 }
 
@@ -113,6 +117,8 @@ impl Engine {
             telemetry: Arc::clone(&telemetry),
             snapshots: Arc::clone(&snapshots),
         });
+        let patience = options.patience;
+        let deliveries = Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX));
         let groups = Groups::new(
             backend,
             reader.engine,
@@ -120,15 +126,15 @@ impl Engine {
             Arc::clone(&reader.committing),
             Arc::clone(&reader.seen),
             Arc::clone(&telemetry),
-            (deliver, options.patience),
+            Box::new(ToDeliveries(Arc::clone(&deliveries))),
         );
-        let settling = groups.clone();
-        let after_job = Box::new(move |more| settling.settle(more));
+        let after_job = after_job(groups.clone(), Arc::clone(&deliveries));
         let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);
         let inner = Inner {
             entrance: entrance.into(),
             reader,
             groups,
+            deliveries,
             scheduler,
             registry,
             telemetry,
@@ -171,8 +177,10 @@ impl Engine {
     fn drain(&self) -> Result<()> {
         let (done, settled) = mpsc::channel();
         let groups = self.inner.groups.clone();
+        let deliveries = Arc::clone(&self.inner.deliveries);
         let job = Box::new(move || {
             groups.flush_all();
+            deliveries.wait();
             let _ = done.send(());
         });
         let queued = self.inner.scheduler.enqueue_last(job);
@@ -180,6 +188,45 @@ impl Engine {
         // The job is run, or dropped with its end of the channel.
         let _ = settled.recv();
         Ok(())
+    }
+}
+
+/// What a thread of the scheduler does after each of its transactions. With `more`, it is needed
+/// for the next one.
+fn after_job(groups: Groups, deliveries: Arc<Deliveries>) -> AfterJob {
+    Box::new(move |more| {
+        let undelivered = groups.settle(more);
+        if !more {
+            deliveries.drain();
+        } else if undelivered {
+            deliveries.hand_over();
+        }
+        deliveries.hold();
+    })
+}
+
+/// Carries transactions that have ended from the groups to the deliveries.
+struct ToDeliveries(Arc<Deliveries>);
+
+impl Outlet for ToDeliveries {
+    fn push(&self, ended: &mut dyn Iterator<Item = Ended>) {
+        self.0.push(ended);
+    }
+
+    fn foreign_commit(&self, seq: CommitSeq) {
+        self.0.renew(seq);
+    }
+
+    fn is_observed(&self, table: &Table) -> bool {
+        self.0.is_observed(table)
+    }
+
+    fn may_be_observed(&self, table: &Table) -> bool {
+        self.0.may_be_observed(table)
+    }
+
+    fn hand_over(&self) {
+        self.0.hand_over();
     }
 }
 

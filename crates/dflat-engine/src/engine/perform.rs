@@ -7,9 +7,10 @@ use dflat_model::Table;
 
 use super::{Engine, Inner};
 use crate::callback;
+use crate::change_set::{Complete, Completion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
-use crate::transaction::{Complete, Completion, Job, Tables, Transaction};
+use crate::transaction::{Job, Tables, Transaction};
 
 /// How often a handler is run at most.
 const ATTEMPTS_MAX: usize = 5;

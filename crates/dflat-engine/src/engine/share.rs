@@ -175,7 +175,10 @@ impl Engine {
             return Ok(());
         }
         self.inner.scheduler.close();
+        self.inner.groups.flush_all();
+        self.inner.deliveries.wait();
         self.inner.groups.close();
+        self.inner.deliveries.stop(true);
         self.inner.registry.close();
         self.share.release();
         self.inner.reader.backend.close(options)

@@ -6,6 +6,7 @@ use dflat_model::Table;
 
 use super::Engine;
 use super::read::Reader;
+use crate::delivery::Calls;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
@@ -14,7 +15,6 @@ use crate::observe::{
     unlimited, with_margin,
 };
 use crate::storage::{StateId, View};
-use crate::transaction::Calls;
 
 /// What a subscriber to a query knows already.
 pub enum Known {
@@ -95,7 +95,8 @@ impl Engine {
             let mut seen = reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
             let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
             if [before, now].contains(&StateId::UNKNOWN) || snapshot.is_overtaken(before) {
-                self.inner.groups.renew();
+                self.inner.deliveries.renew(reader.committed());
+                self.inner.deliveries.hand_over();
             }
             Ok(())
         })
@@ -109,7 +110,7 @@ impl Engine {
         }
         self.inner.groups.flush(table);
         // Order: before anything is read.
-        let renewals = self.inner.groups.renewals();
+        let renewals = self.inner.deliveries.renewals();
         let stood = self.inner.reader.stand();
         let first = match stood.and_then(|()| self.first(table, subject)) {
             Ok(first) => first,
@@ -121,13 +122,14 @@ impl Engine {
             let publication = registry.register(&subscriber, first, &reader)?;
             Some(publication as Arc<dyn Calls>)
         });
-        self.inner.groups.register(register, renewals);
+        self.inner.deliveries.register(register, renewals);
+        self.inner.deliveries.hand_over();
     }
 
     /// What the subscriber has, and what it is now.
     fn first(&self, table: &Table, subject: Subject) -> Result<First> {
         let reader = &self.inner.reader;
-        let changed = self.inner.groups.changed(table);
+        let changed = self.inner.deliveries.changed(table);
         Ok(match subject {
             Subject::Object(known) => {
                 let origin = known.origin();

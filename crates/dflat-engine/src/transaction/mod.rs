@@ -1,8 +1,8 @@
 //! The write path: transactions take turns on their tables, collect changes, and commit.
 //!
 //! [`Scheduler`] decides who runs when and knows nothing else. [`Transaction`] is what a handler
-//! works with. What a commit changed leaves as a [`ChangeSet`](crate::change_set::ChangeSet); who
-//! is told is none of this room's business.
+//! works with. A transaction that has ended leaves through the [`Outlet`], with the
+//! [`ChangeSet`](crate::change_set::ChangeSet) of its commit; who is notified is not known here.
 
 mod backfill;
 mod changed_table;
@@ -24,7 +24,7 @@ mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
 pub use derived::{Derived, derive};
-pub use group::{Calls, Complete, Completion, Deliver, Groups, Registration};
+pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use scheduler::{AfterJob, Concurrency, Scheduler};
 pub use tables::Tables;

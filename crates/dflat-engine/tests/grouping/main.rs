@@ -27,6 +27,8 @@ mod callback {
 
 #[path = "../../src/change_set.rs"]
 mod change_set;
+#[path = "../../src/delivery/mod.rs"]
+mod delivery;
 #[path = "../../src/error.rs"]
 mod error;
 #[path = "../../src/fetch/mod.rs"]

@@ -7,15 +7,14 @@ use dflat_schema::{MemoryLoader, Options, compile, describe};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, Completion, Ended};
+use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Object, Origin, TableView, Writer};
 use crate::storage::{Backend, CloseOptions, MemoryBackend, View};
 use crate::telemetry::{Telemetry, Thresholds};
-use crate::transaction::{
-    Calls, Change, Completion, Concurrency, Deliver, Groups, Scheduler, Transaction,
-};
+use crate::transaction::{Change, Concurrency, Groups, Outlet, Scheduler, Transaction};
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +35,7 @@ pub(crate) enum Event {
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) groups: Groups,
+    deliveries: Arc<Deliveries>,
     scheduler: Arc<Scheduler>,
     backend: Arc<dyn Backend>,
     log: Arc<Log>,
@@ -84,10 +84,38 @@ impl Deliver for Deliverer {
     }
 }
 
+/// Carries transactions that have ended to the deliveries, as the engine does.
+struct ToDeliveries(Arc<Deliveries>);
+
+impl Outlet for ToDeliveries {
+    fn push(&self, ended: &mut dyn Iterator<Item = Ended>) {
+        self.0.push(ended);
+    }
+
+    fn foreign_commit(&self, _: CommitSeq) {
+        panic!("no other program writes");
+    }
+
+    fn is_observed(&self, table: &Table) -> bool {
+        self.0.is_observed(table)
+    }
+
+    fn may_be_observed(&self, table: &Table) -> bool {
+        self.0.may_be_observed(table)
+    }
+
+    fn hand_over(&self) {
+        self.0.hand_over();
+    }
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         let backend: Arc<dyn Backend> = MemoryBackend::new();
         let log = Arc::new(Log::default());
+        let deliver = Box::new(Deliverer(Arc::clone(&log)));
+        let patience = std::time::Duration::MAX;
+        let deliveries = Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX));
         let groups = Groups::new(
             Arc::clone(&backend),
             1,
@@ -95,16 +123,22 @@ impl World {
             Arc::default(),
             Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),
-            (
-                Box::new(Deliverer(Arc::clone(&log))),
-                std::time::Duration::MAX,
-            ),
+            Box::new(ToDeliveries(Arc::clone(&deliveries))),
         );
-        let settling = groups.clone();
-        let after_job = Box::new(move |more| settling.settle(more));
+        let (settling, delivering) = (groups.clone(), Arc::clone(&deliveries));
+        let after_job = Box::new(move |more| {
+            let undelivered = settling.settle(more);
+            if !more {
+                delivering.drain();
+            } else if undelivered {
+                delivering.hand_over();
+            }
+            delivering.hold();
+        });
         let scheduler = Scheduler::new(Concurrency::MultiWriter, 4, after_job);
         Self {
             groups,
+            deliveries,
             scheduler: Arc::new(scheduler),
             backend,
             log,
@@ -146,13 +180,14 @@ impl World {
             world.groups.flush(table(name));
             let seen = stored(&world.backend, name);
             let log = Arc::clone(&world.log);
-            world.groups.register(
+            world.deliveries.register(
                 Box::new(move || {
                     log.push(Event::Registered(seen));
                     None
                 }),
-                world.groups.renewals(),
+                world.deliveries.renewals(),
             );
+            world.deliveries.hand_over();
         });
         self.scheduler
             .enqueue([table(name).name.as_ref()], job)
@@ -172,7 +207,10 @@ impl World {
     /// Ends everything; what has happened.
     pub(crate) fn close(self) -> Vec<Event> {
         self.scheduler.close();
+        self.groups.flush_all();
+        self.deliveries.wait();
         self.groups.close();
+        self.deliveries.stop(true);
         let events = std::mem::take(&mut *self.log.events.lock().unwrap());
         check(&events);
         for name in ['A', 'B'] {

@@ -7,11 +7,11 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use crate::change_set::{ChangeSet, RowChange, TableChanges};
+use crate::change_set::{ChangeSet, Completion, Ended, RowChange, TableChanges};
 use crate::deliveries::Deliveries;
 use crate::error::Result;
 use crate::explore;
-use crate::queue::{Acknowledgement, Calls, Completion, Deliver};
+use crate::queue::{Calls, Deliver};
 
 /// Deliveries that are noted, and how many were under way at once.
 struct Rig {
@@ -120,7 +120,7 @@ impl Rig {
             tables: Vec::new().into(),
             state: None,
         };
-        self.deliveries.push([Acknowledgement {
+        self.deliveries.push([Ended {
             outcome: Ok(Some(changes)),
             completion: self.noted(number),
         }]);
@@ -133,7 +133,7 @@ impl Rig {
     }
 
     fn push(&self, numbers: impl IntoIterator<Item = usize>) {
-        let acknowledgement = |number| Acknowledgement {
+        let acknowledgement = |number| Ended {
             outcome: Ok(None),
             completion: self.noted(number),
         };
@@ -176,7 +176,7 @@ impl Deliver for Matching {
 }
 
 /// A commit that changed rows.
-fn changed(rows: usize) -> Acknowledgement {
+fn changed(rows: usize) -> Ended {
     let change = RowChange {
         before: None,
         after: None,
@@ -194,7 +194,7 @@ fn changed(rows: usize) -> Acknowledgement {
         repeated: false,
         is_attached: false,
     };
-    Acknowledgement {
+    Ended {
         outcome: Ok(Some(ChangeSet {
             seq: CommitSeq(1),
             tables: vec![table].into(),
@@ -258,7 +258,7 @@ fn rows_whose_completion_is_called_hold_nobody() {
         let deliveries = Arc::new(deliveries);
         let (held, ends) = (Arc::clone(&deliveries), Arc::new(AtomicUsize::new(0)));
         let ended = Arc::clone(&ends);
-        deliveries.push([Acknowledgement {
+        deliveries.push([Ended {
             completion: Box::new(move |_| {
                 held.hold();
                 ended.fetch_add(1, Ordering::SeqCst);

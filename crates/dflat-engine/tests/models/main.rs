@@ -18,7 +18,9 @@ mod error {
 }
 
 mod change_set {
-    pub(crate) use dflat_engine::change_set::{ChangeSet, RowChange, TableChanges};
+    pub(crate) use dflat_engine::change_set::{
+        ChangeSet, Completion, Ended, RowChange, TableChanges,
+    };
 }
 
 // What the dictionary uses.
@@ -57,7 +59,7 @@ mod transaction {
     pub(crate) use crate::beneath::{Change, Transaction};
 }
 
-#[path = "../../src/transaction/group/deliveries.rs"]
+#[path = "../../src/delivery/deliveries.rs"]
 mod deliveries;
 #[path = "../../src/observe/delivery.rs"]
 mod delivery;
@@ -67,9 +69,9 @@ mod dictionary;
 mod mailbox;
 #[path = "../../src/observe/notifier.rs"]
 mod notifier;
-#[path = "../../src/transaction/group/patience.rs"]
+#[path = "../../src/delivery/patience.rs"]
 mod patience;
-#[path = "../../src/transaction/group/queue.rs"]
+#[path = "../../src/delivery/queue.rs"]
 mod queue;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::Tables;
-use super::group::{Completion, Fate, Groups, Open};
+use super::group::{Fate, Groups, Open};
 use super::replay::is_overtaken;
+use crate::change_set::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
 use crate::storage::{Backend, Durability, Snapshot, StateId};

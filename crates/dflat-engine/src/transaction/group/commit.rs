@@ -1,14 +1,15 @@
 //! Ends groups: with a commit, or by writing their members again.
 
+use std::iter;
+
 use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
 use super::super::replay::replay;
-use super::deliveries::Deliveries;
 use super::open::{Member, Open, check_basis};
-use super::queue::{Acknowledgement, Completion};
+use super::outlet::Outlet;
 use super::watchdog::Watchdog;
-use crate::change_set::{ChangeSet, CommitState, TableChanges};
+use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
 use crate::error::{Error, Result};
 use crate::object::Origin;
 use crate::storage::{Backend, Durability, StateId, WriteTransaction};
@@ -23,7 +24,7 @@ pub(super) struct Shared {
     pub(super) state: Mutex<Open>,
     /// Signalled when the pen is put down.
     pub(super) pen_down: Condvar,
-    pub(super) deliveries: Arc<Deliveries>,
+    pub(super) outlet: Box<dyn Outlet>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) watchdog: Watchdog,
     pub(super) indexer: Arc<Indexer>,
@@ -61,7 +62,7 @@ impl Shared {
             open.recent.distrust(seq);
             open.schemas.forget();
             if seq > CommitSeq::default() || self.missed(writer) {
-                self.deliveries.renew(seq);
+                self.outlet.foreign_commit(seq);
                 open.undelivered = true;
             }
         }
@@ -98,10 +99,11 @@ impl Shared {
                 fate.fail(member.changes.tables(), error);
             }
         }
-        let ended = members
+        let mut ended = members
             .into_iter()
-            .map(|member| self.acknowledgement(open, member, outcome.clone()));
-        self.deliveries.push(ended);
+            .map(|member| self.ended(open, member, outcome.clone()));
+        self.outlet.push(&mut ended);
+        drop(ended);
         drop(unnumbered);
         open.undelivered = true;
     }
@@ -113,13 +115,8 @@ impl Shared {
             .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
     }
 
-    /// What a member's delivery consists of, when its commit is done or has failed.
-    fn acknowledgement(
-        &self,
-        open: &mut Open,
-        member: Member,
-        committed: Result<()>,
-    ) -> Acknowledgement {
+    /// A member whose commit is done or has failed.
+    fn ended(&self, open: &mut Open, member: Member, committed: Result<()>) -> Ended {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
             open.spend(&changes);
@@ -133,7 +130,7 @@ impl Shared {
                 self.with_state(changes.into_change_set(seq))
             })
         });
-        Acknowledgement {
+        Ended {
             outcome,
             completion,
         }
@@ -143,7 +140,7 @@ impl Shared {
     /// is called with the lock of the open group, so that no later commit of this engine is in it.
     fn with_state(&self, mut changes: ChangeSet) -> ChangeSet {
         let is_read = |table: &TableChanges| {
-            table.inserted.is_some() && self.deliveries.may_be_observed(&table.table)
+            table.inserted.is_some() && self.outlet.may_be_observed(&table.table)
         };
         if changes.tables.iter().any(is_read) {
             let origin = Origin {
@@ -241,8 +238,8 @@ impl Shared {
             if let Err(error) = &outcome {
                 fate.fail(member.changes.tables(), error);
             }
-            let ended = self.acknowledgement(open, member, outcome);
-            self.deliveries.push([ended]);
+            let ended = self.ended(open, member, outcome);
+            self.outlet.push(&mut iter::once(ended));
             open.undelivered = true;
         }
     }
@@ -254,10 +251,11 @@ impl Shared {
         outcome: Result<Option<ChangeSet>>,
         completion: Completion,
     ) {
-        self.deliveries.push([Acknowledgement {
+        let ended = Ended {
             outcome,
             completion,
-        }]);
+        };
+        self.outlet.push(&mut iter::once(ended));
         open.undelivered = true;
     }
 

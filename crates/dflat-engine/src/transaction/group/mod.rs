@@ -14,10 +14,8 @@
 //! members are written again, a commit each, because handlers run only once.
 
 mod commit;
-mod deliveries;
 mod open;
-mod patience;
-mod queue;
+mod outlet;
 mod recent;
 mod watchdog;
 
@@ -28,6 +26,7 @@ use dflat_model::{CommitSeq, Table};
 use super::Tables;
 use super::indexer::Indexer;
 use super::write_set::WriteSet;
+use crate::change_set::Completion;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, StateId};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -36,10 +35,9 @@ use crate::telemetry::Telemetry;
 
 use commit::Shared;
 
-use deliveries::Deliveries;
 pub(super) use open::{Fate, Footing, Open, Outgrown, PenGrip};
 use open::{Member, Pen};
-pub use queue::{Calls, Complete, Completion, Deliver, Registration};
+pub use outlet::Outlet;
 use watchdog::Watchdog;
 
 /// The most members of a group.
@@ -63,9 +61,6 @@ const AGE_MAX: Duration = Duration::from_millis(5);
 /// How long finished members wait for one that runs.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// How many changed rows may wait to be matched with what is subscribed to.
-const UNMATCHED_MAX: usize = 65_536;
-
 /// The groups of an engine, of which one at a time is open. Clones share them.
 #[derive(Clone)]
 pub struct Groups {
@@ -73,9 +68,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups on a backend. `deliver` is called for each transaction that has ended, one at a time
-    /// and in the order of the commits; calls to subscribers are not waited for when a transaction
-    /// has waited for `patience`, or many wait.
+    /// Groups on a backend. Transactions that have ended go to `outlet`.
     #[must_use]
     pub(crate) fn new(
         backend: Arc<dyn Backend>,
@@ -84,7 +77,7 @@ impl Groups {
         committing: Arc<Mutex<()>>,
         seen: Arc<Mutex<Option<StateId>>>,
         telemetry: Arc<Telemetry>,
-        (deliver, patience): (Box<dyn Deliver>, Duration),
+        outlet: Box<dyn Outlet>,
     ) -> Self {
         let shared = Shared {
             indexer: Indexer::new(Arc::clone(&backend)),
@@ -92,7 +85,7 @@ impl Groups {
             engine,
             state: Mutex::new(Open::new(engine)),
             pen_down: Condvar::new(),
-            deliveries: Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX)),
+            outlet,
             telemetry,
             watchdog: Watchdog::default(),
             assigned: AtomicU64::new(committed.load(Ordering::Acquire)),
@@ -122,7 +115,7 @@ impl Groups {
 
     /// Whether somebody may keep objects of a table that he is told of.
     pub(super) fn is_observed(&self, table: &Table) -> bool {
-        self.shared.deliveries.is_observed(table)
+        self.shared.outlet.is_observed(table)
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
@@ -182,7 +175,7 @@ impl Groups {
     /// Commits the finished members for the pen's holder, which goes on alone.
     pub(super) fn go_alone(&self) {
         self.shared.commit_finished(&mut self.lock());
-        self.shared.deliveries.hand_over();
+        self.shared.outlet.hand_over();
     }
 
     /// The open group with a transaction of the backend, for the pen's holder to go on.
@@ -299,9 +292,10 @@ impl Groups {
         }
     }
 
-    /// Commits the open group unless it pays to wait for a transaction that is about to run, and
-    /// delivers what is committed. Called on the transaction's thread after it has left its turn.
-    pub fn settle(&self, more: bool) {
+    /// Commits the open group, unless it pays to wait for a transaction that is about to run. True
+    /// if ended transactions went to the outlet and no thread was asked to deliver them. Called on
+    /// the transaction's thread after it has left its turn.
+    pub fn settle(&self, more: bool) -> bool {
         let mut open = self.lock();
         let now = open.latest;
         let old = now
@@ -318,17 +312,7 @@ impl Groups {
                 self.shared.commit(&mut open);
             }
         }
-        let undelivered = std::mem::take(&mut open.undelivered);
-        drop(open);
-        if more {
-            // This thread is needed for the next transaction.
-            if undelivered {
-                self.shared.deliveries.hand_over();
-            }
-        } else {
-            self.shared.deliveries.drain();
-        }
-        self.shared.deliveries.hold();
+        std::mem::take(&mut open.undelivered)
     }
 
     /// Commits what is finished of a table, so that what is read is what is delivered before
@@ -340,35 +324,9 @@ impl Groups {
         }
     }
 
-    /// How often it was noticed that somebody else has written.
-    pub fn renewals(&self) -> u64 {
-        self.shared.deliveries.renewals()
-    }
-
-    /// Has something done behind the deliveries of what was committed so far. It stands on what was
-    /// read after [`renewals`](Self::renewals) was asked for: if more has been noticed by now, all
-    /// is read again behind it.
-    pub fn register(&self, registration: Registration, renewals: u64) {
-        self.shared.deliveries.register(registration, renewals);
-        self.shared.deliveries.hand_over();
-    }
-
-    /// Has subscribers told what somebody else has written, behind what was committed so far.
-    pub fn renew(&self) {
-        self.shared.deliveries.renew(self.committed());
-        self.shared.deliveries.hand_over();
-    }
-
-    /// The latest commit that changed a table since the engine was made.
-    #[must_use]
-    pub fn changed(&self, table: &Table) -> CommitSeq {
-        self.shared.deliveries.changed(table)
-    }
-
-    /// Commits what is finished and waits until it is delivered.
+    /// Commits what is finished.
     pub fn flush_all(&self) {
         self.shared.commit_finished(&mut self.lock());
-        self.shared.deliveries.wait();
     }
 
     /// The latest commit that is done.
@@ -377,18 +335,16 @@ impl Groups {
         self.shared.committed()
     }
 
-    /// Commits and delivers what is finished, and ends the threads. All transactions have ended.
+    /// Commits what is finished, and ends the threads. All transactions have ended.
     pub fn close(&self) {
         self.flush_all();
         self.shared.indexer.close(true);
         self.shared.watchdog.stop(true);
-        self.shared.deliveries.stop(true);
     }
 
     /// Lets the threads end when they have nothing to do, without waiting for them.
     pub(crate) fn abandon(&self) {
         self.shared.indexer.close(false);
         self.shared.watchdog.stop(false);
-        self.shared.deliveries.stop(false);
     }
 }

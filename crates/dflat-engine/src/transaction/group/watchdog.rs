@@ -97,6 +97,6 @@ fn run(shared: &Weak<Shared>) {
         }
         drop(open);
         // Not here: user code must not keep the next group waiting.
-        shared.deliveries.hand_over();
+        shared.outlet.hand_over();
     }
 }

@@ -6,24 +6,9 @@ use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
-use crate::change_set::{ChangeSet, TableChanges};
+use crate::change_set::{ChangeSet, Completion, Ended, TableChanges};
 use crate::error::Result;
 use crate::sync::{Arc, JoinHandle};
-
-/// Who is told of the outcome of a transaction, once. A function is.
-pub trait Complete: Send {
-    /// Tells it.
-    fn complete(self: Box<Self>, outcome: Result<()>);
-}
-
-/// What follows a transaction.
-pub type Completion = Box<dyn Complete>;
-
-impl<F: FnOnce(Result<()>) + Send> Complete for F {
-    fn complete(self: Box<Self>, outcome: Result<()>) {
-        self(outcome);
-    }
-}
 
 /// Calls to make, one at a time, by who has the turn.
 pub trait Calls: Send + Sync {
@@ -54,20 +39,12 @@ pub trait Deliver: Send + Sync {
     fn complete(&self, outcome: Result<()>, completion: Completion);
 }
 
-/// A transaction that has ended, and what it changed.
-pub(super) struct Acknowledgement {
-    /// What it changed, if anything; or why nothing of it is kept.
-    pub(super) outcome: Result<Option<ChangeSet>>,
-    /// Who is told last.
-    pub(super) completion: Completion,
-}
-
 /// Something that takes its place between the transactions: the calls that follow from it. It calls
 /// no user code.
 pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
 
 pub(super) enum Item {
-    Ended(Acknowledgement),
+    Ended(Ended),
     Registration(Registration),
     /// Somebody else has written.
     Foreign,

@@ -11,11 +11,8 @@ use std::time::{Duration, Instant};
 use dflat_model::{CommitSeq, Table};
 
 use super::patience::{Patience, Watch};
-use super::queue::{
-    Acknowledgement, Completion, Current, Deliver, Item, Progress, Pushed, Queue, Registration,
-    alone,
-};
-use crate::change_set::ChangeSet;
+use super::queue::{Current, Deliver, Item, Progress, Pushed, Queue, Registration, alone};
+use crate::change_set::{ChangeSet, Completion, Ended};
 use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
@@ -28,7 +25,7 @@ const HELD_MAX: Duration = Duration::from_secs(1);
 const HELD_TICK: Duration = Duration::from_millis(10);
 
 /// A queue that one thread at a time empties.
-pub(super) struct Deliveries {
+pub struct Deliveries {
     deliver: Box<dyn Deliver>,
     /// How long items may wait for calls before others go on without them.
     patience: Patience,
@@ -50,7 +47,12 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    pub(super) fn new(deliver: Box<dyn Deliver>, patience: Duration, unmatched_max: usize) -> Self {
+    /// An empty queue. `deliver` is called for each transaction that has ended, one at a time and
+    /// in the order of the commits. When an item has waited for `patience`, or many wait, the call
+    /// that is being made is left to its thread. Transactions wait in [`hold`](Self::hold) while
+    /// more than `unmatched_max` changed rows wait to be matched.
+    #[must_use]
+    pub fn new(deliver: Box<dyn Deliver>, patience: Duration, unmatched_max: usize) -> Self {
         Self {
             deliver,
             patience: Patience(patience),
@@ -71,16 +73,16 @@ impl Deliveries {
     }
 
     /// Queues transactions that have ended, in this order.
-    pub(super) fn push(&self, ended: impl IntoIterator<Item = Acknowledgement>) {
+    pub fn push(&self, ended: impl IntoIterator<Item = Ended>) {
         let now = Instant::now();
         let mut rows = 0;
         let mut queue = self.lock();
-        for acknowledgement in ended {
-            if let Ok(Some(changes)) = &acknowledgement.outcome {
+        for ended in ended {
+            if let Ok(Some(changes)) = &ended.outcome {
                 queue.note(changes);
                 rows += changes.row_count();
             }
-            queue.waiting.push_back((now, Item::Ended(acknowledgement)));
+            queue.waiting.push_back((now, Item::Ended(ended)));
             queue.pushed += 1;
         }
         // Under the lock: whoever takes them out counts them less.
@@ -88,13 +90,14 @@ impl Deliveries {
     }
 
     /// How often it was noticed that somebody else has written.
-    pub(super) fn renewals(&self) -> u64 {
+    #[must_use]
+    pub fn renewals(&self) -> u64 {
         self.lock().renewals
     }
 
     /// Queues something behind the transactions that have ended. It stands on what was read when
     /// somebody else had been noticed so often.
-    pub(super) fn register(&self, registration: Registration, renewals: u64) {
+    pub fn register(&self, registration: Registration, renewals: u64) {
         let now = Instant::now();
         self.registering.fetch_add(1, Ordering::AcqRel);
         let mut queue = self.lock();
@@ -110,7 +113,7 @@ impl Deliveries {
     }
 
     /// Queues what follows from that somebody else has written, not before this commit.
-    pub(super) fn renew(&self, seq: CommitSeq) {
+    pub fn renew(&self, seq: CommitSeq) {
         let item = (Instant::now(), Item::Foreign);
         let mut queue = self.lock();
         // Order: who notices later may have looked earlier.
@@ -121,27 +124,30 @@ impl Deliveries {
     }
 
     /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
-    pub(super) fn is_observed(&self, table: &Table) -> bool {
+    #[must_use]
+    pub fn is_observed(&self, table: &Table) -> bool {
         self.deliver.is_observed(table)
     }
 
     /// Whether a subscriber may be notified of a commit to a table that is made now: one that is
     /// registered, or whose registration waits in the queue.
-    pub(super) fn may_be_observed(&self, table: &Table) -> bool {
+    #[must_use]
+    pub fn may_be_observed(&self, table: &Table) -> bool {
         // Order: a registration is counted until it is made.
         self.registering.load(Ordering::Acquire) > 0 || self.is_observed(table)
     }
 
     /// The latest commit that changed a table, delivered or not; or the one before which somebody
     /// else has, which may be yet to come.
-    pub(super) fn changed(&self, table: &Table) -> CommitSeq {
+    #[must_use]
+    pub fn changed(&self, table: &Table) -> CommitSeq {
         let queue = self.lock();
         queue.latest_change(table).max(queue.overtaken)
     }
 
     /// Delivers what waits, unless another thread is at it; where subscribers are to be told, the
     /// queue's own thread goes on.
-    pub(super) fn drain(self: &Arc<Self>) {
+    pub fn drain(self: &Arc<Self>) {
         let mut queue = self.lock();
         if queue.active {
             return;
@@ -192,7 +198,7 @@ impl Deliveries {
     /// can be matched would take ever more memory. It does not wait for a subscriber who takes his
     /// time: he is given up then. Called without a lock or the pen, and with no turn but that of
     /// the transaction which this thread runs next.
-    pub(super) fn hold(&self) {
+    pub fn hold(&self) {
         // Most commits find nobody behind, and take no lock for that.
         if !self.is_behind() {
             return;
@@ -226,7 +232,7 @@ impl Deliveries {
                 return calls;
             }
             Item::Foreign => return alone(since, || self.deliver.renew()),
-            Item::Ended(Acknowledgement {
+            Item::Ended(Ended {
                 outcome,
                 completion,
             }) => match outcome {
@@ -313,7 +319,7 @@ impl Deliveries {
 
     /// Has what waits delivered by a thread of the queue's own, so that this one need not wait for
     /// user code.
-    pub(super) fn hand_over(self: &Arc<Self>) {
+    pub fn hand_over(self: &Arc<Self>) {
         let mut queue = self.lock();
         let idle = queue.waiting.is_empty() && queue.current.is_none();
         if queue.active || queue.handed_over || idle {
@@ -438,7 +444,7 @@ impl Deliveries {
 
     /// Ends the queue's own threads when they have nothing to do; with `wait`, they have ended
     /// then.
-    pub(super) fn stop(&self, wait: bool) {
+    pub fn stop(&self, wait: bool) {
         let mut queue = self.lock();
         queue.stopped = true;
         let threads = [queue.thread.take(), queue.watcher.take()];
@@ -454,7 +460,7 @@ impl Deliveries {
     }
 
     /// Waits until everything pushed so far is delivered.
-    pub(super) fn wait(self: &Arc<Self>) {
+    pub fn wait(self: &Arc<Self>) {
         let target = self.lock().pushed;
         loop {
             self.drain();

@@ -1,0 +1,17 @@
+//! Delivery: what follows transactions that have ended, one at a time and in the order of commits.
+//!
+//! A commit's change set is matched with the subscriptions, its subscribers are called, then the
+//! completion of its transaction. The queue knows neither how transactions commit nor how
+//! subscriptions are matched: the engine pushes [`Ended`](crate::change_set::Ended) transactions
+//! into it, and does the matching as a [`Deliver`].
+
+mod deliveries;
+mod patience;
+mod queue;
+
+pub use deliveries::Deliveries;
+pub use queue::{Calls, Deliver, Registration};
+
+/// How many changed rows may wait to be matched with subscriptions before transactions wait for
+/// that at their end.
+pub const UNMATCHED_MAX: usize = 65_536;
