@@ -65,7 +65,7 @@ fn pack(root: &Path, packages: &[&Package]) -> Result<()> {
     succeed(cargo.current_dir(root))
 }
 
-/// A workspace of the folders, in which each finds the others as if they were published.
+/// A workspace of the folders, in which each crate finds the others as if they were published.
 fn manifest(folders: &[(&str, String)]) -> String {
     let members: Vec<_> = folders
         .iter()

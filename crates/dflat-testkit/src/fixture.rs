@@ -151,7 +151,7 @@ pub fn next<M>(channel: &Receiver<M>) -> M {
         .expect("a message was expected and none came")
 }
 
-/// Waits, with an end, for what nobody tells.
+/// Polls for a condition that has no notification, up to a limit.
 pub fn until(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {

@@ -1,4 +1,4 @@
-//! Somebody who is subscribed to a query, and checks each delivery against the one before.
+//! A subscriber to a query that checks each delivery against the one before.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -206,7 +206,7 @@ impl Told {
 }
 
 fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
-    // A check that failed is told by the subscription's error.
+    // A failed check is the error of the subscription.
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

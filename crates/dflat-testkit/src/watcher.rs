@@ -1,4 +1,4 @@
-//! Somebody who is subscribed to an object, and checks each delivery against the one before.
+//! A subscriber to an object that checks each delivery against the one before.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -29,7 +29,7 @@ pub(crate) fn starred(workspace: &Workspace) -> Fetch<'_, Message> {
     newest(workspace).filter(Message::STARRED.eq(true))
 }
 
-/// Those that nobody has read.
+/// The unread messages.
 pub(crate) fn unread(workspace: &Workspace) -> Fetch<'_, Message> {
     workspace
         .fetch::<Message>()
@@ -83,7 +83,7 @@ fn carry_out(tx: &TransactionContext, action: Action, id: u64) -> Result<()> {
             .submit(MessageChangeRequest::upsert(arriving(id)))
             .map(drop);
     }
-    // Somebody else may have deleted it meanwhile.
+    // Another transaction may have deleted it meanwhile.
     let Some(message) = tx.get::<Message>(id)? else {
         return Ok(());
     };

@@ -71,7 +71,7 @@ impl View {
     /// After shutdown.
     pub(crate) fn new(workspace: &Workspace) -> Result<Self> {
         let shown = Arc::default();
-        // Each live query has one job at a time, which tells all that has happened.
+        // Each live query has one job at a time, which delivers all changes so far.
         let (send, jobs) = mpsc::sync_channel(LISTS.len() + 1);
         let queries = [mail::newest(workspace), mail::starred(workspace)];
         let mut subscriptions = Vec::new();
@@ -89,10 +89,10 @@ impl View {
         })
     }
 
-    /// Shows what has been told since, and gives it.
+    /// Runs the jobs of new deliveries and returns the view.
     ///
     /// # Errors
-    /// That of a query that can't be followed any more.
+    /// If a live query failed.
     pub(crate) fn catch_up(&self) -> Result<MutexGuard<'_, Shown>> {
         while let Ok(job) = self.jobs.try_recv() {
             job();
@@ -105,7 +105,7 @@ impl View {
     }
 }
 
-/// Has what is told of something shown by jobs, which the thread of the view runs.
+/// Subscribes with jobs that the thread of the view runs.
 fn follow<D: Send + 'static>(
     workspace: &Workspace,
     observable: impl Observable<Delivery = Result<D>>,

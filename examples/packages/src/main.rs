@@ -1,4 +1,4 @@
-//! Real data: the packages of this workspace as `cargo metadata` tells them, stored, queried and
+//! Real data: the packages of this workspace as `cargo metadata` lists them, stored, queried and
 //! watched.
 #![allow(clippy::print_stdout, reason = "the example tells what happens")]
 
@@ -41,7 +41,7 @@ fn store(workspace: &Workspace, packages: Vec<PackageData>) -> Result<()> {
     stored.wait()
 }
 
-/// Runs a few queries and tells what each took.
+/// Runs a few queries and prints the time of each.
 fn query(workspace: &Workspace, total: usize) -> Result<()> {
     let mine = timed("by key", || {
         let found = workspace.get::<Package>(("dflat", "0.1.0"))?;

@@ -166,7 +166,7 @@ pub(crate) struct Outcome {
     pub p99: u64,
     pub compared: usize,
     pub mismatches: usize,
-    /// The most memory that the process has held, in KiB, where the system tells.
+    /// The most memory that the process has held, in KiB, if the system reports it.
     pub memory: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
 //! The same program on plain SQLite, as it is done without a store that observes: the update hook
-//! tells that something changed, and a thread runs every query again.
+//! reports that something changed, and a thread runs every query again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -99,7 +99,7 @@ pub fn run_building(device: &Device) -> Outcome {
     let mut commits = u64::from(step(1));
     let _ = build(&workspace);
     answers(&workspace, &books(commits)).map_or(Ok(()), |found| found)?;
-    // Each transaction needs the one before: the states are told apart by their number.
+    // Each transaction needs the one before: their number distinguishes the states.
     if commits == 1 && step(2) {
         commits = 2;
     }

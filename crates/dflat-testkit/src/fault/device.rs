@@ -73,7 +73,7 @@ impl Device {
             .busy_timeout(Duration::from_millis(100))
             .log_bytes_max(self.log_bytes_max)
             .reclaim(Reclaim::Never)
-            // A busy machine is no reason to complete before subscribers are told.
+            // On a busy machine, too, completions wait for the subscribers.
             .subscriber_patience(patience())
             .io_stats(true)
             .open()

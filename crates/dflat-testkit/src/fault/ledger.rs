@@ -59,7 +59,7 @@ enum Step {
 }
 
 /// Inserts, updates, deletes, reads by key, index and scan, follows a query and shuts down. Bears
-/// all errors while the device may fail; finds an error where something was told that is not so.
+/// all errors while the device may fail; fails if a delivery or an outcome is wrong.
 ///
 /// # Errors
 /// A wrong delivery or outcome, or an operation that fails on a healed device.
@@ -358,7 +358,7 @@ fn differ(by: &str, expected: &Contents, found: &Contents) -> String {
 /// A subscriber and its deliveries.
 struct Follower {
     deliveries: Receiver<Result<Vec<ItemData>>>,
-    /// Whether an error was told, after which the result may be unknown.
+    /// Whether an error was delivered, after which the result may be unknown.
     lost: bool,
     last: Contents,
 }

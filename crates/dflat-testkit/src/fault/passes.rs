@@ -162,11 +162,11 @@ impl Pass<'_> {
             let counts = sites(self.operations).map(|(kind, of)| counted.count_of(kind, of));
             counts.sum()
         };
-        // One that was held up, so that readers at rest were ended, makes more calls than others.
+        // A run that is slow enough for idle readers to be closed makes more calls.
         let counted = (0..COUNTS).map(|_| count_on(self.device(), workload));
         let counted = counted.min_by_key(calls).unwrap();
         let faults = self.faults(&counted);
-        // Told first: whoever waits knows how much there is.
+        // Printed first, so that a person sees how long the run will take.
         eprintln!("{} faults of {} calls", faults.len(), calls(&counted));
         let outcomes = each_of(&faults, |(fault, site)| {
             self.run_with(*fault, *site, workload)
@@ -221,9 +221,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether a call met the fault. Readers at rest are ended after a time, which one a thread
-    /// takes depends on the others, and checkpoints are made at any time: a few calls are not made
-    /// in each run, and what was met by none is run again.
+    /// Whether a call met the fault. A few calls are not made in each run: idle readers are closed
+    /// after a time, the reader that a thread gets depends on the other threads, and checkpoints
+    /// run at any time. A fault that no call met is tried again.
     fn run_with(
         &self,
         fault: Fault,

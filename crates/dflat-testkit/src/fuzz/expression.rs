@@ -113,7 +113,7 @@ fn vector(random: &mut Random) -> Vector {
 /// A term of a domain.
 fn of_domain(random: &mut Random, domain: Domain, depth: usize) -> Term {
     if depth > 0 && random.one_in(2) {
-        // The left side tells the domain.
+        // The left side determines the domain.
         let left = Box::new(of_domain(random, domain, depth - 1));
         let operator = *random.pick(&['+', '-', '*', '/', '%']);
         let right = if random.one_in(2) {

@@ -93,7 +93,7 @@ fn write(workspace: &Workspace, seed: u64, ids: std::ops::Range<i32>) {
     written.wait().unwrap();
 }
 
-/// The files, while they are open: nobody writes.
+/// The bytes of the files while they are open but not written.
 fn taken(path: &Path) -> File {
     (fs::read(path).unwrap(), fs::read(beside(path)).unwrap())
 }

@@ -1,7 +1,7 @@
-//! Files whose tables somebody has changed by SQL: those of objects, of indexes, and our own.
+//! Files whose tables were changed by SQL: those of objects, of indexes, and of the library.
 //!
-//! Nothing is asked of the answers, as such a hand may forge what shows that an index is ours. Each
-//! call gives a value or an error, and ends.
+//! The answers are not compared, because SQL can forge the marks by which the library recognises
+//! its own indexes. Each call must return a value or an error.
 
 use std::fs;
 use std::path::Path;

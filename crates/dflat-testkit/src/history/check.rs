@@ -1,4 +1,4 @@
-//! Decides whether a history is strictly serializable and was told in order.
+//! Decides whether a history is strictly serializable and was delivered in order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -115,7 +115,7 @@ fn dependencies(history: &History, lists: &Lists<'_>) -> Order {
     order
 }
 
-/// Whose outcome was told before another was called comes before it.
+/// A transaction whose outcome was known before the call of another comes before the other.
 fn add_real_time(history: &History, order: &mut Order) {
     for before in committed(history) {
         for after in committed(history) {
@@ -169,8 +169,8 @@ fn acyclic(order: &Order, what: &str) -> Result<(), String> {
     Err(format!("{what}: a cycle among or before {caught:?}"))
 }
 
-/// Each commit is told once for each object it changed, before its completion, and in order: a
-/// list grows by one number a delivery, and no commit is told while another's is under way.
+/// Each commit is delivered once for each object that it changed, before its completion, and in
+/// order: a list grows by one number a delivery, and deliveries of two commits never overlap.
 fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> {
     let ordered = committed(history).filter(|event| event.ordered);
     let told: HashMap<u64, u64> = ordered.map(|event| (event.id, event.told)).collect();

@@ -1,9 +1,9 @@
 //! Histories of concurrent transactions, recorded and checked.
 //!
 //! Every object is a register that holds a list of numbers, and a transaction writes by appending
-//! its own: so a list that was read tells which transactions came before, and in which order. From
-//! that the checker knows what depends on what; a cycle, or a list that contradicts another, is a
-//! history that no order of the transactions explains.
+//! its own number. A list that was read therefore shows which transactions came before, and in
+//! which order. The checker derives the dependencies of transactions from the lists. If there is a
+//! cycle, or one list contradicts another, no order of the transactions explains the history.
 
 mod check;
 mod record;

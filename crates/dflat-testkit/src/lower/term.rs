@@ -91,7 +91,7 @@ fn position<T: Position + ?Sized>(field: Field<Sample, T>, values: &[Cell]) -> F
     T::position(field, values)
 }
 
-/// Where a value stands in a list of its type.
+/// The position of a value in a list of its type.
 trait Position: Readable {
     fn position(field: Field<Sample, Self>, values: &[Cell]) -> Field<Sample, u64>;
 }

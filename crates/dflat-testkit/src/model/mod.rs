@@ -177,6 +177,6 @@ impl Model {
 /// Whether two objects have the same values, floats by their bits.
 #[must_use]
 pub fn same(a: &SampleData, b: &SampleData) -> bool {
-    // The text of a float tells all that its bits do but which NaN it is, and there is one here.
+    // The text of a float determines its bits, except for NaN, of which the model has only one.
     format!("{a:?}") == format!("{b:?}")
 }

@@ -17,7 +17,7 @@ pub enum Term {
     Length(Path),
     /// The number of members of a vector.
     Count(Vector),
-    /// Where a value stands in a list.
+    /// The position of a value in a list.
     Position(Path, Vec<Cell>),
 }
 

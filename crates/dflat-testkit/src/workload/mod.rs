@@ -29,7 +29,7 @@ const TRANSACTIONS: usize = 25;
 /// Seeds from this one on do more in a transaction. Those below do what they did when they failed.
 const WIDE_FROM: u64 = 1_000_000;
 
-/// Seeds from this one on have others write to the file, too, and follow pages and objects.
+/// Seeds from this one on also let another workspace write, and subscribe to pages and objects.
 const FAR_FROM: u64 = 2_000_000;
 
 /// Where seeds that failed are kept.
@@ -76,7 +76,7 @@ struct Run {
     random: Random,
     /// Whether transactions are queued several at a time, with nested groups and writes by query.
     is_wide: bool,
-    /// Somebody else who writes to the file, as in another process.
+    /// Another workspace that writes to the file, as in another process.
     stranger: Option<Workspace>,
     is_far: bool,
     live: Vec<Follower>,
@@ -238,8 +238,8 @@ impl Run {
             .for_each(|watcher| watcher.check(&objects));
     }
 
-    /// Queues transactions of ours or of a stranger, which may share a commit, and waits for all of
-    /// them.
+    /// Queues transactions of this or of another workspace, which may share a commit, and waits for
+    /// all of them.
     fn transactions(&mut self, stranger: Option<Workspace>) {
         let count = if self.is_wide {
             1 + self.random.below(3)

@@ -1,5 +1,4 @@
-//! The laws and workloads on every backend, files that the original wrote, and files that nobody
-//! should have written.
+//! The laws and workloads on every backend, files that the original wrote, and invalid files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -155,7 +155,7 @@ pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
         let (send, others) = (send.clone(), Arc::clone(&others));
         move || {
             send.send(name).unwrap();
-            // Ended without the lock: it may hold others that end.
+            // Dropped without the lock: its callback may own further subscriptions.
             let other = others.lock().unwrap().pop();
             drop(other);
         }

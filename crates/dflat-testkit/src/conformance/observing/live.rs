@@ -1,4 +1,4 @@
-//! Laws of what subscribers are told, how, and of those that are slow or fail.
+//! Laws of deliveries: their contents, how they are made, and subscribers that are slow or fail.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -24,7 +24,7 @@ fn by_rank(w: &Fixture) -> Fetch<'_, Item> {
     w.fetch::<Item>().order_by(Item::RANK.ascending())
 }
 
-/// Updates of items, as they are told.
+/// Updates of items, as they are delivered.
 type Updates = Receiver<Update<FetchedResult<Item>>>;
 
 fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Updates) {
@@ -196,7 +196,7 @@ pub fn executor_calls_and_nobody_waits_for_it(open: Open) {
         send.send((thread::current().id(), update.unwrap())).unwrap();
     });
     let subscription = subscription.unwrap();
-    // Nobody has run a job yet, and both transactions are complete.
+    // No job has run yet, and both transactions are complete.
     w.delete(&objects[0]);
     w.delete(&objects[1]);
     assert!(drained(&told).is_empty());
@@ -337,7 +337,7 @@ pub fn callback_that_panics_ends_with_an_error_and_harms_nobody(open: Open) {
     assert!(broken.error().is_none());
     w.change(&objects[0], |data| data.size = 9);
     assert_eq!(next(&told).difference().updated(), [0]);
-    // Printing a panic can take so long that nobody waits for its end.
+    // Printing a panic can take longer than a transaction waits for a callback.
     until(|| broken.error().is_some());
     assert_eq!(broken.error().unwrap().kind(), ErrorKind::Panicked);
     w.change(&objects[0], |data| data.size = 8);
@@ -412,7 +412,7 @@ pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
     theirs.0.send(a).unwrap();
     w.change(&objects[0], |data| data.rank = 9);
     w.change(&objects[0], |data| data.rank = 8);
-    // The first to be told has cancelled the second.
+    // The callback that ran first has cancelled the second subscription.
     assert_eq!(drained(&told).len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! Laws of subscribing while others commit.
+//! Laws of subscribing while other transactions commit.
 
 use std::sync::mpsc;
 use std::thread;

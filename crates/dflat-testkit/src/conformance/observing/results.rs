@@ -13,7 +13,7 @@ use crate::schema::{Item, ItemChangeRequest, Other, Twin, TwinChangeRequest, Twi
 /// A delivery to a subscriber of items.
 pub type Told = Result<Update<FetchedResult<Item>>>;
 
-/// Subscribes and gives the keys of each result that is told.
+/// Subscribes and sends the keys of each delivered result.
 fn follow<O>(w: &Fixture, observable: O) -> (Subscription, Receiver<Vec<String>>)
 where
     O: Observable<Delivery = Told>,

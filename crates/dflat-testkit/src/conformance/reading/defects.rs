@@ -55,7 +55,7 @@ pub fn live_limit_refill(open: Open) {
     assert_eq!(next(), [1, 3, 4]);
 }
 
-/// A live query was told although nothing had changed.
+/// A live query made a delivery although nothing had changed.
 pub fn live_spurious(open: Open) {
     let w = sized(open, &[1, 2, 3]);
     let mut told = w.stream(smallest(&w, 2)).unwrap();

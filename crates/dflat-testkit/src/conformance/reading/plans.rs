@@ -1,4 +1,4 @@
-//! Laws of plans: what is asked by keys is answered as by reading all rows.
+//! Laws of plans: a query by a key finds the same objects as reading all rows.
 
 use dflat::{Access, Fetch, Order, Predicate};
 
@@ -6,8 +6,8 @@ use crate::conformance::samples::{item, owned_ids};
 use crate::fixture::{Fixture, Open};
 use crate::schema::{Item, ItemData, Keyed, KeyedData};
 
-/// Items whose rank and size, and name and nick, are the same, so that the second of each pair,
-/// which has no index, tells what the first must give.
+/// Items whose rank equals their size and whose name equals their nick. The second field of each
+/// pair has no index, so a query on it gives the expected result for the first.
 fn pairs(open: Open, count: i32) -> Fixture {
     let w = open();
     w.create::<Item>((0..count).map(|n| {

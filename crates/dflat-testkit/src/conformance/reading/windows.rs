@@ -76,7 +76,7 @@ pub fn pages_stay_right_under_writes(open: Open) {
     let by = || w.fetch::<Item>().order_by(Item::RANK.ascending()).order_by(Item::ID.ascending());
     let first = by().limit(6).all().unwrap();
     assert_eq!(ids(&first), ["0000", "0007", "0014", "0001", "0008", "0015"]);
-    // The object that the page ends with is deleted, others come before and behind the place.
+    // The last object of the page is deleted; others are inserted around the cursor position.
     for id in ["0015", "0007", "0009"] {
         w.delete(&w.get::<Item>(id).unwrap().unwrap());
     }

@@ -236,7 +236,7 @@ pub fn last_workspace_may_be_dropped_with_a_retrying_handler(open: Open) {
     drop(w);
     go.send(()).unwrap();
     assert!(handle.wait().is_ok());
-    // It ends, although nobody but the handler has held it.
+    // The workspace ends, although only the handler held it.
     block_on(async { while stream.next().await.is_some() {} });
     drop(directory);
 }
@@ -272,7 +272,7 @@ pub fn callback_may_hold_the_last_workspace(open: Open) {
     });
     drop(w);
     go.send(()).unwrap();
-    // Ends the workspace, which waits for the transaction, which tells this subscriber.
+    // Ends the workspace. That waits for the transaction, which waits for this callback.
     subscription.cancel();
     assert!(handle.wait().is_ok());
     drop(directory);

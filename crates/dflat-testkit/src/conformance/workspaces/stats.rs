@@ -1,4 +1,4 @@
-//! Laws of what a workspace tells about itself.
+//! Laws of the statistics of a workspace.
 
 use std::sync::mpsc;
 
@@ -101,7 +101,7 @@ pub fn look_ups_are_counted_with_those_that_nobody_had_to_read(open: Open) {
     assert_eq!(counts(&w), (0, 0));
     let seen = w.fetch::<Item>().all().unwrap().to_vec();
     let before = seen.clone();
-    // Before it writes, a transaction does not know what others have done since.
+    // Before its first write, a transaction does not notice later commits.
     w.perform([Item::TABLE], move |tx| {
         ItemChangeRequest::change(tx, &before[0])?;
         Ok(())

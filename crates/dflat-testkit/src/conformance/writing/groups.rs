@@ -1,4 +1,4 @@
-//! Laws of transactions that share a commit: nobody notices that they do.
+//! Laws of transactions that share a commit: their callers see no difference.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::conformance::samples::{ids, item, other};
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest, Keyed, KeyedData, Other, OtherChangeRequest};
 
-/// Far more than a group waits, and far less than anybody would call a hang.
+/// Far longer than a group waits, and far shorter than a hang.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Holds the turn of the items until the sender is used or dropped, so that a queue can form.
@@ -29,7 +29,7 @@ fn insert(tx: &TransactionContext, id: &str, rank: i32) -> Result<()> {
     tx.submit(ItemChangeRequest::creation(item(id, rank))).map(drop)
 }
 
-/// A member in a queue whose completion is told, once it is committed.
+/// A queued member; the receiver gets its outcome once it is committed.
 fn told_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
     let (tell, told) = mpsc::channel();
     w.perform_changes([Item::TABLE], move |tx| insert(tx, id, 1))
@@ -246,7 +246,7 @@ pub fn lone_transaction_is_committed_at_once(open: Open) {
         w.perform([Item::TABLE], move |tx| insert(tx, &n.to_string(), n));
         start.elapsed()
     });
-    // A group's patience is 2 ms; a transaction that nobody follows does not need it.
+    // A group waits up to 2 ms; a transaction without successors does not.
     let least = took.min().unwrap();
     assert!(least < Duration::from_millis(2), "{least:?}");
 }

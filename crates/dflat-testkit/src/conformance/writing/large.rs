@@ -56,7 +56,7 @@ impl Work<'_> {
         };
         let Some(object) = object else { return Ok(()) };
         let id = object.id().to_owned();
-        // Made before others change the object: it stands on what was stored then.
+        // Made before other changes of the object: it starts from the values stored then.
         let early = ItemChangeRequest::change(self.tx, &object)?;
         let known = self.model.get(&id).copied();
         assert_eq!(early.as_ref().map(|request| request.rank), known, "{id}");

@@ -94,7 +94,7 @@ pub fn writes_by_query_tell_what_writes_one_by_one_tell(open: Open) {
     let by_query = told(|tx| {
         tx.update_where(Item::RANK.eq(1), |item| item.rank = 5)?;
         tx.delete_where(Item::RANK.eq(0) & Item::ID.lt("100"))?;
-        // Objects that stay as they are, are not told.
+        // Objects that stay the same are not delivered.
         tx.update_where(Item::RANK.eq(2), |_| {})?;
         Ok(())
     });

@@ -37,7 +37,7 @@ pub(super) fn indexes(paths: &[Field], random: &mut Random) -> Vec<IndexDescript
     indexes
 }
 
-/// A condition on the fields of an index, or on others.
+/// A condition on the fields of an index, or on other fields.
 pub(super) fn condition(
     fields: &[Field],
     paths: &[Field],

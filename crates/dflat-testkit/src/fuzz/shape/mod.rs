@@ -283,7 +283,7 @@ impl Run {
             .iter()
             .map(|object| fields.iter().map(|field| of(object, field)).collect());
         let wanted: Vec<Vec<Value>> = wanted.collect();
-        // By its text, which tells zeros by their sign.
+        // By its text, which distinguishes zeros by their sign.
         let text = |values: &[Vec<Value>]| format!("{values:?}");
         assert_eq!(
             text(&side.select(query, fields)),

@@ -1,4 +1,4 @@
-//! A schema that changes: its text and its declared indexes, as somebody may edit them.
+//! A schema that changes: random edits of its text and of its declared indexes.
 
 use std::fmt;
 

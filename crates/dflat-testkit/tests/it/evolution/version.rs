@@ -69,7 +69,7 @@ pub(crate) struct Field {
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) fields: Vec<Field>,
-    /// A field was removed: the next one could not be told from it under another name.
+    /// A field was removed: the next one could be taken for it under another name.
     closed: bool,
 }
 

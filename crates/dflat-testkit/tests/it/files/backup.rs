@@ -131,7 +131,7 @@ fn a_copy_that_is_given_up_leaves_nothing() {
     workspace.shutdown().unwrap();
 }
 
-/// It would wait for the work that it is told about.
+/// The backup would wait for the work that called it.
 #[test]
 fn who_is_told_the_progress_cannot_shut_down() {
     let directory = tempfile::tempdir().unwrap();

@@ -69,7 +69,7 @@ fn is_corrupt(path: &Path) {
     );
     let inside = workspace.perform_changes([Item::TABLE], |tx| tx.get::<Item>("a").map(drop));
     assert_eq!(kind(inside), Some(ErrorKind::Corrupt));
-    // The others are there.
+    // The other objects are there.
     assert!(workspace.get::<Item>("b").unwrap().is_some());
 }
 

@@ -216,7 +216,7 @@ struct History {
     committed: Option<i64>,
 }
 
-/// Sets two keys and a third by transactions; then everything must be as it was told.
+/// Sets two keys, and a third by transactions. Afterwards all acknowledged values are there.
 fn workload(device: &Device) -> Result<(), String> {
     let mut history = History::default();
     let opened = device.open().ok();
@@ -413,7 +413,7 @@ fn a_write_that_fails_is_tried_again_though_nobody_asks() {
     assert_eq!(d.get("n").unwrap(), Some(1_i64));
 }
 
-/// The canary: a value that was told to be written and is not must be noticed.
+/// A check of the check: an acknowledged value that is missing must be found.
 #[test]
 fn a_lost_value_is_noticed() {
     let device = Device::new(Durability::Normal);

@@ -298,7 +298,7 @@ fn file_written_by_ours_has_the_originals_schema() {
     assert_eq!(table_of(&ours, keys), table_of(&theirs, keys));
 }
 
-/// The text of a file's schema, what is ours apart, in order of names.
+/// The SQL schema of a file without the tables of this library, in order of names.
 fn schema(sql: &Connection) -> Vec<Vec<String>> {
     let query = "SELECT type, name, tbl_name, sql FROM sqlite_schema \
                  WHERE name NOT LIKE 'dflat!_!_%' ESCAPE '!' ORDER BY name";

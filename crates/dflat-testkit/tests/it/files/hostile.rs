@@ -1,4 +1,4 @@
-//! Files and rows that nobody should have written: each a clear error, nothing panics.
+//! Invalid files and rows: each gives a clear error, and nothing panics.
 
 // Promise: compatibility#P37
 use std::fs;
@@ -111,7 +111,7 @@ fn assert_corrupt(error: &dflat::Error) {
     );
 }
 
-/// Each way to meet the damaged row says so; the others go on.
+/// Each operation that reads the damaged row fails; other operations go on.
 fn every_reader_says_corrupt(damaged: &Damaged) {
     let w = &damaged.workspace;
     assert!(damaged.read().is_none());

@@ -257,7 +257,7 @@ fn what_cannot_be_written_is_read() {
         return read_without_permission(Path::new(&directory), &expected);
     }
     let expected = expected();
-    // Where anybody may run it.
+    // In a folder where every user may run it.
     let programs = tempfile::tempdir().unwrap();
     let program = programs.path().join("read_only");
     fs::copy(env::current_exe().unwrap(), &program).unwrap();

@@ -20,7 +20,7 @@ fn file(change: fn(&Connection)) -> Fixture {
     w
 }
 
-/// Older code can read and delete, and is told that it can't update.
+/// Older code can read and delete, and gets an error if it updates.
 fn refuses_to_lose(w: &Fixture) {
     let note = w.get::<v1::Note>("a").unwrap().unwrap();
     assert_eq!(note.rank(), 0);

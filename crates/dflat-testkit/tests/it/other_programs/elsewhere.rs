@@ -195,7 +195,7 @@ fn what_follows_a_state_that_is_not_known_is_read_again(rig: &Rig) {
     let beside = rig.beside();
     let written = beside.perform_changes([Item::TABLE], |tx| insert(tx, "a"));
     written.wait().unwrap();
-    // Nobody can tell that from the state that was read first, with the first commit or without.
+    // The state that was read first is the same with the first commit or without it.
     rig.insert_other(1).wait().unwrap();
     rig.workspace.settle().unwrap();
     assert_eq!(told.try_iter().last(), Some(1));
@@ -224,8 +224,8 @@ fn read_then_write(w: &Workspace, between: impl FnOnce() + Send + 'static) -> Op
     }))
 }
 
-/// Runs a test on a file in each of the states that a file can be in. The test is told whether a
-/// reader keeps others from writing, as it does until the file has a log.
+/// Runs a test on a file in each state that a file can have. The argument of the test says whether
+/// a reader blocks foreign writes, as it does until the file has a log.
 fn on_each_file(test: fn(&Path, &Workspace, bool)) {
     type Prepare = fn(&Path);
     let nothing: Prepare = |_| {};

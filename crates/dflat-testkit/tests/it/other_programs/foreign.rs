@@ -14,7 +14,7 @@ fn twin(id: i32) -> TwinData {
     }
 }
 
-/// A transaction that has written looks objects up that were fetched before somebody else wrote.
+/// A transaction that has written looks objects up again that were fetched before a foreign write.
 fn after_a_foreign_write(
     write: impl FnOnce(&Connection),
     between: impl FnOnce(&Fixture),
@@ -124,7 +124,7 @@ fn what_another_program_wrote_is_told_with_the_next_transaction() {
 }
 
 // Promise: live-queries#L29
-/// A process need not have written before to notice at its first write what others have.
+/// A process notices foreign writes at its first write, too.
 #[test]
 fn what_another_program_wrote_is_told_with_the_first_transaction() {
     bounded(|| {
@@ -219,7 +219,7 @@ fn refresh_tells_what_another_program_wrote() {
         let fetched = w.fetch::<Twin>().all().unwrap();
         assert_eq!(list.latest().unwrap().unwrap().result(), &fetched);
         assert_eq!(fetched.len(), 3);
-        // A result that was fetched before is out of date, and so is told.
+        // A result that was fetched before is out of date, so it is delivered.
         let late = w.observe(&known).unwrap().watch().unwrap();
         w.settle::<Twin>();
         assert_eq!(late.latest().unwrap().unwrap().result(), &fetched);
@@ -229,7 +229,7 @@ fn refresh_tells_what_another_program_wrote() {
     });
 }
 
-/// Says whether what is told from now on was read again, past what was told before.
+/// Returns whether later deliveries come from a new read instead of the earlier result.
 fn is_read_again(w: &Workspace) -> impl FnMut() -> bool {
     let mut lists = Vec::new();
     let mut look = move |w: &Workspace| {
@@ -237,7 +237,7 @@ fn is_read_again(w: &Workspace) -> impl FnMut() -> bool {
         w.settle().unwrap();
         let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
         w.settle().unwrap();
-        // Kept, so that each has a place of its own. Whoever comes later shares what is followed.
+        // Kept, so that each has its own start. A later subscription shares the live query.
         let place = list.latest().unwrap().unwrap().as_ptr();
         let before = lists.last().map(|(before, _)| *before);
         lists.push((place, list));

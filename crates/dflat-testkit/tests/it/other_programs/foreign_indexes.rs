@@ -76,7 +76,7 @@ fn apply(sql: &Connection, random: &mut Random) -> (&'static str, bool) {
     (statement, done)
 }
 
-/// The statement with its numbers, each of which stands alone as a word.
+/// The statement with its numbers in place of the letters that are words of their own.
 fn with_numbers(statement: &str, (a, b, n): (usize, usize, usize)) -> String {
     let mut text = String::new();
     let mut word = String::new();
@@ -247,7 +247,7 @@ fn write(w: &Fixture, random: &mut Random, next: &mut i32) {
     }
 }
 
-/// How many statements of others took effect.
+/// The number of foreign statements that took effect.
 fn one(seed: u64) -> usize {
     let mut random = Random::new(seed);
     let w = Fixture::sqlite();

@@ -1,4 +1,4 @@
-//! Updates of tables that somebody else has made anew, with columns of their own.
+//! Updates of tables that another program has created again with further columns.
 
 use std::path::Path;
 

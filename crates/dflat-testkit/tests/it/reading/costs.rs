@@ -17,7 +17,7 @@ use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Task, TaskData};
 /// How many objects there are.
 pub(crate) const COUNT: i32 = 2000;
 
-/// A snapshot that counts what it is asked for.
+/// A snapshot that counts the rows and entries that it reads.
 pub(crate) struct Counting {
     inner: Box<dyn Snapshot>,
     /// Rows with their payloads.

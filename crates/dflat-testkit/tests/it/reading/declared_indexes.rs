@@ -181,7 +181,7 @@ fn a_check_finds_what_is_wrong_with_declared_indexes_and_a_repair_mends_it() {
                 .unwrap();
             let columns = damage.replace("TABLE0", &table);
             sql.execute_batch(&columns).unwrap();
-            // Somebody who is not noticed.
+            // Another program, which is not noticed.
             sql.execute_batch("DELETE FROM dflat__foreign").unwrap();
             drop(sql);
             let w = open(&directory);

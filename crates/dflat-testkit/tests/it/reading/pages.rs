@@ -1,4 +1,4 @@
-//! Pages of one moment, and row ids that nobody would choose.
+//! Pages of one moment, and unusual row ids.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -200,7 +200,7 @@ fn an_index_over_several_fields_has_the_values_of_all() {
     // Both indexes that start with the list were counted.
     let counted = 2 * 100;
     assert_eq!((rows, entries), (0, counted + 30));
-    // One of a pair stands in no index that has the order.
+    // One of a pair is in no index that has the order.
     let (found, rows, entries) = select(&by_due, &[&due, &rank]);
     assert_eq!((found.len(), rows, entries), (30, 30, counted));
     let by_title = Query {

@@ -37,7 +37,7 @@ fn builders_and_iterators_that_are_dropped_leave_nothing_behind() {
         drop(items);
         drop(snapshot);
         assert_eq!(workspace.stats().oldest_snapshot, None);
-        // Whoever still read an older state would be in the way.
+        // A reader of an older state would prevent this.
         workspace.purge().unwrap();
     }
 }

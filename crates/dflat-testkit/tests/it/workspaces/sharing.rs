@@ -33,7 +33,7 @@ fn watch(w: &Workspace) -> (Subscription, Receiver<Vec<String>>) {
     (w.subscribe(all, callback).unwrap(), told)
 }
 
-/// Whether both belong to one engine: the one is told what the other commits.
+/// Whether both belong to one engine: commits of one are delivered to subscribers of the other.
 fn share(a: &Workspace, b: &Workspace) -> bool {
     let count = a.fetch::<Item>().all().unwrap().len();
     let (_subscription, told) = watch(a);

@@ -22,7 +22,7 @@ use crate::writing::scripted::Call;
 /// Notes every span and event of ours in a line.
 struct Recorder;
 
-/// How many tests listen: the others run in the same process, and are not to fill the memory.
+/// The number of listening tests. Other tests of the process must not fill the memory.
 static LISTENERS: AtomicU64 = AtomicU64::new(0);
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -237,7 +237,7 @@ fn an_old_snapshot_is_told_and_ended_though_only_others_commit() {
             let error = ended.get::<Item>("a").unwrap_err();
             assert_eq!(error.kind(), dflat::ErrorKind::DeadlineExceeded);
         }
-        // Those that have ended are held by nobody but their owners.
+        // Only their owners hold ended snapshots.
         assert!(workspace.stats().oldest_snapshot.is_some());
         drop(third);
         assert_eq!(workspace.stats().oldest_snapshot, None);

@@ -22,7 +22,7 @@ use crate::writing::scripted::{Call, Script, Scripted};
 
 const FULL: ErrorKind = ErrorKind::StorageFull;
 
-/// A workspace on a backend that fails when told to.
+/// A workspace on a backend that fails on request.
 pub(crate) struct Rig {
     // Order: the workspace is dropped before its directory.
     pub(crate) workspace: Workspace,
@@ -118,7 +118,7 @@ impl Rig {
             .perform_changes([Other::TABLE], move |tx| insert_other(tx, id))
     }
 
-    /// A transaction over these types that runs in two parts, the second when it is let go.
+    /// A transaction over these types in two parts; the second waits for a message.
     pub(crate) fn gated<R: Send + 'static>(
         &self,
         types: impl IntoIterator<Item = dflat::Table>,
@@ -374,7 +374,7 @@ fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     go.send(()).unwrap();
     // Unless the member was committed before it wrote at all.
     let was_undone = kind(slow) == Some(FULL);
-    // Whoever comes next must not commit what is left of it.
+    // The next transaction must not commit the rest of it.
     while let Some(kind) = kind(rig.insert_other(4)) {
         assert_eq!(kind, FULL);
     }

@@ -1,4 +1,4 @@
-//! Random concurrent transactions are strictly serializable, and told in order.
+//! Random concurrent transactions are strictly serializable, and delivered in order.
 
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ fn insert_all(workspace: &Workspace, mut ids: Range<i32>) -> TransactionHandle<(
     })
 }
 
-/// A subscription to the number of bags, whose callback waits to be let go on each time.
+/// A subscription to the number of bags. Each call of its callback waits for a message.
 fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usize>) {
     let (go, goes) = mpsc::channel::<()>();
     let (send, told) = mpsc::channel();

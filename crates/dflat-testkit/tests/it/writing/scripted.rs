@@ -1,4 +1,4 @@
-//! A backend that does what another does, and fails when told to.
+//! A backend that wraps another one and fails on request.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::Sender;
@@ -36,9 +36,9 @@ struct State {
     commits: usize,
     /// The changes of rows.
     writes: usize,
-    /// The commits of others.
+    /// The number of foreign commits.
     elsewhere: u64,
-    /// Whether the state of the file can't be told.
+    /// Whether the state of the file is unknown.
     hides_states: bool,
     dropped: Option<Sender<()>>,
 }
@@ -48,7 +48,7 @@ impl Script {
         self.state.lock().unwrap()
     }
 
-    /// Lets a call fail after `before` others of its kind.
+    /// Lets a call fail after `before` other calls of its kind.
     pub(crate) fn fail(&self, call: Call, before: usize) {
         self.lock().failures.push((call, before));
     }
@@ -58,12 +58,12 @@ impl Script {
         self.lock().failures.clear();
     }
 
-    /// Lets somebody else have committed something.
+    /// Pretends that another program has committed.
     pub(crate) fn commit_elsewhere(&self) {
         self.lock().elsewhere += 1;
     }
 
-    /// Lets nobody tell the state of the file from now on.
+    /// Makes the state of the file unknown from now on.
     pub(crate) fn hide_states(&self) {
         self.lock().hides_states = true;
     }
@@ -72,7 +72,7 @@ impl Script {
         self.lock().hides_states
     }
 
-    /// The state of the file as far as others have made it.
+    /// The state of the file, counted in foreign commits.
     fn state(&self) -> StateId {
         let state = self.lock();
         if state.hides_states {
@@ -92,7 +92,7 @@ impl Script {
         self.lock().writes
     }
 
-    /// Tells when the backend is dropped.
+    /// Sends when the backend is dropped.
     pub(crate) fn on_drop(&self, dropped: Sender<()>) {
         self.lock().dropped = Some(dropped);
     }
