@@ -94,7 +94,7 @@ laws! { ($)
             objects_stream_in_batches_of_one_state
             objects_stream_inside_a_transaction
             counts_count
-            sums_means_and_extremes_are_told
+            sums_means_and_extremes_are_computed
             fields_are_read_alone
             many_keys_are_looked_up_at_once
             cancelled_and_late_reads_are_given_up
@@ -174,7 +174,7 @@ laws! { ($)
             data_read_back_and_saved_again_is_the_identity
             missing_key_is_none
             composite_key_is_compared_by_all_its_parts
-            submit_tells_inserted_identity_updated_and_deleted
+            submit_returns_inserted_identity_updated_or_deleted
             duplicate_key_leaves_the_transaction_usable
             duplicate_key_names_type_and_key
             moving_a_key_onto_another_is_a_conflict
@@ -194,7 +194,7 @@ laws! { ($)
             all_that_meet_a_condition_are_changed
             all_that_meet_a_condition_are_deleted
             a_conflict_undoes_the_whole_write_and_the_transaction_goes_on
-            writes_by_query_tell_what_writes_one_by_one_tell
+            writes_by_query_make_the_deliveries_of_single_writes
             a_write_by_query_of_an_undeclared_type_is_refused
         }
         copying {
@@ -208,14 +208,14 @@ laws! { ($)
         transactions {
             handlers_may_hold_a_quarter_of_a_megabyte
             abort_undoes_what_was_before_and_after
-            abort_before_any_change_is_told
+            abort_before_any_change_is_reported
             handlers_error_rolls_back_and_reaches_the_handle
             handlers_panic_rolls_back_and_reaches_the_handle
             undeclared_type_is_an_error_and_the_transaction_goes_on
             no_type_at_all_is_an_invalid_argument
             type_named_twice_is_as_good_as_once
             several_types_commit_together
-            transaction_sees_its_own_writes_and_nobody_else_does
+            only_the_transaction_sees_its_uncommitted_writes
             workspace_on_the_handlers_thread_refuses_undeclared_types
             transaction_sees_its_own_updates_and_deletions_in_indexes
             empty_transaction_succeeds
@@ -228,7 +228,7 @@ laws! { ($)
             handle_can_be_awaited
             completion_is_called_once_with_the_outcome
             completion_given_late_is_called_at_once
-            completion_that_panics_harms_nobody
+            completion_that_panics_fails_no_transaction
             detached_and_dropped_handles_do_not_cancel
             many_queued_transactions_all_commit
             one_slow_handler_does_not_hold_up_another_type
@@ -239,7 +239,7 @@ laws! { ($)
             group_that_fails_is_undone_and_the_rest_is_kept
             group_that_succeeds_is_kept
             groups_can_be_nested
-            undone_changes_are_never_told
+            undone_changes_are_never_delivered
             keys_that_changed_places_in_an_undone_group_are_back
             conflict_inside_a_group_leaves_it_usable
             panic_in_a_group_undoes_the_group_and_goes_on
@@ -302,7 +302,7 @@ laws! { ($)
             table_that_an_undone_member_created_is_created_again
             conflict_in_a_member_leaves_it_and_its_neighbours_usable
             each_member_is_visible_to_all_when_its_completion_is_called
-            commits_of_all_types_are_told_in_one_order
+            commits_of_all_types_are_delivered_in_one_order
             lone_transaction_is_committed_at_once
             slow_completion_does_not_hold_up_the_next_transaction
             subscription_in_a_queue_takes_its_place_between_two_members
@@ -312,30 +312,30 @@ laws! { ($)
     }
     observing {
         live {
-            update_tells_what_came_what_left_and_what_changed
-            count_is_told_only_when_it_changes
-            count_that_comes_back_while_it_waits_is_not_told
-            projection_is_told_only_when_what_is_selected_changes
-            projection_tells_zero_from_minus_zero
-            projection_that_waits_tells_zero_from_minus_zero
-            without_initial_only_changes_are_told
-            executor_calls_and_nobody_waits_for_it
+            update_has_the_inserted_removed_and_changed_objects
+            count_is_delivered_only_when_it_changes
+            count_that_comes_back_while_it_waits_is_not_delivered
+            projection_is_delivered_only_when_a_selected_value_changes
+            projection_distinguishes_zero_and_minus_zero
+            projection_that_waits_distinguishes_zero_and_minus_zero
+            without_initial_only_changes_are_delivered
+            executor_runs_callbacks_and_no_commit_waits_for_it
             job_that_is_dropped_is_made_up_for
             stream_with_room_gives_every_delivery
             stream_without_room_makes_one_of_many
-            changes_that_come_to_nothing_are_not_told
-            what_a_transaction_changes_and_changes_back_is_not_told
+            changes_that_cancel_out_make_no_delivery
+            a_transaction_that_changes_an_object_back_makes_no_delivery
             stream_subscribes_when_it_is_polled
             iterator_waits_for_deliveries_and_ends_with_the_object
             waiting_for_a_delivery_inside_a_handler_is_refused
             watch_holds_the_latest
-            callback_that_panics_ends_with_an_error_and_harms_nobody
-            stuck_subscriber_holds_nobody_up_and_is_told_the_rest_as_one
+            callback_that_panics_ends_only_its_subscription_with_an_error
+            stuck_subscriber_delays_no_other_and_gets_the_rest_as_one_delivery
             workspace_can_be_shut_down_while_a_subscriber_is_stuck
             callbacks_that_cancel_each_other_both_return
-            the_same_query_twice_is_told_the_same
+            the_same_query_twice_gets_the_same_deliveries
             window_follows_without_being_fetched_as_long_as_rows_beside_it_last
-            query_that_comes_after_one_of_many_ranges_is_told_everything
+            query_that_comes_after_one_of_many_ranges_gets_everything
         }
         racing {
             a_result_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing
@@ -344,21 +344,21 @@ laws! { ($)
         }
         sharing {
             objects_that_did_not_change_are_shared_with_the_result_before
-            two_who_are_told_a_result_share_its_list
+            subscribers_of_one_result_share_its_list
             a_list_that_changes_by_rows_in_any_place_is_what_a_fetch_gives
         }
         objects {
-            update_is_told_before_its_transaction_completes
-            one_transaction_is_told_once_with_its_final_state
+            update_is_delivered_before_its_transaction_completes
+            one_transaction_makes_one_delivery_of_its_final_state
             identity_is_never_published
             rolled_back_changes_are_never_published
-            other_objects_are_not_told
+            subscribers_of_other_objects_are_not_notified
             deletion_ends_the_subscription_and_a_new_object_is_another
-            object_deleted_and_created_again_in_one_transaction_is_told_as_deleted
+            object_deleted_and_created_again_in_one_transaction_is_delivered_as_deleted
             moved_key_is_an_update
-            outdated_object_is_told_first_what_it_missed
-            object_deleted_before_the_subscription_is_told_once
-            current_object_is_told_nothing_at_first
+            outdated_object_gets_the_missed_changes_first
+            object_deleted_before_the_subscription_gets_one_delivery
+            current_object_gets_no_first_delivery
             subscription_takes_its_place_in_the_order_of_calls
             callbacks_come_objects_first_then_results_then_completion
             committed_state_is_visible_inside_a_callback
@@ -373,34 +373,34 @@ laws! { ($)
             cancel_waits_for_a_callback_that_is_running
             dropped_subscription_is_cancelled
             dropping_does_not_wait_for_a_callback_that_is_running
-            callback_that_panics_is_not_called_again_and_harms_nobody
+            callback_that_panics_is_not_called_again_and_others_are
             callbacks_may_end_whatever_else_is_subscribed
         }
         results {
-            query_is_told_its_result_first
-            query_of_a_type_never_written_is_told_nothing_and_then_what_comes
-            result_that_is_current_is_told_nothing_at_first
-            outdated_result_is_told_first
-            outdated_result_that_is_still_right_is_told_nothing
+            query_gets_its_result_first
+            query_of_a_type_never_written_gets_an_empty_result_and_then_changes
+            result_that_is_current_gets_no_first_delivery
+            outdated_result_gets_a_first_delivery
+            outdated_result_that_is_still_right_gets_no_delivery
             result_follows_insertions_updates_and_deletions_in_order
-            result_is_told_once_a_transaction
-            result_is_not_told_what_does_not_concern_it
+            result_gets_one_delivery_a_transaction
+            result_gets_no_delivery_of_other_changes
             limited_result_stays_exact
             limited_result_is_filled_up_after_deletions
-            result_limited_to_nothing_is_never_told
-            result_told_can_be_subscribed_to_again
-            many_subscribers_are_all_told
-            results_are_told_in_the_order_of_commits
+            result_limited_to_nothing_gets_no_delivery
+            delivered_result_can_be_subscribed_to_again
+            many_subscribers_are_all_notified
+            results_are_delivered_in_the_order_of_commits
             subscription_of_a_query_in_a_snapshot_is_refused
-            cancelled_result_is_told_nothing
+            cancelled_result_gets_no_delivery
             stream_of_a_query_gives_the_latest_result
-            stream_wakes_who_waits_for_it
+            stream_wakes_its_waiting_task
             result_fetched_in_a_transaction_can_be_subscribed_to
             result_of_an_aborted_transaction_is_put_right_first
             result_of_an_old_snapshot_is_put_right_first
             subscription_made_inside_a_handler_starts_after_it
             subscription_made_inside_a_callback_starts_after_it
-            objects_that_hold_nan_are_not_told_again
+            objects_that_hold_nan_are_not_delivered_again
         }
     }
     indexes {
@@ -433,7 +433,7 @@ laws! { ($)
             a_value_of_serdes_is_read_back
             a_value_of_another_type_is_an_error_that_names_both
             a_key_that_was_never_read_can_be_removed_and_set
-            namespaces_are_apart
+            namespaces_are_separate
             keys_are_those_in_the_file_and_in_memory
             updates_by_many_threads_lose_nothing
             an_update_can_remove
@@ -451,14 +451,14 @@ laws! { ($)
             a_transaction_must_name_the_dictionary
         }
         settings {
-            each_change_of_a_key_is_told_on_the_thread_that_sets_it
-            a_key_without_a_value_is_told_as_such
-            nothing_is_told_after_the_subscription_was_cancelled
-            a_value_of_another_type_is_told_as_an_error
+            each_change_of_a_key_is_delivered_on_the_thread_that_sets_it
+            a_key_without_a_value_is_delivered_as_missing
+            nothing_is_delivered_after_the_subscription_was_cancelled
+            a_value_of_another_type_is_delivered_as_an_error
             a_callback_may_set_its_own_key
-            a_prefix_is_told_of_each_of_its_keys
-            what_a_transaction_sets_is_told_before_its_completion
-            many_threads_are_told_in_one_order
+            a_subscription_to_a_prefix_gets_each_of_its_keys
+            a_value_set_by_a_transaction_is_delivered_before_its_completion
+            changes_by_many_threads_are_delivered_in_one_order
             a_stream_gives_each_value
         }
     }
@@ -468,7 +468,7 @@ laws! { ($)
             identity_of_older_code_writes_nothing
             unknown_values_give_way_to_what_older_code_writes_instead
             members_of_vectors_keep_what_is_hidden_in_them
-            what_cannot_be_told_apart_is_refused_and_the_transaction_goes_on
+            ambiguous_members_are_refused_and_the_transaction_goes_on
             upsert_by_older_code_keeps_what_newer_code_wrote
             older_code_never_replaces_the_newest_schema
             older_code_finds_by_its_indexes_what_newer_code_wrote
@@ -488,7 +488,7 @@ laws! { ($)
             shutdown_inside_a_callback_would_deadlock
             shutdown_then_inside_a_handler_lets_the_handler_finish
             snapshot_held_across_shutdown_ends
-            subscribers_of_queued_work_are_told_before_shutdown_ends
+            subscribers_of_queued_work_are_notified_before_shutdown_ends
             dropping_the_last_workspace_finishes_what_was_queued
             dropping_one_of_two_workspaces_ends_nothing
             last_workspace_may_be_dropped_inside_a_handler
@@ -503,7 +503,7 @@ laws! { ($)
             conflicts_are_counted
             groups_are_counted_with_their_sizes
             deliveries_are_counted
-            look_ups_are_counted_with_those_that_nobody_had_to_read
+            look_ups_are_counted_with_those_that_read_nothing
             oldest_snapshot_is_known_while_it_is_held
         }
     }

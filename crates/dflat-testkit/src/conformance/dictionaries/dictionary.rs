@@ -157,7 +157,7 @@ pub fn a_key_that_was_never_read_can_be_removed_and_set(open: Open) {
     assert_eq!(stored_numbers(&w), BTreeMap::from(numbers));
 }
 
-pub fn namespaces_are_apart(open: Open) {
+pub fn namespaces_are_separate(open: Open) {
     let w = open();
     let (d, ui) = (w.dictionary(), w.dictionary().namespace("ui"));
     d.set("k", 1_i64).unwrap();

@@ -26,7 +26,7 @@ fn values(told: &Told) -> Vec<SubscribedValue<i64>> {
 }
 
 // Promise: compatibility#P58
-pub fn each_change_of_a_key_is_told_on_the_thread_that_sets_it(open: Open) {
+pub fn each_change_of_a_key_is_delivered_on_the_thread_that_sets_it(open: Open) {
     let w = open();
     let d = w.dictionary();
     d.set("n", 1_i64).unwrap();
@@ -45,7 +45,7 @@ pub fn each_change_of_a_key_is_told_on_the_thread_that_sets_it(open: Open) {
     assert_eq!(values, [Updated(2), Deleted, Updated(3)]);
 }
 
-pub fn a_key_without_a_value_is_told_as_such(open: Open) {
+pub fn a_key_without_a_value_is_delivered_as_missing(open: Open) {
     let w = open();
     let d = w.dictionary();
     let (_subscription, told) = subscribe(&d, "n");
@@ -58,7 +58,7 @@ pub fn a_key_without_a_value_is_told_as_such(open: Open) {
     assert_eq!(values(&told)[..2], [Updated(1), Deleted]);
 }
 
-pub fn nothing_is_told_after_the_subscription_was_cancelled(open: Open) {
+pub fn nothing_is_delivered_after_the_subscription_was_cancelled(open: Open) {
     let w = open();
     let d = w.dictionary();
     let (subscription, told) = subscribe(&d, "n");
@@ -69,7 +69,7 @@ pub fn nothing_is_told_after_the_subscription_was_cancelled(open: Open) {
     assert_eq!((values(&told), values(&told_too)), (vec![Initial(None)], vec![Initial(None)]));
 }
 
-pub fn a_value_of_another_type_is_told_as_an_error(open: Open) {
+pub fn a_value_of_another_type_is_delivered_as_an_error(open: Open) {
     let w = open();
     let d = w.dictionary();
     let (send, told) = mpsc::channel();
@@ -100,7 +100,7 @@ pub fn a_callback_may_set_its_own_key(open: Open) {
     assert_eq!(drained(&told), [Initial(None), Updated(3), Updated(4), Updated(5)]);
 }
 
-pub fn a_prefix_is_told_of_each_of_its_keys(open: Open) {
+pub fn a_subscription_to_a_prefix_gets_each_of_its_keys(open: Open) {
     let w = open();
     let d = w.dictionary();
     d.set("ui.b", 2_i64).unwrap();
@@ -133,7 +133,7 @@ pub fn a_prefix_is_told_of_each_of_its_keys(open: Open) {
     assert_eq!(told, expected);
 }
 
-pub fn what_a_transaction_sets_is_told_before_its_completion(open: Open) {
+pub fn a_value_set_by_a_transaction_is_delivered_before_its_completion(open: Open) {
     let w = open();
     let d = w.dictionary();
     let (_subscription, told) = subscribe(&d, "n");
@@ -155,7 +155,7 @@ pub fn what_a_transaction_sets_is_told_before_its_completion(open: Open) {
 }
 
 /// Each subscriber sees the changes of many threads in one order, which ends with the last.
-pub fn many_threads_are_told_in_one_order(open: Open) {
+pub fn changes_by_many_threads_are_delivered_in_one_order(open: Open) {
     let w = open();
     let d = w.dictionary();
     let (first, told) = subscribe(&d, "n");

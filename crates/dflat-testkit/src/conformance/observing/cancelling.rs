@@ -122,7 +122,7 @@ pub fn dropped_subscription_is_cancelled(open: Open) {
 }
 
 // Promise: concurrency#C70
-pub fn callback_that_panics_is_not_called_again_and_harms_nobody(open: Open) {
+pub fn callback_that_panics_is_not_called_again_and_others_are(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();

@@ -34,7 +34,7 @@ fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Updates) {
 }
 
 // Promise: live-queries#L7
-pub fn update_tells_what_came_what_left_and_what_changed(open: Open) {
+pub fn update_has_the_inserted_removed_and_changed_objects(open: Open) {
     let (w, objects) = four(open);
     let (subscription, told) = updates(&w, by_rank(&w));
     let first = next(&told);
@@ -68,7 +68,7 @@ pub fn update_tells_what_came_what_left_and_what_changed(open: Open) {
 }
 
 // Promise: live-queries#L9
-pub fn count_is_told_only_when_it_changes(open: Open) {
+pub fn count_is_delivered_only_when_it_changes(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
     let query = w.fetch::<Item>().filter(Item::RANK.gt(1)).limit(4);
@@ -91,7 +91,7 @@ pub fn count_is_told_only_when_it_changes(open: Open) {
 }
 
 // Promise: live-queries#L9
-pub fn count_that_comes_back_while_it_waits_is_not_told(open: Open) {
+pub fn count_that_comes_back_while_it_waits_is_not_delivered(open: Open) {
     let (w, objects) = four(open);
     let query = || w.fetch::<Item>().filter(Item::RANK.gt(0));
     let (queue, jobs) = mpsc::channel();
@@ -112,7 +112,7 @@ pub fn count_that_comes_back_while_it_waits_is_not_told(open: Open) {
 }
 
 // Promise: live-queries#L10
-pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
+pub fn projection_is_delivered_only_when_a_selected_value_changes(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
     let ranks = w.fetch::<Item>().filter(Item::RANK.gt(1)).live_select(Item::RANK);
@@ -131,7 +131,7 @@ pub fn projection_is_told_only_when_what_is_selected_changes(open: Open) {
 }
 
 // Promise: live-queries#L10
-pub fn projection_tells_zero_from_minus_zero(open: Open) {
+pub fn projection_distinguishes_zero_and_minus_zero(open: Open) {
     let w = open();
     let data = TwinData {
         id: 1,
@@ -151,7 +151,7 @@ pub fn projection_tells_zero_from_minus_zero(open: Open) {
 }
 
 // Promise: live-queries#L10
-pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
+pub fn projection_that_waits_distinguishes_zero_and_minus_zero(open: Open) {
     let w = open();
     let object = w.create::<Twin>([TwinData::default()]).remove(0);
     let mut values = w.stream(w.fetch::<Twin>().live_select(Twin::F64_B)).unwrap();
@@ -172,7 +172,7 @@ pub fn projection_that_waits_tells_zero_from_minus_zero(open: Open) {
 }
 
 // Promise: live-queries#L1
-pub fn without_initial_only_changes_are_told(open: Open) {
+pub fn without_initial_only_changes_are_delivered(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
     let observation = w.observe(by_rank(&w)).unwrap().without_initial();
@@ -187,7 +187,7 @@ pub fn without_initial_only_changes_are_told(open: Open) {
 }
 
 // Promise: live-queries#L17
-pub fn executor_calls_and_nobody_waits_for_it(open: Open) {
+pub fn executor_runs_callbacks_and_no_commit_waits_for_it(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
     let (send, told) = mpsc::channel();
@@ -255,7 +255,7 @@ pub fn stream_without_room_makes_one_of_many(open: Open) {
 }
 
 // Promise: live-queries#L22
-pub fn changes_that_come_to_nothing_are_not_told(open: Open) {
+pub fn changes_that_cancel_out_make_no_delivery(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.stream(by_rank(&w)).unwrap();
     assert_eq!(block_on(stream.next()).unwrap().unwrap().len(), 4);
@@ -265,7 +265,7 @@ pub fn changes_that_come_to_nothing_are_not_told(open: Open) {
 }
 
 // Promise: live-queries#L5
-pub fn what_a_transaction_changes_and_changes_back_is_not_told(open: Open) {
+pub fn a_transaction_that_changes_an_object_back_makes_no_delivery(open: Open) {
     let (w, objects) = four(open);
     let (_by_rank, ordered) = updates(&w, by_rank(&w));
     let (_by_row, unordered) = updates(&w, w.fetch());
@@ -329,7 +329,7 @@ pub fn watch_holds_the_latest(open: Open) {
 }
 
 // Promise: live-queries#L34
-pub fn callback_that_panics_ends_with_an_error_and_harms_nobody(open: Open) {
+pub fn callback_that_panics_ends_only_its_subscription_with_an_error(open: Open) {
     let (w, objects) = four(open);
     let broken = w.subscribe(&objects[0], |_| panic!("on purpose")).unwrap();
     let (whole, told) = updates(&w, by_rank(&w));
@@ -359,7 +359,7 @@ fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Updates) {
 }
 
 // Promise: live-queries#L35
-pub fn stuck_subscriber_holds_nobody_up_and_is_told_the_rest_as_one(open: Open) {
+pub fn stuck_subscriber_delays_no_other_and_gets_the_rest_as_one_delivery(open: Open) {
     let (w, objects) = four(open);
     let (slow, go, told) = stuck(&w);
     let (other, heard) = updates(&w, by_rank(&w));
@@ -417,7 +417,7 @@ pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
 }
 
 // Promise: live-queries#L39
-pub fn the_same_query_twice_is_told_the_same(open: Open) {
+pub fn the_same_query_twice_gets_the_same_deliveries(open: Open) {
     let (w, objects) = four(open);
     let (first, early) = updates(&w, by_rank(&w));
     w.delete(&objects[0]);
@@ -457,7 +457,7 @@ pub fn window_follows_without_being_fetched_as_long_as_rows_beside_it_last(open:
     drop(subscription);
 }
 
-pub fn query_that_comes_after_one_of_many_ranges_is_told_everything(open: Open) {
+pub fn query_that_comes_after_one_of_many_ranges_gets_everything(open: Open) {
     // So few that all are looked through, and so many that they are put in order.
     for count in [2, 40] {
         let (w, _) = four(open);

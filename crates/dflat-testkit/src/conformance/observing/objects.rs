@@ -12,7 +12,7 @@ use crate::fixture::{Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
 // Promise: compatibility#P40
-pub fn update_is_told_before_its_transaction_completes(open: Open) {
+pub fn update_is_delivered_before_its_transaction_completes(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -22,7 +22,7 @@ pub fn update_is_told_before_its_transaction_completes(open: Open) {
     drop(subscription);
 }
 
-pub fn one_transaction_is_told_once_with_its_final_state(open: Open) {
+pub fn one_transaction_makes_one_delivery_of_its_final_state(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -81,7 +81,7 @@ pub fn rolled_back_changes_are_never_published(open: Open) {
     drop(subscription);
 }
 
-pub fn other_objects_are_not_told(open: Open) {
+pub fn subscribers_of_other_objects_are_not_notified(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 1), item("b", 1)]);
     let (send, events) = mpsc::channel();
@@ -106,7 +106,7 @@ pub fn deletion_ends_the_subscription_and_a_new_object_is_another(open: Open) {
     drop(subscription);
 }
 
-pub fn object_deleted_and_created_again_in_one_transaction_is_told_as_deleted(open: Open) {
+pub fn object_deleted_and_created_again_in_one_transaction_is_delivered_as_deleted(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -129,7 +129,7 @@ pub fn moved_key_is_an_update(open: Open) {
     drop(subscription);
 }
 
-pub fn outdated_object_is_told_first_what_it_missed(open: Open) {
+pub fn outdated_object_gets_the_missed_changes_first(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
     let latest = w.change(&old, |data| data.rank = 2);
@@ -142,7 +142,7 @@ pub fn outdated_object_is_told_first_what_it_missed(open: Open) {
     drop(subscription);
 }
 
-pub fn object_deleted_before_the_subscription_is_told_once(open: Open) {
+pub fn object_deleted_before_the_subscription_gets_one_delivery(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
     w.delete(&old);
@@ -154,7 +154,7 @@ pub fn object_deleted_before_the_subscription_is_told_once(open: Open) {
     drop(subscription);
 }
 
-pub fn current_object_is_told_nothing_at_first(open: Open) {
+pub fn current_object_gets_no_first_delivery(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1)]).remove(0);
     let read = w.get::<Item>("a").unwrap().unwrap();

@@ -37,7 +37,7 @@ fn above_one(w: &Fixture) -> Fetch<'_, Item> {
 }
 
 // Promise: live-queries#L1, compatibility#P41
-pub fn query_is_told_its_result_first(open: Open) {
+pub fn query_gets_its_result_first(open: Open) {
     let (w, _) = four(open);
     let (subscription, results) = follow(&w, above_one(&w));
     assert_eq!(next(&results), ["b", "c", "d"]);
@@ -46,7 +46,7 @@ pub fn query_is_told_its_result_first(open: Open) {
     drop(subscription);
 }
 
-pub fn query_of_a_type_never_written_is_told_nothing_and_then_what_comes(open: Open) {
+pub fn query_of_a_type_never_written_gets_an_empty_result_and_then_changes(open: Open) {
     let w = open();
     let (subscription, results) = follow(&w, above_one(&w));
     assert!(next(&results).is_empty());
@@ -56,7 +56,7 @@ pub fn query_of_a_type_never_written_is_told_nothing_and_then_what_comes(open: O
 }
 
 // Promise: live-queries#L2
-pub fn result_that_is_current_is_told_nothing_at_first(open: Open) {
+pub fn result_that_is_current_gets_no_first_delivery(open: Open) {
     let (w, _) = four(open);
     let fetched = above_one(&w).all().unwrap();
     let (subscription, results) = follow(&w, &fetched);
@@ -66,7 +66,7 @@ pub fn result_that_is_current_is_told_nothing_at_first(open: Open) {
 }
 
 // Promise: live-queries#L2, compatibility#P38
-pub fn outdated_result_is_told_first(open: Open) {
+pub fn outdated_result_gets_a_first_delivery(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
     w.delete(&objects[1]);
@@ -76,7 +76,7 @@ pub fn outdated_result_is_told_first(open: Open) {
     drop(subscription);
 }
 
-pub fn outdated_result_that_is_still_right_is_told_nothing(open: Open) {
+pub fn outdated_result_that_is_still_right_gets_no_delivery(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
     w.change(&objects[0], |data| data.size = 100);
@@ -105,7 +105,7 @@ pub fn result_follows_insertions_updates_and_deletions_in_order(open: Open) {
 }
 
 // Promise: live-queries#L6, compatibility#P38
-pub fn result_is_told_once_a_transaction(open: Open) {
+pub fn result_gets_one_delivery_a_transaction(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
     let (subscription, results) = follow(&w, &fetched);
@@ -120,7 +120,7 @@ pub fn result_is_told_once_a_transaction(open: Open) {
 }
 
 // Promise: live-queries#L5
-pub fn result_is_not_told_what_does_not_concern_it(open: Open) {
+pub fn result_gets_no_delivery_of_other_changes(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
     let (subscription, results) = follow(&w, &fetched);
@@ -170,7 +170,7 @@ pub fn limited_result_is_filled_up_after_deletions(open: Open) {
     drop(subscription);
 }
 
-pub fn result_limited_to_nothing_is_never_told(open: Open) {
+pub fn result_limited_to_nothing_gets_no_delivery(open: Open) {
     let (w, objects) = four(open);
     let fetched = w.fetch::<Item>().limit(0).all().unwrap();
     let (subscription, results) = follow(&w, &fetched);
@@ -179,7 +179,7 @@ pub fn result_limited_to_nothing_is_never_told(open: Open) {
     drop(subscription);
 }
 
-pub fn result_told_can_be_subscribed_to_again(open: Open) {
+pub fn delivered_result_can_be_subscribed_to_again(open: Open) {
     let (w, objects) = four(open);
     let (send, told) = mpsc::channel();
     let first = w.subscribe(above_one(&w), move |result| {
@@ -193,7 +193,7 @@ pub fn result_told_can_be_subscribed_to_again(open: Open) {
     drop((first, second));
 }
 
-pub fn many_subscribers_are_all_told(open: Open) {
+pub fn many_subscribers_are_all_notified(open: Open) {
     let (w, objects) = four(open);
     let fetched = above_one(&w).all().unwrap();
     let followed: Vec<_> = (0..100).map(|_| follow(&w, &fetched)).collect();
@@ -204,7 +204,7 @@ pub fn many_subscribers_are_all_told(open: Open) {
 }
 
 // Promise: live-queries#L6, live-queries#L29
-pub fn results_are_told_in_the_order_of_commits(open: Open) {
+pub fn results_are_delivered_in_the_order_of_commits(open: Open) {
     let w = open();
     let (subscription, results) = follow(&w, w.fetch::<Item>());
     let handles: Vec<_> = (0..40)
@@ -229,7 +229,7 @@ pub fn subscription_of_a_query_in_a_snapshot_is_refused(open: Open) {
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
-pub fn cancelled_result_is_told_nothing(open: Open) {
+pub fn cancelled_result_gets_no_delivery(open: Open) {
     let (w, objects) = four(open);
     let (subscription, results) = follow(&w, above_one(&w));
     next(&results);
@@ -254,7 +254,7 @@ pub fn stream_of_a_query_gives_the_latest_result(open: Open) {
 }
 
 // Promise: compatibility#P2
-pub fn stream_wakes_who_waits_for_it(open: Open) {
+pub fn stream_wakes_its_waiting_task(open: Open) {
     let w = open();
     let mut stream = w.stream(w.fetch::<Item>()).unwrap();
     assert!(block_on(stream.next()).unwrap().unwrap().is_empty());
@@ -349,7 +349,7 @@ pub fn subscription_made_inside_a_callback_starts_after_it(open: Open) {
     drop(kept);
 }
 
-pub fn objects_that_hold_nan_are_not_told_again(open: Open) {
+pub fn objects_that_hold_nan_are_not_delivered_again(open: Open) {
     let w = open();
     let data = TwinData {
         f64_b: f64::NAN,

@@ -41,7 +41,7 @@ pub fn objects_that_did_not_change_are_shared_with_the_result_before(open: Open)
 }
 
 // Promise: live-queries#L40
-pub fn two_who_are_told_a_result_share_its_list(open: Open) {
+pub fn subscribers_of_one_result_share_its_list(open: Open) {
     let w = open();
     let objects = ranked(&w, 10);
     let known = w.fetch::<Item>().all().unwrap();

@@ -170,7 +170,7 @@ pub fn counts_count(open: Open) {
     assert!(!fetch().limit(0).exists().unwrap());
 }
 
-pub fn sums_means_and_extremes_are_told(open: Open) {
+pub fn sums_means_and_extremes_are_computed(open: Open) {
     let w = many(open, 9);
     let fetch = || w.fetch::<Item>();
     for rank in [|| Item::RANK, || Item::SIZE] {

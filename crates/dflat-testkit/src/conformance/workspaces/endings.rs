@@ -151,7 +151,7 @@ pub fn snapshot_held_across_shutdown_ends(open: Open) {
 }
 
 // Promise: concurrency#C74
-pub fn subscribers_of_queued_work_are_told_before_shutdown_ends(open: Open) {
+pub fn subscribers_of_queued_work_are_notified_before_shutdown_ends(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();

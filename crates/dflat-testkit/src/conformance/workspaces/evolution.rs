@@ -187,7 +187,7 @@ pub fn members_of_vectors_keep_what_is_hidden_in_them(open: Open) {
 }
 
 // Promise: compatibility#P15
-pub fn what_cannot_be_told_apart_is_refused_and_the_transaction_goes_on(open: Open) {
+pub fn ambiguous_members_are_refused_and_the_transaction_goes_on(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     w.perform([v1::Note::TABLE], |tx| {

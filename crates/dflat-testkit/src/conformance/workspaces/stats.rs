@@ -94,7 +94,7 @@ pub fn deliveries_are_counted(open: Open) {
     assert_eq!(since(&w, &start)[5], 3);
 }
 
-pub fn look_ups_are_counted_with_those_that_nobody_had_to_read(open: Open) {
+pub fn look_ups_are_counted_with_those_that_read_nothing(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1), item("b", 2)]);
     let counts = |w: &Fixture| (w.stats().look_ups, w.stats().look_ups_saved);

@@ -83,7 +83,7 @@ pub fn composite_key_is_compared_by_all_its_parts(open: Open) {
 }
 
 // Promise: compatibility#P22
-pub fn submit_tells_inserted_identity_updated_and_deleted(open: Open) {
+pub fn submit_returns_inserted_identity_updated_or_deleted(open: Open) {
     let w = open();
     let outcomes = w.perform([Item::TABLE], |tx| {
         let inserted = tx.submit(ItemChangeRequest::creation(item("a", 1)))?;

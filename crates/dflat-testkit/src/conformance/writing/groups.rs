@@ -185,7 +185,7 @@ pub fn each_member_is_visible_to_all_when_its_completion_is_called(open: Open) {
 }
 
 // Promise: concurrency#C66
-pub fn commits_of_all_types_are_told_in_one_order(open: Open) {
+pub fn commits_of_all_types_are_delivered_in_one_order(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 0)]);
     let others = w.create::<Other>([other(1)]);

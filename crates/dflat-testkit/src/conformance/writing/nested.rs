@@ -110,7 +110,7 @@ pub fn groups_can_be_nested(open: Open) {
 }
 
 // Promise: concurrency#C54
-pub fn undone_changes_are_never_told(open: Open) {
+pub fn undone_changes_are_never_delivered(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("touched", 1), item("changed", 2)]);
     let (tell, told) = mpsc::channel();

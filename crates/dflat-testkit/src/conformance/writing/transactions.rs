@@ -42,7 +42,7 @@ pub fn abort_undoes_what_was_before_and_after(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["kept"]);
 }
 
-pub fn abort_before_any_change_is_told(open: Open) {
+pub fn abort_before_any_change_is_reported(open: Open) {
     let w = open();
     let handle = w.perform_changes([Item::TABLE], |tx| Ok(tx.abort()));
     assert_eq!(handle.wait().unwrap_err().kind(), ErrorKind::Aborted);
@@ -122,7 +122,7 @@ pub fn several_types_commit_together(open: Open) {
     assert_eq!(w.fetch::<Other>().all().unwrap().len(), 1);
 }
 
-pub fn transaction_sees_its_own_writes_and_nobody_else_does(open: Open) {
+pub fn only_the_transaction_sees_its_uncommitted_writes(open: Open) {
     let w = open();
     let (told, tells) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -334,7 +334,7 @@ pub fn completion_given_late_is_called_at_once(open: Open) {
 }
 
 // Promise: concurrency#C70
-pub fn completion_that_panics_harms_nobody(open: Open) {
+pub fn completion_that_panics_fails_no_transaction(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
     w.perform_changes([Item::TABLE], move |_| {

@@ -72,7 +72,7 @@ pub fn a_conflict_undoes_the_whole_write_and_the_transaction_goes_on(open: Open)
     assert_eq!(w.fetch::<Item>().count().unwrap(), 600);
 }
 
-pub fn writes_by_query_tell_what_writes_one_by_one_tell(open: Open) {
+pub fn writes_by_query_make_the_deliveries_of_single_writes(open: Open) {
     let told = |write: fn(&TransactionContext) -> dflat::Result<()>| {
         let w = many(open);
         let (sender, results) = mpsc::channel();

@@ -133,7 +133,7 @@ fn a_copy_that_is_given_up_leaves_nothing() {
 
 /// The backup would wait for the work that called it.
 #[test]
-fn who_is_told_the_progress_cannot_shut_down() {
+fn a_progress_callback_cannot_shut_down() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
     put(&workspace, 0..10);

@@ -217,7 +217,7 @@ fn while_damaged(path: &Path, step: impl FnOnce()) {
 
 // Promise: live-queries#L12
 #[test]
-fn a_result_whose_catching_up_fails_is_told_the_difference_to_what_was_known() {
+fn a_result_whose_renewal_fails_gets_the_difference_to_the_last_delivery() {
     bounded(|| {
         let (_directory, path) = damaged("p");
         let workspace = Workspace::open(&path).unwrap();

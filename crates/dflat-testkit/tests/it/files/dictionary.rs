@@ -358,7 +358,7 @@ fn values_survive_a_loss_of_power() {
 }
 
 #[test]
-fn a_write_that_fails_is_counted_told_and_tried_again() {
+fn a_write_that_fails_is_counted_reported_and_tried_again() {
     let device = Device::new(Durability::Normal);
     let workspace = device.open().unwrap();
     let d = workspace.dictionary();
@@ -396,7 +396,7 @@ fn fill_device(device: &Device, d: &Dictionary) {
 }
 
 #[test]
-fn a_write_that_fails_is_tried_again_though_nobody_asks() {
+fn a_write_that_fails_is_tried_again_without_a_call() {
     let device = Device::new(Durability::Normal);
     let workspace = device.open().unwrap();
     let d = workspace.dictionary();

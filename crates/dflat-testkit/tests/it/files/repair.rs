@@ -45,7 +45,7 @@ fn items(workspace: &Workspace) -> u64 {
 }
 
 #[test]
-fn a_repair_tells_how_far_it_is_and_can_be_given_up() {
+fn a_repair_reports_its_progress_and_can_be_cancelled() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     damaged(&path);
@@ -107,7 +107,7 @@ fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
 
 // Promise: durability#D64, durability#D67
 #[test]
-fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
+fn salvage_reports_its_progress_and_leaves_nothing_if_cancelled() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     damaged(&at("a.db"));
@@ -163,7 +163,7 @@ fn saving_tells_how_far_it_is_and_leaves_nothing_if_given_up() {
 }
 
 #[test]
-fn saving_tells_how_far_it_is_whichever_rows_there_are() {
+fn salvage_reports_its_progress_whichever_rows_there_are() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     damaged(&at("a.db"));

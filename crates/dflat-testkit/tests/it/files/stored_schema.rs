@@ -85,7 +85,7 @@ fn a_stored_schema_of_a_later_format_is_left_and_nothing_written_that_it_may_spe
 }
 
 #[test]
-fn a_stored_schema_that_is_nonsense_is_replaced_and_harms_nobody() {
+fn an_invalid_stored_schema_is_replaced_and_fails_no_transaction() {
     bounded(|| {
         for damage in ["x''", "x'01'", "x'0105'", "zeroblob(100000)", "'text'", "7"] {
             let w = file(|_| {});
@@ -135,7 +135,7 @@ fn a_stored_schema_of_another_table_sends_no_write_there() {
 }
 
 #[test]
-fn an_index_that_nobody_says_is_needed_goes_before_it_lies() {
+fn an_index_that_no_schema_lists_is_dropped_before_it_is_stale() {
     bounded(|| {
         let w = Fixture::sqlite();
         w.create::<v2::Note>([v2::NoteData {

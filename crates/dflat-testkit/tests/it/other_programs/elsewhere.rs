@@ -18,7 +18,7 @@ fn count(tx: &TransactionContext) -> Result<usize> {
 
 on_each_backend! {
     a_commit_between_the_first_read_and_the_first_change_is_busy
-    a_commit_before_the_first_read_or_after_the_first_change_is_none_of_its_business
+    a_foreign_commit_before_the_first_read_or_after_the_first_change_is_no_conflict
     a_transaction_that_changes_nothing_is_not_overtaken
     a_reader_whose_group_is_committed_reads_nothing_that_came_later
     a_member_that_is_written_again_after_a_commit_elsewhere_is_busy
@@ -49,7 +49,7 @@ fn a_commit_between_the_first_read_and_the_first_change_is_busy(rig: &Rig) {
 }
 
 // Promise: concurrency#C7
-fn a_commit_before_the_first_read_or_after_the_first_change_is_none_of_its_business(rig: &Rig) {
+fn a_foreign_commit_before_the_first_read_or_after_the_first_change_is_no_conflict(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let transaction = rig.workspace.perform_changes([Item::TABLE], move |tx| {
         script.commit_elsewhere();
@@ -335,7 +335,7 @@ fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
 
 // Promise: concurrency#C7
 #[test]
-fn what_the_workspace_does_itself_overtakes_nobody() {
+fn internal_work_of_the_workspace_is_no_conflict() {
     on_each_file(|_, w, excludes| {
         for round in 0..3 {
             if excludes {

@@ -47,7 +47,7 @@ fn after_a_foreign_write(
 }
 
 #[test]
-fn an_object_that_somebody_else_changed_is_looked_up_again() {
+fn an_object_with_a_foreign_change_is_looked_up_again() {
     bounded(|| {
         let write = |sql: &Connection| {
             sql.execute(
@@ -61,7 +61,7 @@ fn an_object_that_somebody_else_changed_is_looked_up_again() {
 }
 
 #[test]
-fn an_object_that_somebody_else_deleted_is_gone() {
+fn an_object_with_a_foreign_deletion_is_gone() {
     bounded(|| {
         let write = |sql: &Connection| {
             sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
@@ -72,7 +72,7 @@ fn an_object_that_somebody_else_deleted_is_gone() {
 
 /// Upkeep writes, too, and must not be the only one to notice.
 #[test]
-fn an_object_that_somebody_else_changed_before_upkeep_is_looked_up_again() {
+fn an_object_with_a_foreign_change_before_upkeep_is_looked_up_again() {
     bounded(|| {
         let write = |sql: &Connection| {
             sql.execute(
@@ -90,7 +90,7 @@ fn an_object_that_somebody_else_changed_before_upkeep_is_looked_up_again() {
 
 // Promise: live-queries#L27
 #[test]
-fn what_another_program_wrote_is_told_with_the_next_transaction() {
+fn foreign_writes_are_delivered_with_the_next_transaction() {
     bounded(|| {
         let w = Fixture::sqlite();
         let rows = w.create::<Twin>((0..4).map(twin));
@@ -126,7 +126,7 @@ fn what_another_program_wrote_is_told_with_the_next_transaction() {
 // Promise: live-queries#L29
 /// A process notices foreign writes at its first write, too.
 #[test]
-fn what_another_program_wrote_is_told_with_the_first_transaction() {
+fn foreign_writes_are_delivered_with_the_first_transaction() {
     bounded(|| {
         let written = Fixture::sqlite();
         written.create::<Twin>((0..3).map(twin));
@@ -184,7 +184,7 @@ fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
 
 // Promise: live-queries#L27
 #[test]
-fn objects_that_another_program_wrote_are_told_with_the_next_transaction() {
+fn objects_that_another_program_wrote_are_delivered_with_the_next_transaction() {
     bounded(|| {
         let w = Fixture::sqlite();
         let (subscriptions, told, write) = watched(&w);
@@ -199,7 +199,7 @@ fn objects_that_another_program_wrote_are_told_with_the_next_transaction() {
 
 // Promise: live-queries#L27
 #[test]
-fn refresh_tells_what_another_program_wrote() {
+fn refresh_delivers_foreign_writes() {
     bounded(|| {
         let w = Fixture::sqlite();
         let (subscriptions, told, write) = watched(&w);
@@ -249,7 +249,7 @@ fn is_read_again(w: &Workspace) -> impl FnMut() -> bool {
 }
 
 #[test]
-fn refresh_reads_again_only_what_somebody_else_wrote() {
+fn refresh_reads_again_only_foreign_writes() {
     bounded(|| {
         let w = Fixture::sqlite();
         w.create::<Twin>((0..4).map(twin));
@@ -280,7 +280,7 @@ fn refresh_reads_again_only_what_somebody_else_wrote() {
 }
 
 #[test]
-fn what_a_commit_of_ours_does_to_a_foreign_state_is_told_once() {
+fn a_commit_on_a_foreign_state_is_delivered_once() {
     bounded(|| {
         let w = Fixture::sqlite();
         let (subscriptions, told, write) = watched(&w);

@@ -162,7 +162,7 @@ fn insert_item(workspace: &Workspace, id: &'static str) {
 
 // Promise: live-queries#L28
 #[test]
-fn what_is_committed_before_this_process_has_is_told_with_its_first_commit() {
+fn foreign_commits_before_the_first_own_commit_are_delivered_with_it() {
     bounded(|| {
         for is_counted in [false, true] {
             let rig = Rig::new();
@@ -174,7 +174,7 @@ fn what_is_committed_before_this_process_has_is_told_with_its_first_commit() {
 
 // Promise: live-queries#L28
 #[test]
-fn what_is_committed_and_noticed_by_a_writer_of_another_type_is_told() {
+fn a_foreign_commit_noticed_by_a_writer_of_another_type_is_delivered() {
     bounded(|| {
         for is_counted in [false, true] {
             let rig = Rig::new();

@@ -98,7 +98,7 @@ fn what_is_queued_waits_and_what_others_write_is_seen() {
 
 // Promise: durability#D54
 #[test]
-fn who_reads_waits_until_it_ends() {
+fn reads_wait_until_a_suspension_ends() {
     let directory = tempfile::tempdir().unwrap();
     let builder = Workspace::builder(directory.path().join("a.db"));
     let workspace = builder
@@ -127,7 +127,7 @@ fn who_reads_waits_until_it_ends() {
 
 // Promise: durability#D56
 #[test]
-fn who_still_reads_is_in_the_way_and_not_harmed() {
+fn a_snapshot_prevents_suspension_and_stays_readable() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = open(&directory.path().join("a.db"));
     put(&workspace, 1).wait().unwrap();

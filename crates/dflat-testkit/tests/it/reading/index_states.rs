@@ -11,7 +11,7 @@ use crate::writing::groups::{Rig, on_each_backend};
 use crate::writing::scripted::Call;
 
 on_each_backend! {
-    building_that_failed_harms_nobody_and_is_tried_again
+    building_that_failed_fails_no_transaction_and_is_tried_again
 }
 
 fn twins(range: std::ops::Range<i32>) -> impl Iterator<Item = TwinData> {
@@ -226,7 +226,7 @@ fn building_goes_on_where_it_was_interrupted() {
     });
 }
 
-fn building_that_failed_harms_nobody_and_is_tried_again(rig: &Rig) {
+fn building_that_failed_fails_no_transaction_and_is_tried_again(rig: &Rig) {
     let w = &rig.workspace;
     let create = |ids: std::ops::Range<i32>| {
         let created = w.perform_changes([v2::Book::TABLE], |tx| {

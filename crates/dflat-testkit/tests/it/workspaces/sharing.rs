@@ -53,7 +53,7 @@ fn in_directory(test: fn(&Path)) {
 
 // Promise: concurrency#C14, concurrency#C15, live-queries#L25
 #[test]
-fn subscriptions_of_one_are_told_what_the_other_commits() {
+fn subscriptions_of_one_workspace_get_the_commits_of_the_other() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let (a, b) = (
@@ -321,7 +321,7 @@ fn one_may_be_dropped_inside_a_handler_of_the_other() {
 
 // Promise: concurrency#C16
 #[test]
-fn threads_that_open_and_close_one_file_harm_nobody() {
+fn threads_that_open_and_close_one_file_fail_no_call() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         std::thread::scope(|scope| {

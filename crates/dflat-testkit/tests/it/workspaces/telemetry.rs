@@ -97,7 +97,7 @@ fn told(parts: &[&dyn fmt::Display]) -> bool {
 
 // Promise: durability#D42
 #[test]
-fn every_span_and_event_is_told() {
+fn every_span_and_event_is_emitted() {
     listening(|| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("told.db");
@@ -147,7 +147,7 @@ fn every_span_and_event_is_told() {
 }
 
 #[test]
-fn an_old_snapshot_is_told_with_its_age_and_ended_if_that_was_asked_for() {
+fn an_old_snapshot_is_reported_with_its_age_and_ended_on_request() {
     listening(|| {
         let directory = tempfile::tempdir().unwrap();
         let open = |name: &str| Workspace::builder(directory.path().join(name));
@@ -188,7 +188,7 @@ fn an_old_snapshot_is_told_with_its_age_and_ended_if_that_was_asked_for() {
 
 /// A workspace that only reads still pins the log of the writers.
 #[test]
-fn an_old_snapshot_is_told_and_ended_though_only_others_commit() {
+fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
     listening(|| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
@@ -246,7 +246,7 @@ fn an_old_snapshot_is_told_and_ended_though_only_others_commit() {
 }
 
 #[test]
-fn building_an_index_is_told() {
+fn building_an_index_is_an_event() {
     listening(|| {
         let w = Fixture::sqlite();
         w.create::<v1::Book>((0..2).map(|id| v1::BookData {
@@ -270,7 +270,7 @@ fn building_an_index_is_told() {
 }
 
 #[test]
-fn what_is_fast_is_not_told_as_slow() {
+fn fast_calls_are_not_reported_as_slow() {
     listening(|| {
         let directory = tempfile::tempdir().unwrap();
         let hour = Duration::from_secs(3600);
@@ -293,7 +293,7 @@ fn what_is_fast_is_not_told_as_slow() {
 }
 
 #[test]
-fn a_commit_that_fails_is_told() {
+fn a_commit_that_fails_is_an_event() {
     listening(|| {
         let rig = Rig::memory();
         rig.script.fail(Call::Commit, 0);

@@ -101,7 +101,7 @@ fn the_first_commit_of_a_log_waits_for_its_header() {
 // Promise: live-queries#L16
 /// Members of a group that are not full are committed with the full one or before it.
 #[test]
-fn what_subscribers_are_told_has_waited_for_the_device() {
+fn deliveries_wait_for_the_device() {
     use Durability::{Full, Normal};
     for (durability, expected) in [(Normal, 0), (Full, 1)] {
         let (_directory, workspace) = open(durability);

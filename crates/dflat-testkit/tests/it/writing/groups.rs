@@ -57,11 +57,11 @@ pub(crate) use on_each_backend;
 on_each_backend! {
     a_full_disk_inside_a_member_takes_no_neighbour_along
     a_full_disk_while_reading_takes_no_neighbour_along
-    a_transaction_that_cannot_be_started_harms_nobody
-    a_commit_that_fails_fails_every_member_and_is_told_to_nobody
-    who_read_what_was_not_committed_fails_too
-    who_read_what_was_not_committed_and_wrote_fails_too
-    who_read_nothing_of_what_was_not_committed_is_not_harmed
+    a_transaction_that_cannot_be_started_fails_no_other
+    a_commit_that_fails_fails_every_member_and_is_not_delivered
+    members_that_read_uncommitted_changes_fail_too
+    members_that_read_uncommitted_changes_and_wrote_fail_too
+    members_that_read_nothing_uncommitted_do_not_fail
     a_member_that_cannot_be_written_again_takes_only_its_readers_along
     a_transaction_that_cannot_be_written_again_leaves_nothing_behind
     a_full_disk_while_undoing_a_nested_group_loses_its_transaction
@@ -205,7 +205,7 @@ fn a_full_disk_while_reading_takes_no_neighbour_along(rig: &Rig) {
 }
 
 // Promise: concurrency#C52
-fn a_transaction_that_cannot_be_started_harms_nobody(rig: &Rig) {
+fn a_transaction_that_cannot_be_started_fails_no_other(rig: &Rig) {
     rig.script.fail(Call::Begin, 0);
     assert_eq!(kind(rig.insert("a")), Some(FULL));
     assert_eq!(kind(rig.insert("b")), None);
@@ -213,7 +213,7 @@ fn a_transaction_that_cannot_be_started_harms_nobody(rig: &Rig) {
 }
 
 // Promise: concurrency#C49
-fn a_commit_that_fails_fails_every_member_and_is_told_to_nobody(rig: &Rig) {
+fn a_commit_that_fails_fails_every_member_and_is_not_delivered(rig: &Rig) {
     kind(rig.insert("before"));
     let (tell, told) = mpsc::channel();
     let all = rig.workspace.fetch::<Item>();
@@ -255,7 +255,7 @@ fn after_a_failed_commit<R: Send + 'static>(
 }
 
 // Promise: concurrency#C50
-fn who_read_what_was_not_committed_fails_too(rig: &Rig) {
+fn members_that_read_uncommitted_changes_fail_too(rig: &Rig) {
     let seen = Arc::new(Mutex::new(false));
     let sees = Arc::clone(&seen);
     let outcome = after_a_failed_commit(
@@ -271,7 +271,7 @@ fn who_read_what_was_not_committed_fails_too(rig: &Rig) {
 }
 
 // Promise: concurrency#C50
-fn who_read_what_was_not_committed_and_wrote_fails_too(rig: &Rig) {
+fn members_that_read_uncommitted_changes_and_wrote_fail_too(rig: &Rig) {
     let seen = Arc::new(Mutex::new(false));
     let sees = Arc::clone(&seen);
     let outcome = after_a_failed_commit(
@@ -289,7 +289,7 @@ fn who_read_what_was_not_committed_and_wrote_fails_too(rig: &Rig) {
 }
 
 // Promise: concurrency#C51
-fn who_read_nothing_of_what_was_not_committed_is_not_harmed(rig: &Rig) {
+fn members_that_read_nothing_uncommitted_do_not_fail(rig: &Rig) {
     let (told, tells) = mpsc::channel();
     let (go, goes) = mpsc::channel();
     // Two types: the member changes the one, the other transaction has the pen when its commit

@@ -51,13 +51,13 @@ fn modes(seed: u64, backend: impl Fn() -> Arc<dyn Backend>) {
 
 // Promise: concurrency#C1, compatibility#P5
 #[test]
-fn random_transactions_in_memory_are_strictly_serializable_and_told_in_order() {
+fn random_transactions_in_memory_are_strictly_serializable_and_delivered_in_order() {
     each_seed(|seed| bounded(move || modes(seed, || MemoryBackend::new())));
 }
 
 // Promise: concurrency#C1, compatibility#P5
 #[test]
-fn random_transactions_on_a_file_are_strictly_serializable_and_told_in_order() {
+fn random_transactions_on_a_file_are_strictly_serializable_and_delivered_in_order() {
     each_seed(|seed| {
         bounded(move || {
             let directory = tempfile::tempdir().unwrap();
