@@ -1,24 +1,24 @@
-//! What a workspace has done so far.
+//! Counts of the work of a workspace.
 
 use std::time::Duration;
 
 use crate::Workspace;
 
-/// What the workspaces of this process on one file have done since the first of them was opened, as
-/// [`Workspace::stats`] counts it.
+/// The work that all workspaces of this process on one file have done since the first of them was
+/// opened. [`Workspace::stats`] counts it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Transactions that have ended well, those that changed nothing included.
+    /// Transactions that were committed, those that changed nothing included.
     pub transactions: u64,
-    /// Transactions of which nothing is kept.
+    /// Transactions that failed: none of their changes is kept.
     pub failed_transactions: u64,
-    /// Runs of retrying transactions that did not count, because another process had committed.
+    /// Runs of retrying transactions that were repeated, because another process had committed.
     pub retries: u64,
     /// Changes that were refused with [`AlreadyExists`](crate::ErrorKind::AlreadyExists) or
     /// [`OutOfDate`](crate::ErrorKind::OutOfDate).
     pub conflicts: u64,
-    /// Commits. Each is one of a group of transactions.
+    /// Commits. Each commits one group of transactions.
     pub groups: u64,
     /// The transactions in these groups.
     pub grouped_transactions: u64,
@@ -26,39 +26,38 @@ pub struct Stats {
     pub largest_group: u64,
     /// Calls of callbacks of subscriptions.
     pub deliveries: u64,
-    /// Objects that transactions which have ended looked up by row id, to change or delete what
-    /// was fetched before.
+    /// Objects that ended transactions looked up by row id, to change or delete objects that were
+    /// fetched before.
     pub look_ups: u64,
-    /// Those of them that nobody had to read, because the transaction or the workspace knew them
-    /// to be what was fetched: the hits of that cache.
+    /// Look-ups that needed no read, because the transaction or the workspace knew that the fetched
+    /// object was current: the hits of that cache.
     pub look_ups_saved: u64,
-    /// The bytes of the write-ahead log beside the file, as of now. 0 in memory.
+    /// The current bytes of the write-ahead log beside the file. 0 in memory.
     pub log_bytes: u64,
-    /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max),
-    /// because somebody, here or in another process, read an older state when it was last tried to
-    /// cut it back. That is told to `tracing`, too, as a warning.
+    /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max), because
+    /// a reader of this or another process used an older state at the last attempt to cut the log
+    /// back. A warning goes to `tracing`, too.
     pub log_is_pinned: bool,
     /// How often a group of transactions waited to begin, because the log was longer than
-    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) by half while it was taken into
-    /// the file: transactions come faster than the device takes them.
+    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) by half during a checkpoint:
+    /// transactions come faster than the device takes them.
     pub log_waits: u64,
-    /// How long the oldest snapshot has been held that this workspace gave
-    /// out. While one is held the log can't be cut back.
+    /// How long the oldest snapshot of this workspace has been held. While a snapshot is held, the
+    /// log can't be cut back.
     pub oldest_snapshot: Option<Duration>,
 }
 
 impl Workspace {
-    /// What has been done so far, as counted since the file was opened in this process.
+    /// Counts of the work done since the file was opened in this process.
     ///
-    /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
-    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index), the events
-    /// `backfill started`, `backfill finished` and `checkpoint made`, all at the level of
-    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `old
-    /// snapshot`, `slow query` and `slow subscriber`, and one for each value that a unique index
-    /// finds twice.
+    /// Spans and events also go to `tracing`, with the target `dflat`: the spans `open`,
+    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index) and the events
+    /// `backfill started`, `backfill finished` and `checkpoint made`, all at debug level; the
+    /// warnings `commit failed`, `backfill failed`, `log pinned`, `old snapshot`, `slow query` and
+    /// `slow subscriber`; and one warning for each value that a unique index finds twice.
     ///
     /// # Cost
-    /// Counting costs a few instructions a transaction. This call asks for the size of a file.
+    /// Counting costs a few instructions a transaction. This call reads the size of a file.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let engine = self.engine();

@@ -84,8 +84,8 @@ impl Workspace {
     /// Opens the database file at `path`. Nothing is written, and no file is created, before the
     /// first change.
     ///
-    /// Workspaces of one process on one file share one engine, whatever path each of them was
-    /// opened by. Each is shut down on its own; the engine ends with the last of them.
+    /// All workspaces of one process on one file share one engine, also if they were opened by
+    /// different paths. Each is shut down on its own; the engine ends with the last of them.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process
@@ -125,8 +125,8 @@ impl Workspace {
         self.owner.sqlite.as_ref()
     }
 
-    /// What was read, written and waited for, by file, since the file was opened in this process.
-    /// `None` in memory, and unless [`io_stats`](FileOptions::io_stats) was set.
+    /// The reads, writes and waits of each file since the file was opened in this process. `None`
+    /// in memory, and unless [`io_stats`](FileOptions::io_stats) was set.
     #[cfg(feature = "sqlite")]
     #[must_use]
     pub fn io_report(&self) -> Option<IoReport> {

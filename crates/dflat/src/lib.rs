@@ -5,15 +5,15 @@
 //!
 //! - **Change** objects in [`Workspace::perform_changes`]: transactions run in the background, on
 //!   the types they name, and give a [`TransactionHandle`]. Inside, [`TransactionContext::submit`]
-//!   takes a [`ChangeRequest`] and tells what it did.
+//!   takes a [`ChangeRequest`] and returns its effect.
 //! - **Read** them on any thread: [`Workspace::get`] by primary key, [`Workspace::fetch`] by a
 //!   [`Predicate`] on typed [`Field`]s, in any [`Order`]. A [`FetchedResult`] is a slice of
-//!   immutable objects. A [`Snapshot`] makes several reads agree.
+//!   immutable objects. All reads through one [`Snapshot`] see the same state.
 //! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an object, a result
 //!   or a query.
 //! - **Keep** settings and small state in the [`Dictionary`] of a workspace, by key.
-//! - **Errors** are one type, [`Error`], whose [`ErrorKind`] says what you can do. Reading never
-//!   hides one.
+//! - **Errors** have one type, [`Error`]; its [`ErrorKind`] tells the caller what to do. Reading
+//!   never hides an error.
 //!
 //! # Examples
 //!
@@ -46,8 +46,8 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
-//! - `serde`: generated types implement serde's traits, see [`Payload`] for the form; values of any
-//!   type of serde's in the [`Dictionary`].
+//! - `serde`: generated types implement the traits of serde (see [`Payload`] for the form), and the
+//!   [`Dictionary`] takes values of any type that implements them.
 
 #[doc(hidden)]
 pub mod codegen;
@@ -66,7 +66,7 @@ pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};
 /// A condition with natural operators: `query!(Type: condition)`.
 ///
-/// It is rewritten to the methods of [`Field`], and means the same as they do.
+/// The macro rewrites the condition to the methods of [`Field`], with the same meaning.
 ///
 /// - A bare name is a field of the type, in the lower case of its accessor: `priority`, and a dot
 ///   leads on: `pos.x`, `title.len`.
@@ -75,8 +75,8 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 /// - `|| && == != < <= > >= in + - * / % !`, in Rust's precedence, `in` like a comparison.
 /// - Methods are called as ever, with Rust arguments: `title.starts_with("a")`, `tag.is_null()`,
 ///   `content.as_::<TextContent>().text`.
-/// - In `any` and `all` stands a condition on the member of a vector, where bare names are the
-///   member's fields, and `it` is the member: `images.any(it == "a.png")`.
+/// - `any` and `all` take a condition on the member of a vector. In it, bare names are the member's
+///   fields, and `it` is the member: `images.any(it == "a.png")`.
 ///
 /// # Examples
 /// ```
@@ -135,9 +135,9 @@ pub use workspace::{
 
 /// Includes the code that `dflat_build` made of a schema in this package's build script.
 ///
-/// The argument is the name of the text: that of the first schema file without `.fbs`, or what
-/// `dflat_build::Builder::name` says. The types stand where the macro does, so that a module around
-/// it is the place for attributes.
+/// The argument is the name of the generated text: the name of the first schema file without
+/// `.fbs`, or the name given to `dflat_build::Builder::name`. The types are defined where the macro
+/// is called, so attributes can be set on a module around it.
 ///
 /// ```text
 /// pub mod schema {

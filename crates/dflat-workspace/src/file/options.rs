@@ -67,7 +67,7 @@ macro_rules! options {
 }
 
 options! {
-    /// What a commit survives, unless its transaction says otherwise. Defaults to
+    /// The events that a commit survives, unless its transaction chooses otherwise. Defaults to
     /// [`Durability::Normal`].
     durability: Durability => sqlite.durability;
     /// Whether transactions of disjoint tables run at the same time. Defaults to

@@ -10,7 +10,7 @@ use super::number::{Number, named, number_of};
 use super::tree::Json;
 use super::write::size;
 
-/// What is wrong, and where.
+/// The error says where the JSON is wrong, and why.
 type Read<T> = Result<T, String>;
 
 /// The payload of a JSON object.
@@ -30,7 +30,7 @@ struct Reader<'t> {
     writer: Writer,
 }
 
-/// A child of a table, to be written behind its inline values.
+/// A child of a table, to be written after its inline values.
 enum Child<'t, 'j> {
     One(Element, &'j Json),
     Vector(Element, &'j Json),
@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Writes what stands in line, and notes what follows.
+    /// Writes inline values, and notes the children that follow.
     fn field<'j>(
         &mut self,
         field: &'t FieldLayout,
@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Size and alignment of what stands in line.
+    /// Size and alignment of an inline value.
     fn inline(&self, element: Element) -> Read<(usize, usize)> {
         let size = size(self.types, element);
         match element {

@@ -1,5 +1,5 @@
-//! From a verified payload to JSON. A read that fails, which verifying excludes, is an absent
-//! value.
+//! From a verified payload to JSON. Verified payloads have no unreadable values; one would count as
+//! absent.
 
 use dflat_engine::object::{TableView, UnionView, VectorView};
 use dflat_model::{
@@ -18,7 +18,7 @@ pub(super) struct Table<'a> {
     pub(super) view: TableView<'a>,
 }
 
-/// One value, wherever it stands.
+/// One value.
 enum Value<'a> {
     Number(Number),
     Name(String),
@@ -45,7 +45,7 @@ impl Serialize for Value<'_> {
                 }
                 sequence.end()
             }
-            // What `flatc` reads as empty.
+            // `flatc` reads this as empty.
             Self::Empty => serializer.serialize_map(Some(0))?.end(),
         }
     }

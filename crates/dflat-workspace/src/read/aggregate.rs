@@ -1,4 +1,4 @@
-//! Numbers about the objects of a query.
+//! Counts, extremes, sums and means of the objects of a query.
 
 use dflat_engine::fetch::{self, Total, value_of};
 use dflat_engine::storage::Row;

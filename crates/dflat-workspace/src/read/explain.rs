@@ -1,4 +1,4 @@
-//! Why a query costs what it does.
+//! Plans of queries, in words.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ use crate::Result;
 pub struct Explanation {
     /// Which rows are visited.
     pub access: Access,
-    /// What is checked on each row visited; `None` if nothing is left to check.
+    /// The condition that is checked on each visited row; `None` if nothing is left to check.
     pub check: Option<String>,
     /// Whether rows have to be sorted, because they do not come in the query's order.
     pub sorts: bool,
     /// The most objects that are kept while sorting, if there is a limit.
     pub keeps: Option<usize>,
-    /// The number of rows that are looked at one by one beside the keys, because another program
-    /// wrote them past the indexes; the next write of the type puts them in.
+    /// The number of foreign rows, which are read one by one besides the keys, because another
+    /// program wrote them past the indexes. The next write of the type adds them to the indexes.
     pub apart: usize,
-    /// The number of objects that are reached by a key before all are read instead, one after the
-    /// other; `None` if its ranges have no more.
+    /// The number of objects after which the query stops following its key and reads all rows
+    /// instead; `None` if its ranges have no more.
     pub given_up_after: Option<usize>,
 }
 
@@ -33,15 +33,16 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Access {
-    /// None: the condition can't be true.
+    /// No rows: the condition can't be true.
     Nothing,
-    /// All of them, or those behind a place in the order of insertion.
+    /// All rows, or those after a cursor position in the order of insertion.
     Rows,
-    /// Those of ranges of a key.
+    /// The rows of ranges of a key.
     Key(KeyUse),
-    /// Those of one range of several, found by their keys and then read in the order of insertion.
+    /// The rows that are in one of several ranges at least, found by their keys and then read in
+    /// the order of insertion.
     Union(Vec<KeyUse>),
-    /// Those that several ranges have in common, read in the same way.
+    /// The rows that are in all of several ranges, read in the same way.
     Intersection(Vec<KeyUse>),
 }
 

@@ -18,7 +18,7 @@ pub use source::Source;
 /// A query on a table: which state it reads, and when it gives up.
 #[derive(Clone)]
 pub struct Fetch<'w> {
-    /// What it reads.
+    /// The state that it reads.
     pub source: Source<'w>,
     /// The table.
     pub table: Table,
@@ -56,9 +56,9 @@ impl<'w> Fetch<'w> {
         })
     }
 
-    /// Fetches the objects in batches, as they are asked for: for results that are larger than
-    /// memory. All are of the state of now, which is held until the iterator is dropped; on a
-    /// handler's thread each batch is of what its transaction sees by then.
+    /// Fetches the objects in batches, as the iterator is advanced: for results that are larger
+    /// than memory. All objects are of the current state, which is held until the iterator is
+    /// dropped; on a handler's thread each batch is of the state that the transaction sees by then.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
@@ -67,9 +67,9 @@ impl<'w> Fetch<'w> {
         Rows::new(self)
     }
 
-    /// Calls `read` with each row, in order, and collects what it returns. `expressions` are all
-    /// that `read` looks at; where an index has their values, nothing else is read. `read` must not
-    /// call user code.
+    /// Calls `read` with each row, in order, and collects the results. `read` may use the values of
+    /// `expressions` only: if an index has them, the objects are not read. `read` must not call
+    /// user code.
     ///
     /// # Errors
     /// As [`all`](Self::all).

@@ -15,13 +15,13 @@ use crate::Result;
 /// Objects that are fetched at once.
 const BATCH: usize = 256;
 
-/// The objects of a query, in order, fetched as they are asked for; made by [`Fetch::rows`].
+/// The objects of a query, in order, fetched in batches; made by [`Fetch::rows`].
 ///
 /// After an error there is nothing more.
 pub struct Rows<'w> {
-    /// What is still to be fetched.
+    /// The objects that are still to be fetched.
     rest: Fetch<'w>,
-    /// The state that is read, unless it is what the query was started from.
+    /// A snapshot of its own, if the query was started from a workspace.
     snapshot: Option<EngineSnapshot>,
     batch: vec::IntoIter<Object>,
     ended: bool,
@@ -41,7 +41,7 @@ impl<'w> Rows<'w> {
         })
     }
 
-    /// The query for the objects behind those that were fetched.
+    /// The query for the objects after the fetched ones.
     #[must_use]
     pub fn rest(&self) -> &Query {
         &self.rest.query

@@ -1,4 +1,4 @@
-//! What a query reads: the latest commit, a snapshot, or a transaction.
+//! The states that a query can read: the latest commit, a snapshot, or a transaction.
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
 use dflat_engine::fetch::{self, KeyParts};
@@ -9,14 +9,14 @@ use dflat_model::Table;
 
 use crate::Result;
 
-/// What a query reads.
+/// The state that a query reads.
 #[derive(Clone, Copy)]
 pub enum Source<'w> {
-    /// The latest commit; on a handler's thread, what its transaction sees.
+    /// The latest commit; on a handler's thread, the state that its transaction sees.
     Workspace(&'w Engine),
     /// The state of a snapshot.
     Snapshot(&'w EngineSnapshot),
-    /// What a transaction sees: one state, and its own changes.
+    /// The state that a transaction sees: one snapshot with the transaction's own changes.
     Transaction(&'w Transaction),
 }
 

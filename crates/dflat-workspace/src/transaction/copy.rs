@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result, Workspace};
 /// Objects of a transaction: few enough that other transactions soon have their turn.
 const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(500).expect("it is not 0");
 
-/// What a copy of a table has done so far.
+/// The progress of a copy of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyProgress {
@@ -66,7 +66,7 @@ impl TableCopy {
     /// meanwhile are copied, too.
     ///
     /// # Errors
-    /// An error ends the copy; what earlier transactions have copied stays.
+    /// An error ends the copy; objects that earlier transactions have copied stay.
     /// - Those of `convert`.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if another object has a unique value.
     /// - Else as [`Workspace::perform_blocking`].
@@ -98,8 +98,8 @@ impl TableCopy {
         }
     }
 
-    /// Copies the objects of one batch. Returns the cursor position behind them, unless there were
-    /// none.
+    /// Copies the objects of one batch. Returns the cursor position after them; `None` if there
+    /// were none.
     fn batch(
         &self,
         transaction: &Transaction,

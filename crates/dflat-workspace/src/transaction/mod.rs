@@ -47,7 +47,7 @@ impl TransactionContext {
         dictionary.inside(&self.transaction, self.holds())
     }
 
-    /// What queries in the transaction read.
+    /// The state that queries in the transaction read.
     #[must_use]
     #[inline]
     pub fn source(&self) -> Source<'_> {

@@ -11,17 +11,17 @@ use crate::{Result, Workspace};
 /// The most problems that a report lists.
 const PROBLEMS_MAX: usize = 10_000;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckReport {
     /// The pages of the file.
     pub pages: u64,
-    /// The objects that were looked at, values of the dictionary included.
+    /// The objects that were checked, values of the dictionary included.
     pub rows: u64,
-    /// What is damaged: the first 10,000.
+    /// The first 10,000 problems.
     pub problems: Vec<Problem>,
-    /// How many there are.
+    /// The number of all problems.
     pub problems_count: u64,
 }
 
@@ -70,7 +70,7 @@ impl Workspace {
     }
 }
 
-/// The dictionary's values are checked and mended with all types.
+/// Adds the dictionary to the tables: its values are always checked and mended with them.
 pub(super) fn with_dictionary(types: impl IntoIterator<Item = Table>) -> Vec<Table> {
     let mut tables: Vec<Table> = types.into_iter().collect();
     if !tables.iter().any(|t| t.name == dictionary::TABLE.name) {

@@ -10,19 +10,19 @@ use super::check::{CheckReport, check, with_dictionary};
 use super::progress::{OnProgress, with_progress};
 use crate::{Error, ErrorKind, Result, Workspace};
 
-/// How often it is told how far indexes are that are built anew.
+/// The time between two reports of the progress of indexes.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// What was damaged before.
+    /// The problems before the repair.
     pub before: CheckReport,
     /// The objects that could not be read, and were moved aside, with the reason.
     pub set_aside: Vec<Problem>,
-    /// What is damaged still: values of the dictionary or objects that nobody can tell the key of
-    /// are set aside, so that as a rule there is nothing.
+    /// The problems after the repair. Objects and values of the dictionary whose key is unknown are
+    /// set aside, so there are rarely any.
     pub after: CheckReport,
 }
 
@@ -78,7 +78,8 @@ fn repair(
     })
 }
 
-/// Moves aside what can't be read, which it gives, and drops indexes that lie.
+/// Moves rows that can't be read aside, and drops indexes with wrong entries. Returns the problems
+/// of the moved rows.
 fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
     let mut set_aside = Vec::new();
     for table in tables {
@@ -109,12 +110,12 @@ fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Resul
     Ok(set_aside)
 }
 
-/// Builds indexes, and tells how far they are.
+/// Builds indexes, and reports the progress.
 fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> Result<()> {
     workspace.engine().build_indexes(tables)?;
     let (done, ready) = mpsc::channel();
     let done = Box::new(move |outcome| {
-        // Who waited may have given up.
+        // The caller may have given up waiting.
         let _ = done.send(outcome);
     });
     workspace.engine().when_indexes_are_ready(done);

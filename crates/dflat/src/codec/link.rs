@@ -1,15 +1,15 @@
-//! How the code of one table reaches that of the next, where hundreds lead to one another.
+//! Links between the code of tables, for schemas in which hundreds of tables lead to one another.
 
 use std::any::Any;
 use std::fmt;
 
 use super::{Message, TableReader};
 
-/// A table that others hide.
+/// A table that other tables reach through a link.
 ///
-/// What would go on to the next table is reached through a static that holds it for all of them.
-/// rustc instantiates at most 128 generic functions inside one another; it comes by the static only
-/// once, so that no chain of tables is longer than from there to the next hidden one.
+/// Code that would call the next table's code calls it through a static with the links of all
+/// tables. rustc instantiates at most 128 generic functions inside one another, and the static
+/// once, so that no chain of tables is longer than from there to the next linked table.
 pub trait Linked: Message {
     /// The position of this table among the links.
     const POSITION: usize;
@@ -17,7 +17,7 @@ pub trait Linked: Message {
     /// The links of all tables.
     fn links() -> &'static [Link];
 
-    /// What [`Message::decode`] does, but for the way to it.
+    /// As [`Message::decode`], called through the link.
     fn decode_here(view: Self::Ref<'_>) -> Self;
 
     /// Whether two views show the same values.

@@ -1,4 +1,4 @@
-//! Values whose type the compiler does not look into.
+//! Values whose type is hidden from the compiler.
 
 use std::any::Any;
 use std::fmt;
@@ -9,16 +9,16 @@ use super::{Encoder, Message, TableReader};
 
 /// A table inside another, where a schema has chains of tables longer than rustc follows.
 ///
-/// It is a `Box<T>` in all but one respect: rustc does not see a `T` in it when it asks whether the
-/// table around it is `Send`, what dropping that touches, or what else to compile for it. `into`
-/// makes one of a `T`.
+/// It is a `Box<T>` in all but one respect: rustc does not see the `T` when it checks whether the
+/// surrounding table is `Send`, computes what dropping the table touches, and decides which code to
+/// compile for it. `into` makes an `Opaque<T>` of a `T`.
 pub struct Opaque<T> {
-    // Invariant: a `T`.
+    // Invariant: the value is a `T`.
     value: Box<dyn Held>,
     held: PhantomData<fn() -> T>,
 }
 
-/// What is asked of a value whose type does not show.
+/// The operations on a value whose type is hidden.
 trait Held: Any + Send + Sync {
     fn duplicate(&self) -> Box<dyn Held>;
     fn same(&self, other: &dyn Any) -> bool;
@@ -26,7 +26,7 @@ trait Held: Any + Send + Sync {
     fn encode(&self, encoder: &mut Encoder<'_>);
 }
 
-/// What an owned table can do.
+/// The operations of an owned table.
 pub trait Holdable: Message + Clone + PartialEq + fmt::Debug + Send + Sync {}
 
 impl<T: Message + Clone + PartialEq + fmt::Debug + Send + Sync> Holdable for T {}

@@ -8,7 +8,7 @@ use dflat_engine::object::{ScalarType, VectorView};
 
 use super::{Union, UnionReader};
 
-/// What a [`Vector`] can hold.
+/// A type of the elements of a [`Vector`].
 pub trait VectorElement: 'static {
     /// Size of an element's inline part in bytes.
     const SIZE: usize;
@@ -48,7 +48,7 @@ impl VectorElement for str {
 
 /// A vector of an object, read in place.
 ///
-/// Costs nothing to copy. Elements are read when they are asked for.
+/// Copying it costs nothing. Each access reads one element.
 pub struct Vector<'a, E: ?Sized> {
     view: Option<VectorView<'a>>,
     element: PhantomData<fn() -> Box<E>>,

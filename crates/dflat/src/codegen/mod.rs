@@ -1,4 +1,4 @@
-//! What generated code calls. Not for use by hand: it changes with the compiler.
+//! Items that generated code uses. They are not for other code: they change with the compiler.
 
 #[cfg(feature = "serde")]
 pub mod json;

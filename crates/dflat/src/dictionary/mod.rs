@@ -16,28 +16,28 @@ pub use value::Serde;
 pub use value::{FlatBuffersValue, FromDictionary, IntoDictionary};
 pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 
-/// Values by key, beside the objects: settings and small state, without a second store.
+/// Values by key, next to the objects: settings and small state, without a second store.
 ///
 /// A value is `bool`, `i64`, `u64`, `f32`, `f64`, a string, bytes, a [`FlatBuffersValue`], or any
-/// type of serde's (with the feature `serde`, as `Serde`). Keys are strings, in
+/// type that serde supports (with the feature `serde`, as `Serde`). Keys are strings, in
 /// [namespaces](Self::namespace).
 ///
 /// # Guarantees
-/// - A value that was set is there at once, for all threads and clones. It is written in the
-///   background soon after, with others in one commit; [`synchronize`](Self::synchronize) waits for
-///   that, and so does the end of the workspace. Of one key the file never goes back from a later
-///   value to an earlier one.
-/// - A write that fails is not given up: the next change, `synchronize` and the end of the
-///   workspace try again, and without them the dictionary does, after a quarter of a second at
-///   first and half a minute at last. It is counted by [`failures`](Self::failures) and told by
-///   [`on_failure`](Self::on_failure). If it fails because of one key, such as one whose row in the
-///   file is damaged, the others are written all the same, and that key is tried again when it is
-///   changed, by `synchronize` and by the end of the workspace.
+/// - A set value is visible at once, for all threads and clones. It is written in the background
+///   soon after, with others in one commit; [`synchronize`](Self::synchronize) waits for that, and
+///   so does the end of the workspace. For each key, the file never goes back from a later value to
+///   an earlier one.
+/// - A write that fails is tried again by the next change, by `synchronize` and by the end of the
+///   workspace, and otherwise by the dictionary, after a quarter of a second at first and up to
+///   half a minute later. [`failures`](Self::failures) counts failures, and
+///   [`on_failure`](Self::on_failure) reports them. If a write fails because of one key, such as a
+///   key whose row in the file is damaged, the other keys are written all the same; that key is
+///   tried again when it is changed, by `synchronize` and by the end of the workspace.
 /// - Inside a transaction that names [`Dictionary::TABLE`],
 ///   [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) changes values
 ///   together with objects.
-/// - Values are those of Dflat for Swift, in its place in the file. Its property lists are foreign:
-///   they are readable as bytes.
+/// - Values have the form of Dflat for Swift, and its place in the file. Its property lists can be
+///   read as bytes only.
 ///
 /// A handle does not keep the workspace open.
 ///
@@ -72,14 +72,14 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// What a transaction names that uses the dictionary.
+    /// The table that a transaction names if it uses the dictionary.
     pub const TABLE: Table = engine::TABLE;
 
     pub(crate) fn new(inner: engine::Dictionary) -> Self {
         Self { inner }
     }
 
-    /// The keys under a name of their own. That of [`Workspace::dictionary`] is empty.
+    /// The keys of a namespace. The namespace of [`Workspace::dictionary`] has the empty name.
     ///
     /// [`Workspace::dictionary`]: crate::Workspace::dictionary
     #[must_use]
@@ -94,14 +94,14 @@ impl Dictionary {
     /// - As reading the file can fail, if the value is not in memory.
     ///
     /// # Cost
-    /// The first time one look-up in the file, later one in memory, which for scalars and
-    /// `Arc<str>` allocates nothing.
+    /// One look-up in the file the first time; later a look-up in memory, which allocates nothing
+    /// for scalars and `Arc<str>`.
     pub fn get<T: FromDictionary>(&self, key: &str) -> Result<Option<T>> {
         let value = self.inner.get(key)?;
         value.map(|value| value::read(key, &value)).transpose()
     }
 
-    /// The value of a key, or `default`, which is not stored.
+    /// The value of a key; `default` if it has none. `default` is not stored.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -109,7 +109,7 @@ impl Dictionary {
         Ok(self.get(key)?.unwrap_or(default))
     }
 
-    /// Sets a value. It is encoded before this returns. If a transaction uses the key, this waits
+    /// Sets a value, and encodes it before returning. If a transaction uses the key, the call waits
     /// for its end.
     ///
     /// # Errors
@@ -132,8 +132,9 @@ impl Dictionary {
         self.inner.set(key, None)
     }
 
-    /// Replaces a value by what `change` makes of it, `None` for no value, and gives that back.
-    /// Nobody else changes it in between: if someone did, `change` is called again.
+    /// Replaces a value by the result of `change`, `None` for no value, and returns it. The
+    /// replacement is atomic: if another thread or transaction has changed the value meanwhile,
+    /// `change` is called again.
     ///
     /// # Errors
     /// As [`get`](Self::get) and [`set`](Self::set).
@@ -212,8 +213,8 @@ impl Dictionary {
         Ok(self.len()? == 0)
     }
 
-    /// Removes all values of the namespace, one after the other. Each subscriber to a key is told
-    /// that it has none, whether it had one or not.
+    /// Removes all values of the namespace, one after the other. Each subscriber to a key is
+    /// notified that it has none, whether it had one or not.
     ///
     /// # Errors
     /// As [`keys`](Self::keys) and [`set`](Self::set).
@@ -221,19 +222,19 @@ impl Dictionary {
         self.inner.remove_all()
     }
 
-    /// Waits until all that was set before, by this thread and others, is as durable as a commit;
-    /// also for the end of transactions that use such keys.
+    /// Waits until all values set before, by this thread and others, are as durable as a commit.
+    /// Also waits for the end of transactions that use these keys.
     ///
     /// # Errors
-    /// - That of a write that failed; it is tried again, so that a second call may succeed. If it
-    ///   failed because of one key, the others are durable.
+    /// - The error of a write that failed; the write is tried again, so that a second call may
+    ///   succeed. If it failed because of one key, the others are durable.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.synchronize()
     }
 
-    /// Has a function called with the error of each write that fails from now on, on the thread
-    /// that met it; instead of the function given before.
+    /// Sets the function that is called with the error of each failed write, on the thread that met
+    /// it. It replaces the function set before.
     pub fn on_failure(&self, callback: impl FnMut(Error) + Send + 'static) {
         self.inner.on_failure(Box::new(callback));
     }

@@ -10,8 +10,8 @@ use crate::Result;
 /// [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) gives it: changes are
 /// committed with those of the objects, or not at all.
 ///
-/// From its first use of a key to its end the transaction holds the key: who sets it outside waits,
-/// and who reads it outside reads what it was.
+/// The transaction holds a key from its first use to the end of the transaction: other callers that
+/// set the key wait, and other callers that read it get the value before.
 pub struct TransactionDictionary<'t> {
     dictionary: Dictionary,
     context: &'t TransactionContext,
@@ -29,7 +29,7 @@ impl<'t> TransactionDictionary<'t> {
         self.context.keys(&self.dictionary)
     }
 
-    /// The keys under a name of their own.
+    /// The keys of a namespace.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self::new(self.dictionary.namespace(name), self.context)
@@ -64,7 +64,7 @@ impl<'t> TransactionDictionary<'t> {
         self.keys().set(key, None)
     }
 
-    /// Replaces a value by what `change` makes of it, and gives that back.
+    /// Replaces a value by the result of `change`, `None` for no value, and returns it.
     ///
     /// # Errors
     /// As [`get`](Self::get) and [`set`](Self::set).

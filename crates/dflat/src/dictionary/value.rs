@@ -1,4 +1,4 @@
-//! What the dictionary stores, by type.
+//! Values of the dictionary, by type.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use dflat_engine::dictionary::Value;
 
 use crate::{Error, ErrorKind, Payload, Result};
 
-/// Begins bytes of ours. What does not is another program's, such as a property list of Dflat for
-/// Swift, which begins with `bplist`.
+/// The first bytes of values that this library writes. Bytes without them are another program's,
+/// such as a property list of Dflat for Swift, which begins with `bplist`.
 const MAGIC: &[u8] = b"\x00dflat";
 
 /// Follows [`MAGIC`]: the rest is the bytes themselves.
@@ -17,16 +17,16 @@ const PLAIN: u8 = b'b';
 #[cfg(feature = "serde")]
 const MESSAGE_PACK: u8 = b'm';
 
-/// A type that the dictionary stores. A reference to what is stored will do.
+/// A type that the dictionary stores, or a reference to such a type.
 pub trait IntoDictionary {
     /// The value as it is stored.
     #[doc(hidden)]
     fn into_value(self) -> Result<Value>;
 }
 
-/// A type that the dictionary gives back.
+/// A type that the dictionary returns.
 pub trait FromDictionary: Sized {
-    /// What a value must be, for messages.
+    /// The name of the type, for messages.
     #[doc(hidden)]
     fn expected() -> String;
 
@@ -49,7 +49,7 @@ pub(super) fn read<T: FromDictionary>(key: &str, value: &Value) -> Result<T> {
     })
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(super) fn name_of(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "bool",
@@ -68,7 +68,7 @@ pub(super) fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Bytes of ours, with what says what they are.
+/// Bytes of this library, after the prefix that tells their encoding.
 fn codable(kind: u8, content: &[u8]) -> Value {
     Value::Codable([MAGIC, &[kind], content].concat().into())
 }
@@ -165,7 +165,7 @@ impl IntoDictionary for &Vec<u8> {
     }
 }
 
-/// Bytes that were set as bytes, and those of another program as they are.
+/// Bytes that were set as bytes, and the bytes of another program as they are.
 impl FromDictionary for Vec<u8> {
     fn expected() -> String {
         "Vec<u8>".to_owned()
@@ -245,7 +245,7 @@ impl FlatBuffersValue {
         })
     }
 
-    /// The value, or `None` if it is of another version, as Dflat for Swift has it.
+    /// The value, or `None` if it is of another version, as in Dflat for Swift.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if the bytes are no payload of the type.
@@ -280,8 +280,8 @@ impl FromDictionary for FlatBuffersValue {
     }
 }
 
-/// Any type of serde's, in `MessagePack` with the names of fields, so that fields may be added
-/// later if they have a default. To set, `T` may be a reference.
+/// Any type that implements the traits of serde, stored in `MessagePack` with the names of fields,
+/// so that fields with a default may be added later. To set a value, `T` may be a reference.
 ///
 /// # Examples
 /// ```

@@ -13,7 +13,7 @@ use super::value;
 use super::{Dictionary, DictionaryEntry, FromDictionary};
 use crate::Result;
 
-/// What a subscriber to a key is told.
+/// A delivery to a subscriber of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubscribedValue<T> {
     /// The value when the subscription began; `None` if there was none.
@@ -24,15 +24,15 @@ pub enum SubscribedValue<T> {
     Deleted,
 }
 
-/// A subscription to keys. Dropped or cancelled, it ends.
+/// A subscription to keys. It ends when it is dropped or cancelled.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct DictionarySubscription {
     inner: KeySubscription,
 }
 
 impl DictionarySubscription {
-    /// Ends the subscription. When this returns no callback runs and none will, unless it is called
-    /// inside a callback or handler: then one may still run on another thread.
+    /// Ends the subscription. After this has returned, no callback runs and none will, unless it
+    /// was called inside a callback or handler: then one may still run on another thread.
     pub fn cancel(&self) {
         self.inner.cancel();
     }
@@ -46,17 +46,17 @@ impl fmt::Debug for DictionarySubscription {
 }
 
 impl Dictionary {
-    /// Calls `callback` with the value of a key, and then with each new one, in order, until the
-    /// subscription is cancelled or dropped. Setting an equal value tells nothing.
+    /// Calls `callback` with the value of a key, and then with each new value, in order, until the
+    /// subscription is cancelled or dropped. Setting an equal value makes no call.
     ///
     /// # Concurrency
-    /// The first call comes before this returns. A later one comes on the thread that sets the
-    /// value, before `set` returns and with no lock held; but if another thread is calling this
-    /// callback just then, that one goes on with the new value. What a transaction has set is told
-    /// after its commit, before its completion.
+    /// The first call is made before this returns. Later calls are made on the thread that sets the
+    /// value, before `set` returns and with no lock of the library held; if another thread runs
+    /// this callback at that time, that thread goes on with the new value. Values that a
+    /// transaction sets are delivered after its commit and before its completion.
     ///
     /// # Errors
-    /// As [`get`](Self::get). A value of another type is told as the error
+    /// As [`get`](Self::get). A value of another type is delivered as the error
     /// [`WrongType`](crate::ErrorKind::WrongType); the subscription goes on.
     ///
     /// # Examples
@@ -92,8 +92,8 @@ impl Dictionary {
         Ok(DictionarySubscription { inner })
     }
 
-    /// Calls `callback` with each key that begins with a text, and its value, and then with each
-    /// that is changed, as [`subscribe`](Self::subscribe) does for one.
+    /// Calls `callback` with each key that begins with a text, and its value, and then with each of
+    /// these keys that changes, as [`subscribe`](Self::subscribe) does for one key.
     ///
     /// # Errors
     /// As [`keys`](Self::keys).
@@ -115,8 +115,8 @@ impl Dictionary {
         Ok(DictionarySubscription { inner })
     }
 
-    /// The values of a key as a stream: that of now, then each new one, `None` where there is none.
-    /// It keeps those that were not taken yet.
+    /// The values of a key as a stream: the current value, then each new one; `None` for no value.
+    /// The stream keeps all values that were not taken yet.
     ///
     /// # Errors
     /// As [`subscribe`](Self::subscribe).
@@ -165,7 +165,7 @@ fn told<T>(value: Option<T>, is_initial: bool) -> SubscribedValue<T> {
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct DictionaryDeliveries<T> {
     shared: Arc<Mutex<Queue<T>>>,
-    /// Held for its drop.
+    /// Kept because its drop ends the subscription.
     _subscription: DictionarySubscription,
 }
 

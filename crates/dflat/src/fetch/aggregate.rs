@@ -1,4 +1,4 @@
-//! Numbers about the objects of a query.
+//! Counts, extremes, sums and means of the objects of a query.
 
 use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_model::{Direction, Expression};
@@ -10,14 +10,14 @@ use crate::{Field, FieldType, Number, Object, Result};
 type Sum<N> = <<N as Number>::Wide as FieldType>::Owned;
 
 impl<T: Object> Fetch<'_, T> {
-    /// How many objects the query has, its limit counted.
+    /// The number of objects of the query; a limit counts.
     ///
     /// # Errors
     /// As [`all`](Self::all).
     ///
     /// # Cost
-    /// As [`all`](Self::all) without the objects; an order costs nothing. Where an index alone
-    /// tells, nothing else is read.
+    /// As [`all`](Self::all) without the objects; an order costs nothing. If an index alone gives
+    /// the answer, nothing else is read.
     pub fn count(self) -> Result<usize> {
         self.check()?;
         self.inner.count()
@@ -55,17 +55,17 @@ impl<T: Object> Fetch<'_, T> {
         self.extreme(field, Direction::Descending)
     }
 
-    /// The sum of a field in `i64`, `u64` or `f64`; `None` if no object has a value, and of both
-    /// infinities. It is exact, and of floats rounded once at the end, so that it is the same in
-    /// whatever order the objects are read.
+    /// The sum of a field in `i64`, `u64` or `f64`; `None` if no object has a value, and for the
+    /// sum of both infinities. The sum is exact; a sum of floats is rounded once at the end, so it
+    /// does not depend on the order of the objects.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sum does not fit; else as
     /// [`all`](Self::all).
     ///
     /// # Cost
-    /// As [`count`](Self::count), of the field's index alone if it has one and the query has no
-    /// condition, or one on this field that the index serves.
+    /// As [`count`](Self::count). Only the field's index is read, if it has one and the query has
+    /// no condition, or a condition on this field alone that the index serves.
     pub fn sum<N: Number>(self, field: Field<T, N>) -> Result<Option<Sum<N>>> {
         let expression = self.keep(field)?;
         let sum = self.inner.sum(&expression, N::DOMAIN)?;

@@ -1,14 +1,14 @@
-//! Places in a result that outlive it.
+//! Cursor positions, which outlive their result.
 
 use std::fmt;
 
 use crate::{Error, ErrorKind, Result};
 
-/// A place in the order of a query: behind an object, which need not exist any more.
+/// A position in the order of a query: after an object, which may have been deleted since.
 ///
-/// It is found by what the object's order was and not by counting, so that pages stay right
-/// whatever is committed between them: what was there when the first page was fetched and is not
-/// changed meanwhile is on one page, and on no two.
+/// It is found by the order values of that object and not by counting, so pages stay right whatever
+/// is committed between them: an object that existed when the first page was fetched, and is not
+/// changed meanwhile, is on exactly one page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor(dflat_model::Cursor);
 
@@ -17,15 +17,14 @@ impl Cursor {
         Self(inner)
     }
 
-    /// The place as bytes, to be kept or sent; their first is a version.
+    /// The position as bytes, to be stored or sent. The first byte is a version.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.to_bytes()
     }
 
-    /// Reads a place from what [`to_bytes`](Self::to_bytes) wrote. Any bytes whatsoever may be
-    /// given; a place that is of another order than the query it is given to, even by a field that
-    /// was renamed meanwhile, is refused there.
+    /// Reads a position from the bytes of [`to_bytes`](Self::to_bytes). Any bytes may be given. A
+    /// query refuses a position of another order, also if one of its fields was renamed meanwhile.
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the bytes are malformed or of an unknown

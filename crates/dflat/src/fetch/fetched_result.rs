@@ -14,13 +14,13 @@ use crate::object::Objects;
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
 /// thread.
 ///
-/// The objects' bytes stand together in blocks of up to 64 KiB, so that a result takes its payloads
-/// and 16 to 23 bytes an object.
+/// The objects' bytes are kept together in blocks of up to 64 KiB, so that a result takes its
+/// payloads and 16 to 23 bytes an object.
 pub struct FetchedResult<T> {
     objects: Objects<T>,
     query: ShapedQuery,
     seq: CommitSeq,
-    /// The engine that fetched it.
+    /// The engine that fetched the result.
     engine: u64,
 }
 
@@ -34,14 +34,14 @@ impl<T: Object> FetchedResult<T> {
         }
     }
 
-    /// The place behind the last object, where the next page starts; `None` if there is none, as on
-    /// a page behind the last.
+    /// The position after the last object, where the next page starts; `None` if the result is
+    /// empty.
     #[must_use]
     pub fn end(&self) -> Option<Cursor> {
         self.place(self.last()?)
     }
 
-    /// The place behind an object of the result; `None` if there is none at this position.
+    /// The position after an object of the result; `None` if there is no object at this index.
     #[must_use]
     pub fn cursor_at(&self, position: usize) -> Option<Cursor> {
         self.place(self.get(position)?)
@@ -53,12 +53,12 @@ impl<T: Object> FetchedResult<T> {
         cursor.ok().map(Cursor::new)
     }
 
-    /// The query that it is the result of, but for the values in its condition.
+    /// The query of this result, without the values in its condition.
     pub(crate) fn frame(&self) -> &Query {
         self.query.frame()
     }
 
-    /// The query that it is the result of.
+    /// The query of this result.
     pub(crate) fn to_query(&self) -> ShapedQuery {
         self.query.clone()
     }

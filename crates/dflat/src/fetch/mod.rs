@@ -28,8 +28,8 @@ pub(crate) use select::Unreadable;
 
 /// A query for objects of type `T`, to be narrowed and then run.
 ///
-/// Objects come in the order asked for; those that compare equal, and all if no order is asked for,
-/// by row id, which is the order of insertion.
+/// Objects come in the order of the query. Objects that compare equal, and all objects of a query
+/// without an order, come in order of row id, which is the order of insertion.
 ///
 /// # Examples
 /// ```
@@ -60,7 +60,7 @@ pub(crate) use select::Unreadable;
 #[must_use = "a query does nothing until it is run"]
 pub struct Fetch<'w, T> {
     inner: dflat_workspace::Fetch<'w>,
-    /// A condition was too deep to be kept.
+    /// Whether a condition was dropped because it was too deep.
     too_deep: bool,
     object: PhantomData<fn() -> T>,
 }
@@ -74,7 +74,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         }
     }
 
-    /// Keeps the objects that meet a condition, beside those asked for before.
+    /// Keeps the objects that meet this condition and all conditions before it.
     pub fn filter(mut self, predicate: Predicate<T>) -> Self {
         let (predicate, too_deep) = predicate.into_data();
         self.too_deep |= too_deep;
@@ -85,7 +85,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
-    /// Orders by a key, after those asked for before.
+    /// Orders by a key, after the keys given before.
     pub fn order_by(mut self, order: Order<T>) -> Self {
         let (order, too_deep) = order.into_data();
         self.too_deep |= too_deep;
@@ -99,17 +99,17 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
-    /// Passes over the first `offset` objects of the order.
+    /// Skips the first `offset` objects of the order.
     ///
-    /// They are counted anew each time, so that pages shift under concurrent writes and a page far
-    /// down costs all those before it: to read page by page, use [`after`](Self::after).
+    /// The objects are counted anew each time: pages shift under concurrent writes, and a page far
+    /// down costs all pages before it. To read page by page, use [`after`](Self::after).
     pub fn offset(mut self, offset: usize) -> Self {
         self.inner.query.offset = offset;
         self
     }
 
-    /// Starts behind a place in the order, which must be of a query with the same order: the next
-    /// page. Where the order is that of an index or of insertion, nothing before it is read.
+    /// Starts after a cursor position, which must be of a query with the same order: the next page.
+    /// In the order of an index or of insertion, nothing before the position is read.
     ///
     /// # Examples
     /// ```
@@ -123,16 +123,16 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// use post::Post;
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
-    /// let mut place = None;
+    /// let mut position = None;
     /// loop {
     ///     let mut query = workspace.fetch::<Post>().order_by(Post::PRIORITY.descending());
-    ///     if let Some(place) = place {
-    ///         query = query.after(place);
+    ///     if let Some(position) = position {
+    ///         query = query.after(position);
     ///     }
     ///     let page = query.limit(50).all()?;
     ///     println!("{} posts", page.len());
-    ///     place = page.end();
-    ///     if place.is_none() {
+    ///     position = page.end();
+    ///     if position.is_none() {
     ///         break;
     ///     }
     /// }
@@ -144,19 +144,19 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
-    /// Gives up with [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if it takes longer
-    /// than this from now on. The time is looked at every 64 rows.
+    /// Fails with [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the query takes
+    /// longer than this from now on. The time is checked every 64 rows.
     ///
-    /// It holds for reads: a subscription to the query goes without it.
+    /// This applies to reads; a subscription to the query ignores it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.inner.control.deadline = Instant::now().checked_add(timeout);
         self
     }
 
-    /// Gives up with [`Cancelled`](crate::ErrorKind::Cancelled) once `cancellation` says so, which
-    /// any thread may do. It is looked at every 64 rows.
+    /// Fails with [`Cancelled`](crate::ErrorKind::Cancelled) once `cancellation` is cancelled,
+    /// which any thread may do. It is checked every 64 rows.
     ///
-    /// It holds for reads: a subscription to the query goes without it.
+    /// This applies to reads; a subscription to the query ignores it.
     pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
         self.inner.control.cancellation = Some(cancellation.clone());
         self
@@ -172,42 +172,44 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a condition nests too deeply, or
     ///   a [`Cursor`] is of another order.
     /// - [`Cancelled`](crate::ErrorKind::Cancelled) and
-    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if it was told to give up.
+    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as
+    ///   [`cancelled_by`](Self::cancelled_by) and [`timeout`](Self::timeout) say.
     /// - Else as reading the file can fail.
     ///
     /// # Cost
     /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if
-    /// it bounds an indexed field; else a scan of all objects. A range that turns out to have more
-    /// than an eighth of them, and more than some hundred, ends in a scan of all. A limit stops a
-    /// scan early if the order is that of the rows scanned.
+    /// it bounds an indexed field; else a scan of all objects. If a range turns out to have more
+    /// than an eighth of all objects, and more than some hundred, the query scans all objects
+    /// instead. A limit stops a scan early if the rows are scanned in the order of the query.
     pub fn all(self) -> Result<FetchedResult<T>> {
         self.check()?;
         let fetched = self.inner.all()?;
         Ok(FetchedResult::new(fetched, self.inner.query.into()))
     }
 
-    /// Runs the query as its objects are asked for, some hundred at a time: for results that are
-    /// larger than memory. All are of one state, that of now, which is held until the iterator is
-    /// dropped; on a handler's thread each batch is of its transaction as it is then.
+    /// Runs the query in batches of some hundred objects, as the iterator is advanced: for results
+    /// that are larger than memory. All objects are of the current state, which is held until the
+    /// iterator is dropped; on a handler's thread each batch is of the state that the transaction
+    /// sees by then.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
     /// the iterator.
     ///
     /// # Cost
-    /// As [`all`](Self::all), if the order is that of an index or of insertion. Any other order
-    /// costs a scan a batch.
+    /// As [`all`](Self::all) in the order of an index or of insertion. In any other order, each
+    /// batch costs a scan.
     pub fn iter(self) -> Result<FetchIter<'w, T>> {
         self.check()?;
         Ok(FetchIter::new(self.inner.rows()?))
     }
 
-    /// Runs the query and reads these fields off its objects, and nothing else of them; not even
-    /// the objects, if the index that serves condition and order, over one field or over several,
-    /// has all of these. Not if one is a float: an index does not keep the sign of a zero.
+    /// Runs the query and reads these fields of its objects, and nothing else. If the index that
+    /// serves condition and order has all these fields, the objects are not read at all. Floats are
+    /// always read from the objects, because an index does not keep the sign of a zero.
     ///
-    /// A value is `None` where the object has none. Objects are not verified as a whole: damage
-    /// elsewhere in them goes unnoticed.
+    /// A value is `None` if the object has none. Objects are not verified as a whole: damage
+    /// elsewhere in them is not noticed.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -241,8 +243,8 @@ impl<'w, T: Object> Fetch<'w, T> {
         self.inner.select(&expressions, read)
     }
 
-    /// How the query would be run now, without running it. It depends on which indexes are ready
-    /// and, where there is a choice, on how many rows they have.
+    /// Describes how the query would be run now, without running it. The plan depends on which
+    /// indexes are ready and, where there is a choice, on how many rows they have.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -270,7 +272,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         self.inner.explain()
     }
 
-    /// Runs the query and gives its first object.
+    /// Runs the query and returns its first object.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -279,7 +281,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         Ok(self.limit(limit).all()?.first().cloned())
     }
 
-    /// Refuses a query with a condition that was too deep to be kept.
+    /// Refuses a query if one of its conditions was dropped because it was too deep.
     pub(crate) fn check(&self) -> Result<()> {
         Self::refuse_if(self.too_deep)
     }
@@ -295,7 +297,7 @@ impl<'w, T: Object> Fetch<'w, T> {
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
-    /// Has it refused when it is run: something asked for is too deep to be kept.
+    /// Makes the query fail when it is run, because one of its parts is too deep.
     pub(crate) fn refuse_as_too_deep(&mut self) {
         self.too_deep = true;
     }

@@ -1,4 +1,4 @@
-//! Fields read off the objects of a query without the rest of them.
+//! Some fields of the objects of a query, without the rest of them.
 
 use dflat_engine::fetch::value_of;
 use dflat_engine::object::Malformed;
@@ -7,23 +7,23 @@ use dflat_model::Expression;
 
 use crate::{Field, FieldType};
 
-/// What can be read off the objects of a query: a field or something computed, or a tuple of up to
+/// The values to read from the objects of a query: a field, a computed value, or a tuple of up to
 /// eight of them.
 ///
-/// Each is an `Option`: `None` where the object has no such value.
+/// Each value is an `Option`: `None` if the object does not have it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be selected from objects of type `{R}`",
     label = "expected a field of `{R}`, or a tuple of them"
 )]
 pub trait Selection<R> {
-    /// What is read.
+    /// The values of an object.
     type Output: PartialEq + Send + Sync + 'static;
 
     /// The expressions, in order.
     #[doc(hidden)]
     fn expressions(self) -> Vec<(Expression, usize)>;
 
-    /// Reads their values off a row.
+    /// Reads the values of the expressions from a row.
     #[doc(hidden)]
     fn read(expressions: &[Expression], row: &Row<'_>) -> Result<Self::Output, Unreadable>;
 }

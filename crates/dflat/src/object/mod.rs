@@ -1,4 +1,4 @@
-//! What generated objects have in common.
+//! The trait of generated objects.
 
 mod objects;
 mod payload;
@@ -41,10 +41,10 @@ pub trait Object: Clone + Send + Sync + 'static {
         view_of::<Self::Data>(self.handle())
     }
 
-    /// An object of a payload's bytes, whoever wrote them. It is stored nowhere, so its
-    /// [`row_id`](Self::row_id) is 0; where an object is looked up, its primary key counts.
+    /// Reads an object from the bytes of a payload of any origin. The object is not stored, so its
+    /// [`row_id`](Self::row_id) is 0, and it is looked up by its primary key.
     ///
-    /// The bytes are verified and copied once; nothing is lost that a newer schema has.
+    /// The bytes are verified and copied once. Fields of a newer schema are kept.
     ///
     /// # Errors
     /// [`ErrorKind::Corrupt`] if the bytes are no payload of this type, or lack a required field.
@@ -73,9 +73,9 @@ pub trait Object: Clone + Send + Sync + 'static {
         Self::Data::decode(self.view())
     }
 
-    /// A copy that keeps no other object's bytes in memory. An object of a fetched result otherwise
-    /// keeps up to 64 KiB beside itself, as does what a transaction returns of the many objects it
-    /// writes to a table that nobody is subscribed to.
+    /// A copy that keeps no other object's bytes in memory. Without it, an object of a fetched
+    /// result keeps up to 64 KiB of other objects. So does an object returned by a transaction that
+    /// writes many objects to a table without subscribers.
     #[must_use]
     fn detach(&self) -> Self {
         Self::from_handle(self.handle().detach())

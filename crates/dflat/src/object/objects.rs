@@ -1,5 +1,5 @@
-//! Typed objects kept as the untyped handles that they are, so that the engine and its user share
-//! one list.
+//! Lists of typed objects, kept as untyped handles, so that the engine and the caller share one
+//! list.
 #![allow(
     unsafe_code,
     reason = "a slice of handles is read as one of objects, which are nothing else"
@@ -15,14 +15,14 @@ use crate::codec::Handle;
 
 /// The objects of a result.
 pub(crate) enum Objects<T> {
-    /// Of a type that is a handle and nothing else, as that of all generated code.
+    /// Objects of a type that is a handle and nothing else, as all generated types are.
     Handles(Arc<Vec<Handle>>),
-    /// Of any other.
+    /// Objects of any other type.
     Converted(Arc<Vec<T>>),
 }
 
 impl<T: Object> Objects<T> {
-    /// The objects that these are the handles of, which are not read if their type is known.
+    /// The objects of these handles. If the layout of their type is known, they are not read.
     pub(crate) fn new(handles: Arc<Vec<Handle>>) -> Self {
         if are_handles::<T>(&handles) {
             return Self::Handles(handles);
@@ -31,7 +31,7 @@ impl<T: Object> Objects<T> {
         Self::Converted(Arc::new(objects.collect()))
     }
 
-    /// The handles of the objects: shared, if they can be.
+    /// The handles of the objects: shared, if possible.
     pub(crate) fn to_handles(&self) -> Arc<Vec<Handle>> {
         match self {
             Self::Handles(handles) => Arc::clone(handles),
@@ -46,13 +46,13 @@ impl<T: Object> Objects<T> {
 }
 
 thread_local! {
-    /// The type that was looked at last, and whether it is a handle.
+    /// The type that was examined last, and whether it is a handle.
     static LAST: Cell<Option<(TypeId, bool)>> = const { Cell::new(None) };
 }
 
-/// Whether an object of the type, of which these are handles, is its handle. A type is looked at
-/// once while a thread is given objects of it alone: to look at a list, or an object, that lies
-/// elsewhere in memory takes longer.
+/// Whether objects of the type are nothing but these handles. A type is examined once while a
+/// thread gets objects of it alone: examining a list, or an object, that lies elsewhere in memory
+/// takes longer.
 fn are_handles<T: Object>(handles: &Arc<Vec<Handle>>) -> bool {
     let this = TypeId::of::<T>();
     if let Some((last, is)) = LAST.get()
@@ -90,8 +90,9 @@ impl<T> Deref for Objects<T> {
 
     fn deref(&self) -> &[T] {
         match self {
-            // SAFETY: a `T` was seen all of whose bytes are a handle's, so that those of any
-            // handle are those of a `T`; as long as they are lent nobody changes or drops them.
+            // SAFETY: a `T` was examined, and all its bytes are those of a handle, so that the
+            // bytes of any handle are those of a `T`; no other code changes or drops the handles
+            // while they are borrowed.
             Self::Handles(handles) => unsafe {
                 std::slice::from_raw_parts(handles.as_ptr().cast(), handles.len())
             },

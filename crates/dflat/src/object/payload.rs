@@ -6,17 +6,17 @@ use dflat_model::TypeId;
 use crate::codec::{Encoder, Message, TableReader, Types};
 use crate::{Error, ErrorKind, Result};
 
-/// A table of a schema as a plain struct that stands for itself: as the bytes of a FlatBuffer, and,
-/// with the feature `serde`, as JSON.
+/// A table of a schema as a plain struct, which is converted from and to the bytes of a FlatBuffer
+/// and, with the feature `serde`, JSON.
 ///
 /// Generated code implements it for the values of root tables, such as `PostData`, and with
 /// `--payload-only` for every table.
 ///
 /// The bytes are those that `flatc` and every other FlatBuffers implementation read and write. JSON
-/// is that of `flatc --json`: values that equal their default are left out, enums stand by name, a
-/// union `content` has its member's name beside it in `content_type`. Numbers that JSON lacks are
-/// the strings `"nan"`, `"inf"` and `"-inf"`. Reading also takes numbers for enums, and `null` for
-/// what is absent; an unknown field is an error.
+/// has the form of `flatc --json`: values that equal their default are left out, enums are names,
+/// and a union `content` has the name of its member in `content_type`. Numbers that JSON lacks are
+/// the strings `"nan"`, `"inf"` and `"-inf"`. Reading also accepts numbers for enums, and `null`
+/// for absent values; an unknown field is an error.
 ///
 /// # Examples
 /// ```
@@ -41,13 +41,13 @@ pub trait Payload: Message {
     #[doc(hidden)]
     fn types() -> Types;
 
-    /// Which of them this one is.
+    /// The position of this table among the types.
     #[doc(hidden)]
     const TYPE: TypeId;
 
-    /// Reads a payload, whoever wrote it.
+    /// Reads a payload of any origin.
     ///
-    /// The bytes are verified first, so any bytes may be given; that and the copying cost time in
+    /// The bytes are verified first, so any bytes may be given. Verifying and copying take time in
     /// proportion to the payload. Unknown fields, values of enums and members of unions, which a
     /// newer schema may have, are dropped.
     ///

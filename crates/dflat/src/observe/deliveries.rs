@@ -1,4 +1,4 @@
-//! The deliveries of a subscription, asked for one by one.
+//! The deliveries of a subscription as a stream or an iterator.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,10 +17,10 @@ use crate::{Error, Result};
 
 /// The deliveries of a subscription as a stream; dropping it ends the subscription.
 ///
-/// It subscribes when it is asked for a delivery for the first time. It keeps the newest delivery,
-/// or as many as [`buffer`](super::Observation::buffer) says: a consumer that is slower than the
-/// commits sees several of them as one. A stream of an object ends after its deletion; one of
-/// anything else when the workspace is shut down.
+/// The stream subscribes when it is polled for the first time. It keeps the newest delivery, or as
+/// many as [`buffer`](super::Observation::buffer) allows: if the consumer is slower than the
+/// commits, several deliveries are merged into one. A stream of an object ends after its deletion;
+/// any other stream ends when the workspace is shut down.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Deliveries<D> {
     shared: Arc<Shared>,
@@ -41,7 +41,7 @@ struct Start {
 
 struct Shared {
     slot: Mutex<Slot>,
-    /// Signalled when something was put, or nothing more will be.
+    /// Signalled when a delivery was added, or none will follow.
     put: Condvar,
 }
 
@@ -118,13 +118,13 @@ impl<D: Send + 'static> Deliveries<D> {
         }
     }
 
-    /// How many deliveries were made one with the one before, because they had to wait.
+    /// How many deliveries were merged into the delivery before, because they had to wait.
     #[must_use]
     pub fn coalesced(&self) -> u64 {
         self.shared.lock().mailbox.coalesced()
     }
 
-    /// Subscribes, if that was not done; a delivery that tells why it can't be.
+    /// Subscribes, if that was not done; returns a delivery with the error if that fails.
     fn start(&mut self) -> Option<D> {
         let start = self.start.take()?;
         let sink = Sink(Arc::clone(&self.shared));
@@ -144,7 +144,7 @@ impl<D: Send + 'static> Deliveries<D> {
         None
     }
 
-    /// A delivery of an event, if it is one to tell.
+    /// The delivery of an event, unless the event needs none.
     fn delivery(&mut self, event: Event) -> Option<D> {
         let delivery = (self.convert)(event, self.initial)?;
         self.ended = (self.is_last)(&delivery);
@@ -205,7 +205,8 @@ impl<D: Send + 'static> Stream for Deliveries<D> {
 
 /// Waits for deliveries, on this thread.
 ///
-/// It ends with the stream, and inside a handler or a callback, where nothing may be waited for.
+/// It ends with the stream. Inside a handler or a callback, where waiting is refused, it ends at
+/// once.
 #[derive(Debug)]
 pub struct DeliveriesIter<D>(Deliveries<D>);
 

@@ -1,4 +1,4 @@
-//! What can be subscribed to.
+//! Subjects of subscriptions.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,28 +12,29 @@ use super::Update;
 use super::reading::{Reading, Selected, Whole};
 use crate::{Error, ErrorKind, Fetch, FetchedResult, Object, Result, Selection};
 
-/// What happened to an observed object.
+/// A change of an observed object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubscribedObject<T> {
-    /// It has new values.
+    /// The object has new values.
     Updated(T),
-    /// It was deleted. Nothing follows: an object created later with the same key is another.
+    /// The object was deleted. No delivery follows: an object created later with the same key is
+    /// another object.
     Deleted,
 }
 
-/// What can be subscribed to: `&T` for an object, `&FetchedResult<T>` for a result that was
-/// fetched, a [`Fetch`] of a workspace for a query, its [`live_count`](Fetch::live_count) for the
-/// number of its objects, and its [`live_select`](Fetch::live_select) for some of their values.
+/// A subject of subscriptions: `&T` for an object, `&FetchedResult<T>` for a fetched result, a
+/// [`Fetch`] of a workspace for a query, its [`live_count`](Fetch::live_count) for the number of
+/// its objects, and its [`live_select`](Fetch::live_select) for some of their values.
 pub trait Observable: Sized {
-    /// What a subscriber is told.
+    /// The deliveries that a subscriber gets.
     type Delivery: Send + 'static;
 
-    /// What the engine is to observe.
+    /// The subject for the engine.
     #[doc(hidden)]
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>>;
 }
 
-/// What the engine observes, and how it is told.
+/// A subject for the engine, and how its events become deliveries.
 #[doc(hidden)]
 pub struct Observed<D> {
     pub(super) table: Table,
@@ -41,12 +42,12 @@ pub struct Observed<D> {
     pub(super) convert: Convert<D>,
     /// Whether a delivery is the last.
     pub(super) is_last: fn(&D) -> bool,
-    /// A delivery that tells an error, if there are such.
+    /// A delivery with an error, if there are such.
     pub(super) failed: fn(Error) -> Option<D>,
 }
 
-/// Makes a delivery of an event; `None` for one that need not be told. The flag asks for what is
-/// there at first.
+/// Makes a delivery of an event; `None` if the event needs none. The flag asks for the initial
+/// state.
 pub(super) type Convert<D> = Box<dyn FnMut(Event, bool) -> Option<D> + Send>;
 
 impl<T: Object> Observable for &T {
@@ -87,7 +88,7 @@ impl<T: Object> Observable for Fetch<'_, T> {
     }
 }
 
-/// The number of a query's objects, to be subscribed to.
+/// A subscribable count of the objects of a query.
 #[must_use = "a count does nothing until it is subscribed to"]
 #[derive(Debug)]
 pub struct LiveCount<'w, T>(Fetch<'w, T>);
@@ -97,7 +98,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Result<usize>>> {
         let query = self.0.query_of(engine)?;
-        // What is known, unless an error was told since.
+        // The last delivered count, unless an error was delivered since.
         let mut last = None;
         Ok(Observed {
             table: T::TABLE,
@@ -107,7 +108,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
                     let before = std::mem::replace(&mut last, count.as_ref().ok().copied());
                     let silent = match (before, last) {
                         (None, Some(_)) => commits == 0 && !initial,
-                        // Several changes can come to none.
+                        // Several changes can cancel each other out.
                         (before, count) => count.is_some() && before == count,
                     };
                     (!silent).then_some(count)
@@ -120,7 +121,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
     }
 }
 
-/// Some values of a query's objects, to be subscribed to.
+/// Some values of the objects of a query, to be subscribed to.
 #[must_use = "a projection does nothing until it is subscribed to"]
 #[derive(Debug)]
 pub struct Projection<'w, T, S> {
@@ -141,9 +142,9 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
 }
 
 impl<'w, T: Object> Fetch<'w, T> {
-    /// The number of the query's objects, to be subscribed to: it is told when it has changed.
+    /// A subscribable count of the query's objects: each change of it is delivered.
     ///
-    /// No object is kept for it, and after the first count nothing is read.
+    /// The count keeps no object, and reads nothing after the first count.
     ///
     /// # Examples
     /// ```
@@ -168,9 +169,9 @@ impl<'w, T: Object> Fetch<'w, T> {
         LiveCount(self)
     }
 
-    /// Some values of the query's objects, to be subscribed to: they are told when one of them has
-    /// changed, or which objects they are of, and in which order. A change to anything else of the
-    /// objects is none.
+    /// Some values of the query's objects, to be subscribed to: a delivery is made if one of the
+    /// values changes, or the objects or their order do. Changes to other fields of the objects
+    /// make none.
     ///
     /// # Examples
     /// ```
@@ -222,7 +223,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 }
 
-/// The deliveries of a query, whole objects of which are seen.
+/// The deliveries of a query for whole objects.
 fn results<T: Object>(
     query: ShapedQuery,
     known: Known,
@@ -230,12 +231,12 @@ fn results<T: Object>(
     observed::<T, _>((query, known), Whole(PhantomData))
 }
 
-/// The deliveries of a query of which something is read.
+/// The deliveries of a query for some values of its objects.
 fn observed<T: Object, R: Reading>(
     (query, known): (ShapedQuery, Known),
     reading: R,
 ) -> Observed<Result<Update<R::Read>>> {
-    // What was told last.
+    // The last delivered values.
     let mut last = match &known {
         Known::Result(known) => Some(reading.read(known.clone(), &query).1),
         Known::Nothing => None,
@@ -256,7 +257,7 @@ fn observed<T: Object, R: Reading>(
         let previous = last.replace(kept);
         let silent = match (&previous, &last) {
             (Some(before), Some(kept)) if commits > 1 => {
-                // Several changes can come to none.
+                // Several changes can cancel each other out.
                 let (before, objects) = (R::objects(before), R::objects(kept));
                 let difference = query.interest().difference(&T::TABLE, before, objects);
                 difference.is_empty()

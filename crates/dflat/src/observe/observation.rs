@@ -1,4 +1,4 @@
-//! How a subscription is to be told.
+//! How the deliveries of a subscription are made.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::observable::Observed;
 use super::{Deliveries, Subscription, Watch};
 use crate::{Observable, Result};
 
-/// Something to subscribe to, and how it is to be told; made by
-/// [`Workspace::observe`](crate::Workspace::observe).
+/// A prepared subscription: its subject, and how its deliveries are made.
+/// [`Workspace::observe`](crate::Workspace::observe) makes one.
 ///
 /// # Examples
 /// ```
@@ -58,26 +58,27 @@ impl<D: Send + 'static> Observation<D> {
         })
     }
 
-    /// Tells a query, count or projection only what changes, and not what is there at first.
+    /// Delivers only changes of a query, count or projection, and not its initial state.
     pub fn without_initial(mut self) -> Self {
         self.initial = false;
         self
     }
 
-    /// Calls the callback by jobs that this executor is given, one at a time, on a thread of its
-    /// choice. A job makes 16 calls at most; if more deliveries wait then, it has another job run
-    /// before it ends. Transactions wait neither for it nor for the callback.
+    /// Calls the callback in jobs that are given to this executor, one at a time, on a thread of
+    /// the executor's choice. A job makes 16 calls at most; if more deliveries wait then, it hands
+    /// the executor another job before it ends. Transactions wait neither for the executor nor for
+    /// the callback.
     ///
-    /// The executor itself is called where deliveries are made and by jobs, and must not block. A
-    /// job that it drops is made up for with the next delivery.
+    /// The executor itself is called on threads that make deliveries, and by jobs; it must not
+    /// block. If it drops a job, the next delivery makes up for it.
     pub fn on(mut self, executor: impl Fn(Job) + Send + Sync + 'static) -> Self {
         self.executor = Some(Arc::new(executor));
         self
     }
 
-    /// How many deliveries wait at most for a stream, an iterator or an executor; those beyond are
-    /// made one with the last, whose difference then tells all their changes. 1 unless this is
-    /// called, and at least: what waits is the newest. An error takes a place of its own.
+    /// How many deliveries wait at most for a stream, an iterator or an executor. Further
+    /// deliveries are merged into the last one, whose difference then has the changes of all.
+    /// Defaults to 1, which is the least: the newest delivery waits. Errors are not merged.
     pub fn buffer(mut self, deliveries: usize) -> Self {
         self.capacity = deliveries.max(1);
         self
@@ -109,8 +110,8 @@ impl<D: Send + 'static> Observation<D> {
             .observe(&table, subject, delivery_options, function)
     }
 
-    /// The deliveries as a stream, which subscribes when it is polled for the first time. What an
-    /// executor would be used for is left to whoever polls.
+    /// The deliveries as a stream, which subscribes when it is polled for the first time. An
+    /// executor that was set is not used: the polling task decides where it runs.
     pub fn stream(self) -> Deliveries<D> {
         Deliveries::new(self.engine, self.observed, self.capacity, self.initial)
     }

@@ -1,4 +1,4 @@
-//! What a subscriber to a query is told of its objects.
+//! The values that a subscriber to a query gets of its objects.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,22 +12,23 @@ use crate::codec::Handle;
 use crate::fetch::Unreadable;
 use crate::{FetchedResult, Object};
 
-/// What is read off the objects of a query, and what is kept of it until the next is told.
+/// The values that are read from the objects of a query, and the form in which they are kept until
+/// the next delivery.
 pub(super) trait Reading: Send + 'static {
     type Read: Send + 'static;
     type Kept: Send + 'static;
 
     fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (Self::Read, Self::Kept);
 
-    /// What was read, again.
+    /// The values, again.
     fn read_again(&self, kept: Self::Kept, query: &ShapedQuery) -> Self::Read;
 
-    /// The objects that it was read off.
+    /// The objects that the values are of.
     fn objects(kept: &Self::Kept) -> &Arc<Vec<Handle>>;
 }
 
-/// The objects themselves. What was fetched is kept and not the result made of it, because most
-/// subscribers wait for long.
+/// The objects themselves. The fetched list is kept and not the typed result, because most
+/// subscribers wait for a long time.
 pub(super) struct Whole<T>(pub(super) PhantomData<fn() -> T>);
 
 impl<T: Object> Reading for Whole<T> {

@@ -1,4 +1,4 @@
-//! What a subscriber to a result is told.
+//! The deliveries of results.
 
 use std::ops::Deref;
 
@@ -6,10 +6,10 @@ use dflat_engine::observe::Difference;
 
 use crate::{FetchedResult, Object};
 
-/// A result as of a commit, the one told before, and what makes the one of the other.
+/// A result as of a commit, the result delivered before, and the difference between them.
 ///
-/// `R` is a [`FetchedResult`], or, of a [`Projection`](crate::Projection), a shared slice of what
-/// is read off each object. An update can be used as its result.
+/// `R` is a [`FetchedResult`], or, for a [`Projection`](crate::Projection), a shared slice of the
+/// values of each object. An update dereferences to its result.
 ///
 /// Objects that did not change are shared with the result before.
 #[derive(Clone, Debug)]
@@ -28,35 +28,36 @@ impl<R> Update<R> {
         &self.result
     }
 
-    /// The result, without the rest.
+    /// The result, without the difference.
     #[must_use]
     pub fn into_result(self) -> R {
         self.result
     }
 
-    /// The result that was told before, or that was subscribed to; `None` if this is the first.
+    /// The result that was delivered before, or that was subscribed to; `None` for the first
+    /// delivery.
     #[must_use]
     pub const fn previous(&self) -> Option<&R> {
         self.previous.as_ref()
     }
 
-    /// The positions that make the result of the [previous](Self::previous) one; of an empty one,
-    /// if this is the first.
+    /// The moves and changes by position that lead from the [previous](Self::previous) result to
+    /// this one; from an empty result, for the first delivery.
     #[must_use]
     pub const fn difference(&self) -> &Difference {
         &self.difference
     }
 
-    /// The number of the commit that the result is as of. Numbers ascend from 1 as long as the file
-    /// is open in this process.
+    /// The number of the commit whose state the result shows. Numbers ascend from 1 as long as the
+    /// file is open in this process.
     #[must_use]
     pub const fn commit(&self) -> u64 {
         self.commit
     }
 
-    /// How many commits have changed the result since the one before: more than one if they were
-    /// made one because they had to wait. 0 if this is the first; if it had to wait, how many have
-    /// changed it since the subscription took its place.
+    /// How many commits have changed the result since the delivery before: more than one if
+    /// deliveries were merged because they had to wait. 0 for the first delivery; if it had to
+    /// wait, the commits that have changed the result since the subscription took its turn.
     #[must_use]
     pub const fn commits(&self) -> u64 {
         self.commits
@@ -70,13 +71,14 @@ impl<T: Object> Update<FetchedResult<T>> {
         positions.filter_map(|position| self.result.get(position))
     }
 
-    /// The objects that are not in the result any more, in their order, as they were in it.
+    /// The objects that are not in the result any more, in the order and with the values of the
+    /// result before.
     pub fn deleted(&self) -> impl Iterator<Item = &T> {
         let positions = self.difference.deleted().iter();
         positions.filter_map(|position| self.previous.as_ref()?.get(position))
     }
 
-    /// The objects that were in the result with other values, in order.
+    /// The objects that were in the result before with other values, in order.
     pub fn updated(&self) -> impl Iterator<Item = &T> {
         let positions = self.difference.updated().iter();
         positions.filter_map(|position| self.result.get(position))

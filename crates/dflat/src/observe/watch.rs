@@ -17,7 +17,7 @@ impl<D: Clone + Send + 'static> Watch<D> {
         let latest: Arc<Mutex<Option<D>>> = Arc::default();
         let cell = Arc::clone(&latest);
         let subscription = observation.call(move |delivery| {
-            // Order: what was there is dropped without the lock.
+            // Order: the delivery before is dropped without the lock.
             let before = lock(&cell).replace(delivery);
             drop(before);
         })?;
@@ -33,14 +33,14 @@ impl<D: Clone + Send + 'static> Watch<D> {
         lock(&self.latest).clone()
     }
 
-    /// The subscription behind it.
+    /// The subscription that fills the cell.
     pub const fn subscription(&self) -> &Subscription {
         &self.subscription
     }
 }
 
 fn lock<D>(cell: &Mutex<Option<D>>) -> MutexGuard<'_, Option<D>> {
-    // A delivery is cloned under the lock, and nothing else of the user's is done.
+    // A delivery is cloned under the lock; no other code of the caller runs under it.
     cell.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -97,13 +97,14 @@ impl FieldType for str {
 /// Names the types without owning values of them.
 type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 
-/// A field of objects of type `R`, with values of type `T`; or what is computed of fields.
+/// A field of objects of type `R`, with values of type `T`; or a value that is computed from
+/// fields.
 ///
-/// Generated code has one for each field that queries can use, such as `Post::TITLE` of type
-/// `Field<Post, str>`. It is compared with values and references, strings in any form, and with
+/// Generated code has a `Field` for each field that queries can use, such as `Post::TITLE` of type
+/// `Field<Post, str>`. A field is compared with values and references, strings in any form, and
 /// other fields of the same objects. Comparing with a value of another type, or mixing fields of
-/// two types of objects, does not compile. Integers of any size compare with each other if both
-/// are signed or both unsigned.
+/// two types of objects, does not compile. Integers of any size compare with each other if both are
+/// signed or both are unsigned.
 ///
 /// A missing value (an absent string; any field of an absent nested table, struct or union member)
 /// makes a comparison unknown. NaN counts as missing. Strings compare by their UTF-8 bytes, enums
@@ -111,15 +112,15 @@ type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 ///
 /// # Arithmetic
 ///
-/// `+ - * / %` compute in `i64`, `u64` or `f64`, whichever the field's type is a part of. Overflow
-/// and division by zero give a missing value; `/` of integers cuts off the fraction, and `%` has
-/// the sign of the left side.
+/// `+ - * / %` compute in `i64`, `u64` or `f64`, whichever of them contains the field's type.
+/// Overflow and division by zero give a missing value; `/` of integers cuts off the fraction, and
+/// the result of `%` has the sign of the left side.
 ///
-/// They nest up to 256 deep, like conditions; a query with more fails with
+/// Computations nest up to 256 deep, like conditions; a query with deeper ones fails with
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Field<R, T: ?Sized> {
     inner: Expression,
-    /// How deep it computes: 0 for a field. Beyond the limit `inner` is not kept.
+    /// The depth of the computation: 0 for a field. Beyond the limit `inner` is not kept.
     depth: usize,
     types: Types<R, T>,
 }
@@ -281,12 +282,12 @@ impl<R, T: ?Sized> Field<R, T> {
         }
     }
 
-    /// The same value whatever the object.
+    /// The same value for all objects.
     pub(super) fn literal(value: Value) -> Self {
         Self::nested(Expression::Literal(value), 0)
     }
 
-    /// What is computed of this field alone.
+    /// A value that is computed from this field alone.
     pub(super) fn computed<U: ?Sized>(
         self,
         compute: impl FnOnce(Box<Expression>) -> Expression,

@@ -1,4 +1,4 @@
-//! Fields of numbers: they compare with those of other sizes, and are computed with.
+//! Fields of numbers: comparisons with numbers of other sizes, and arithmetic.
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
@@ -6,7 +6,7 @@ use dflat_model::{Arithmetic, Domain, Expression};
 
 use super::{Field, FieldType, Operand};
 
-/// A type of numbers that queries compute with.
+/// A type of numbers in which queries compute.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries compute with")]
 pub trait Number: FieldType + Copy {
     /// The type that it is computed in: `i64`, `u64` or `f64`.
@@ -34,7 +34,7 @@ numbers! {
     f64 Float { f32 f64 }
 }
 
-/// Fields of one size stand for those of another.
+/// Fields of one size are operands for fields of another.
 macro_rules! sizes {
     ($($type:ident: $($other:ident)*;)*) => {$($(
         #[diagnostic::do_not_recommend]

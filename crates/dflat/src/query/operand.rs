@@ -1,4 +1,4 @@
-//! What a field can be compared with.
+//! Operands of comparisons and computations.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use dflat_model::Value;
 
 use super::{Field, FieldType};
 
-/// What a field of type `T` of an object `R` is compared and computed with: a value, owned or a
-/// reference, a string in any of its forms, or another field of the same object.
+/// An operand that a field of type `T` of an object `R` is compared and computed with: a value,
+/// owned or a reference, a string in any of its forms, or another field of the same object.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` of `{R}` can't be compared or computed with `{Self}`",
     label = "expected a value of type `{T}`, or such a field of `{R}`"

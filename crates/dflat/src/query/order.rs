@@ -27,7 +27,7 @@ impl<R> Order<R> {
         }
     }
 
-    /// Puts objects without a value first, whatever the direction.
+    /// Puts objects without a value first, in both directions.
     #[must_use]
     pub fn nulls_first(mut self) -> Self {
         self.inner.nulls = match self.inner.direction {
@@ -37,7 +37,7 @@ impl<R> Order<R> {
         self
     }
 
-    /// Puts objects without a value last, whatever the direction.
+    /// Puts objects without a value last, in both directions.
     #[must_use]
     pub fn nulls_last(mut self) -> Self {
         self.inner.nulls = match self.inner.direction {

@@ -8,7 +8,7 @@ use dflat_model::{Step, Value};
 
 use super::{Element, Field, FieldType, Predicate, VectorField};
 
-/// A type that is a member of the union `U`: what `as_` and `matches` take.
+/// A type that is a member of the union `U`: the argument of `as_` and `matches`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "the union `{U}` has no member `{Self}`",
@@ -23,7 +23,7 @@ pub trait UnionMember<U> {
     /// The member's query fields, in objects of type `R`.
     type Fields<R>;
 
-    /// The query fields behind a path to the member.
+    /// The query fields of the member at the end of a path.
     fn fields<R>(path: Path<R>) -> Self::Fields<R>;
 }
 

@@ -14,12 +14,12 @@ use crate::{Error, ErrorKind, Object, Result};
 /// Conditions combine with `&`, `|` and `!`. Logic is three-valued, as in SQL: a comparison with a
 /// missing value is unknown, and an object qualifies only if its condition is true.
 ///
-/// They may nest 256 deep; `&` and `|` of many conditions do not nest. A query with a condition
-/// beyond that fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+/// Conditions may nest 256 deep; `&` and `|` of many conditions do not nest. A query with a deeper
+/// condition fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Predicate<R> {
     inner: Data,
-    /// How deep it nests: at least 1. Beyond the limit, `inner` is not kept: what can't be built
-    /// can't overflow a stack when it is copied, evaluated or dropped.
+    /// The depth of the condition: at least 1. Beyond the limit `inner` is not kept, because
+    /// copying, evaluating or dropping a deeper condition could overflow a stack.
     depth: usize,
     object: PhantomData<fn() -> R>,
 }
@@ -54,8 +54,8 @@ impl<R> Predicate<R> {
         (self.inner, self.depth)
     }
 
-    /// The condition as bytes, to be kept or sent; their first is a version, and
-    /// `docs/query-format.md` has the rest. A condition of up to 1 MiB can be read again.
+    /// The condition as bytes, to be stored or sent. The first byte is a version;
+    /// `docs/query-format.md` describes the format. A condition of up to 1 MiB can be read again.
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it nests too deeply.
@@ -67,7 +67,7 @@ impl<R> Predicate<R> {
         Ok(self.inner.to_bytes())
     }
 
-    /// Combines two conditions; those that are lists of the same kind become one list.
+    /// Combines two conditions; lists of the same kind become one list.
     fn combine(
         self,
         other: Self,
@@ -86,8 +86,8 @@ impl<R> Predicate<R> {
 }
 
 impl<R: Object> Predicate<R> {
-    /// Reads a condition from what [`to_bytes`](Self::to_bytes) wrote, here or elsewhere. Any bytes
-    /// whatsoever may be given.
+    /// Reads a condition from the bytes of [`to_bytes`](Self::to_bytes), written here or elsewhere.
+    /// Any bytes may be given.
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the bytes are malformed, of an unknown

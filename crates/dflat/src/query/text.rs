@@ -25,9 +25,9 @@ impl<R> Field<R, str> {
         test(self, TextTest::Contains, part.into(), false)
     }
 
-    /// The string as a whole matches `pattern`: `%` stands for any characters, `_` for one, and a
-    /// backslash takes the meaning from the character behind it. Unlike SQLite's, it tells upper
-    /// from lower case; [`ignore_case`](Self::ignore_case) does not.
+    /// The whole string matches `pattern`: `%` matches any characters, `_` matches one, and a
+    /// backslash makes the next character literal. Unlike LIKE in SQLite, it distinguishes upper
+    /// and lower case; with [`ignore_case`](Self::ignore_case) it does not.
     #[must_use]
     pub fn like(self, pattern: impl Into<String>) -> Predicate<R> {
         test(self, TextTest::Like, pattern.into(), false)
@@ -80,7 +80,7 @@ impl<R> IgnoreCase<R> {
         test(self.0, TextTest::Contains, part.into(), true)
     }
 
-    /// The string as a whole matches `pattern`, as [`Field::like`].
+    /// The whole string matches `pattern`, as [`Field::like`].
     #[must_use]
     pub fn like(self, pattern: impl Into<String>) -> Predicate<R> {
         test(self.0, TextTest::Like, pattern.into(), true)

@@ -8,18 +8,18 @@ use dflat_model::{Expression, FieldKind, Predicate as Data, Step, Value, VectorM
 
 use super::{Field, FieldType, Operand, Path, Predicate};
 
-/// What a vector can hold.
+/// A type of the members of vectors.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that vectors hold")]
 pub trait Element: 'static {
     /// The members' type as plain data.
     #[doc(hidden)]
     const MEMBER: VectorMember;
 
-    /// What a condition on a member is made of: the member itself if it is a number, a string or an
+    /// The input of a condition on a member: the member itself if it is a number, a string or an
     /// enum, else its fields.
     type Fields<R>;
 
-    /// The fields behind a path.
+    /// The fields at the end of a path.
     #[doc(hidden)]
     fn fields<R>(path: Path<R>) -> Self::Fields<R>;
 }
@@ -37,7 +37,8 @@ impl<T: FieldType + ?Sized> Element for T {
     }
 }
 
-/// Stands for the member of a vector of an `R`, whose fields are not those of the `R`.
+/// The type of a vector's member in conditions: its fields are not those of the `R` that has the
+/// vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<R>(PhantomData<fn() -> R>);
 
@@ -69,7 +70,8 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
         }
     }
 
-    /// The number of members: 0 if the vector is absent, missing if what should hold it is.
+    /// The number of members: 0 if the vector is absent; missing if the table or struct that should
+    /// hold the vector is missing.
     #[must_use]
     pub fn len(self) -> Field<R, u64> {
         Field::nested(Expression::Count(self.into_data()), 0)
@@ -81,10 +83,10 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
         self.len().eq(0)
     }
 
-    /// A member meets a condition, which is made of the member or its fields.
+    /// Some member meets a condition, which is built from the member or its fields.
     ///
-    /// It is unknown if it is true for no member and unknown for one, and if what should hold the
-    /// vector is missing.
+    /// The result is unknown if the condition is true for no member and unknown for one, and if the
+    /// table or struct that should hold the vector is missing.
     #[must_use]
     pub fn any(
         self,
@@ -98,7 +100,7 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
         Predicate::nested(inner, depth + 1)
     }
 
-    /// All members meet a condition; so do none.
+    /// All members meet a condition. An empty vector meets every condition.
     #[must_use]
     pub fn all(
         self,

@@ -13,12 +13,12 @@ use crate::{Object, Result};
 
 /// A change to an object of type `T`: its creation, an update, an upsert or its deletion.
 ///
-/// It holds the object's values as they are to be; change them through it before it is submitted.
-/// Generated code names it `PostChangeRequest` for the type `Post`.
+/// It holds the new values of the object; change them through it before it is submitted. Generated
+/// code names it `PostChangeRequest` for the type `Post`.
 ///
 /// A request belongs to the transaction it was made for: [`change`](Self::change) and
-/// [`deletion`](Self::deletion) look their object up there, and submitting them elsewhere is an
-/// error.
+/// [`deletion`](Self::deletion) look their object up there, and submitting the request in another
+/// transaction is an error.
 ///
 /// # Examples
 /// ```
@@ -72,15 +72,15 @@ impl<T: Object> ChangeRequest<T> {
         Self::new(data, Kind::Creation)
     }
 
-    /// The creation of an object with these values, or, if there is one with its primary key, the
+    /// The creation of an object with these values; if there is an object with its primary key, the
     /// replacement of all its values.
     #[must_use]
     pub fn upsert(data: T::Data) -> Self {
         Self::new(data, Kind::Upsert)
     }
 
-    /// An update of an object, which starts from its latest values, not from those that `object`
-    /// shows; `None` if it was deleted.
+    /// An update of an object. It starts from the latest values, which may differ from those of
+    /// `object`. `None` if the object was deleted.
     ///
     /// # Errors
     /// As [`TransactionContext::get`].
@@ -99,10 +99,10 @@ impl<T: Object> ChangeRequest<T> {
         Ok(latest.map(|latest| Self::new(T::Data::default(), Kind::Deletion(latest))))
     }
 
-    /// Makes the request an optimistic one: submitting it fails with
+    /// Makes the request optimistic: submitting it fails with
     /// [`ErrorKind::OutOfDate`](crate::ErrorKind::OutOfDate), and changes nothing, unless `seen` is
-    /// still stored with the values it shows. The transaction goes on. What it changed itself
-    /// counts, too.
+    /// still stored with the same values. The transaction goes on. Changes of the same transaction
+    /// count, too.
     ///
     /// # Examples
     /// ```

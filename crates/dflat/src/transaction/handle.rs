@@ -15,17 +15,17 @@ use crate::Result;
 /// [completion](Self::on_completion), or [`detach`](Self::detach) from it.
 ///
 /// Dropping a handle does not cancel its transaction. A handle that is neither used nor detached
-/// gives a warning, because the error of a transaction that nobody looks at is lost.
+/// gives a warning, because the error of its transaction is lost.
 #[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
 pub struct TransactionHandle<R> {
     shared: Arc<Shared<R>>,
 }
 
-/// What a transaction and its handle share: one piece of memory for all.
+/// The state that a transaction shares with its handle, in one allocation.
 pub(crate) struct Shared<R> {
     state: Mutex<State<R>>,
     done: Condvar,
-    /// What the handler has returned, until all is done.
+    /// The value that the handler has returned, until the transaction ends.
     value: Mutex<Option<R>>,
     holds: HeldKeys,
 }
@@ -40,7 +40,7 @@ enum State<R> {
     Taken,
 }
 
-/// Who is to be told when a transaction has ended.
+/// The waiter to wake when a transaction has ended.
 enum Waiter {
     Nobody,
     Thread,
@@ -53,7 +53,7 @@ impl<R> AsRef<HeldKeys> for Shared<R> {
     }
 }
 
-/// A handle, and what its transaction shares with it.
+/// A handle, and the state that its transaction shares with it.
 pub(crate) fn channel<R>() -> (Arc<Shared<R>>, TransactionHandle<R>) {
     let state = Mutex::new(State::Running(Waiter::Nobody));
     let shared = Arc::new(Shared {
@@ -74,9 +74,9 @@ impl<R> Shared<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what the handler has returned.
+    /// Keeps the value that the handler has returned.
     pub(crate) fn give(&self, value: R) {
-        // That of a run before is dropped without the lock.
+        // The value of an earlier run is dropped without the lock.
         let _before = self.value().replace(value);
     }
 
@@ -85,7 +85,7 @@ impl<R> Shared<R> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives what the handler has returned to whoever waits for it, or why there is nothing.
+    /// Gives the handler's value, or the error of the transaction, to the waiter or the completion.
     pub(crate) fn complete(&self, outcome: Result<()>) {
         let value = self.value().take();
         let outcome = outcome.and_then(|()| value.ok_or_else(no_value));
@@ -99,7 +99,7 @@ impl<R> Shared<R> {
                 *state = State::Done(outcome);
                 drop(state);
                 match waiter {
-                    // Telling nobody would cost a system call all the same.
+                    // Notifying without a waiter would cost a system call all the same.
                     Waiter::Nobody => {}
                     Waiter::Thread => self.done.notify_all(),
                     Waiter::Task(waker) => waker.wake(),
@@ -116,17 +116,18 @@ fn no_value() -> crate::Error {
 }
 
 impl<R> TransactionHandle<R> {
-    /// Waits for the transaction and gives what its handler returned. When this returns, the commit
-    /// is done, and the callbacks of subscriptions that it concerns have returned.
+    /// Waits for the transaction and returns the value of its handler. When this returns, the
+    /// commit is done, and the callbacks of subscriptions that it concerns have returned.
     ///
     /// # Errors
     /// - The handler's own error.
     /// - [`Aborted`](crate::ErrorKind::Aborted) if the handler aborted.
     /// - [`Panicked`](crate::ErrorKind::Panicked) if it panicked.
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) if the workspace was shut down before the call.
-    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, whose
-    ///   turn the transaction may be waiting for. It runs all the same.
-    /// - An error that lost the transaction, or that of its commit: nothing of it is kept then.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, because
+    ///   the transaction may be waiting for that handler. The transaction runs all the same.
+    /// - The error that lost the transaction, or the error of its commit: none of its changes is
+    ///   kept then.
     pub fn wait(self) -> Result<R> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Done(_)) {
@@ -144,15 +145,15 @@ impl<R> TransactionHandle<R> {
         take(&mut state)
     }
 
-    /// Calls `completion` with the outcome: on a thread of the workspace, after its callbacks and
-    /// before those of the next transaction on its types; or on this thread, before this returns,
-    /// if the transaction has ended already. Inside it, nothing may block on another transaction.
+    /// Calls `completion` with the outcome: on a thread of the workspace, after the transaction's
+    /// callbacks and before the callbacks of the next transaction on its types; or on this thread,
+    /// before this returns, if the transaction has ended already. `completion` must not block on
+    /// another transaction.
     ///
-    /// Completions and callbacks are called one after the other: while a completion runs, other
-    /// transactions are committed, but who waits for one waits for it, however long it takes. While
-    /// more than 65,536 changed rows wait behind it to be told, each transaction is held at its
-    /// end, a second at most for each 65,536 of them. What takes long belongs on a thread of its
-    /// own.
+    /// Completions and callbacks are called one after the other. While a completion runs, other
+    /// transactions are committed, but their completions wait for it, however long it takes. While
+    /// more than 65,536 changed rows wait for their delivery, each transaction is held at its end,
+    /// at most a second for each 65,536 rows. Long work belongs on a thread of its own.
     pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {
@@ -164,7 +165,7 @@ impl<R> TransactionHandle<R> {
         }
     }
 
-    /// Lets the transaction run without looking at its outcome.
+    /// Lets the transaction run, and drops its outcome.
     pub fn detach(self) {}
 }
 

@@ -15,7 +15,7 @@ pub use change_request::ChangeRequest;
 pub use handle::TransactionHandle;
 pub(crate) use handle::{Shared, channel};
 
-/// A transaction, inside its handler: what changes and reads go through.
+/// A transaction, inside its handler, which changes and reads objects through it.
 ///
 /// It stays on the handler's thread and ends with the handler: neither of these compiles.
 ///
@@ -77,10 +77,10 @@ impl TransactionContext {
         TransactionDictionary::new((**self.inner.dictionary()).clone(), &self.inner)
     }
 
-    /// Says what the commit of this transaction is to survive, instead of what the workspace was
-    /// opened with: a payment may be kept from a loss of power while all else is faster. Before or
-    /// after changes; the last call counts. Transactions that share a commit share the strongest of
-    /// what they ask for. In memory it has no effect.
+    /// Sets the durability of this transaction's commit, instead of the one that the workspace was
+    /// opened with: for example, a payment may survive a loss of power while all else is faster. It
+    /// may be called before or after changes; the last call counts. Transactions that share a
+    /// commit share the strongest durability that one of them asks for. In memory it has no effect.
     ///
     /// # Examples
     /// ```
@@ -104,14 +104,14 @@ impl TransactionContext {
     /// ```
     ///
     /// # Cost
-    /// [`Full`](Durability::Full) waits for the device once a commit. Asking for it after the first
-    /// change writes the changes made so far once more; those of a large transaction are read
-    /// before, and held in memory from then on.
+    /// [`Full`](Durability::Full) waits for the device once a commit. If it is set after the first
+    /// change, the changes made so far are written once more; those of a large transaction are read
+    /// first, and held in memory from then on.
     pub fn set_durability(&self, durability: Durability) {
         self.inner.transaction().set_durability(durability);
     }
 
-    /// Carries out a change. What it did is visible to this transaction at once, and to everyone
+    /// Carries out a change. Its effect is visible to this transaction at once, and to all readers
     /// when the transaction has committed.
     ///
     /// # Errors
@@ -127,14 +127,14 @@ impl TransactionContext {
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.
-    /// - Any other error, such as a full disk, loses the transaction: nothing of it is kept, and
-    ///   its handle gives this error whatever the handler returns.
+    /// - Any other error, such as a full disk, loses the transaction: none of its changes is kept,
+    ///   and its handle gives this error, whichever value the handler returns.
     ///
     /// # Cost
-    /// Until the commit has been told, memory holds each object changed, as it was and as it is. Of
-    /// objects inserted it holds some hundreds at most, if nobody is subscribed to their type and
-    /// the transaction changes nothing else of it, outside of [nested](Self::nested) groups: an
-    /// import may be of any size.
+    /// Until the commit is delivered, memory holds each changed object, as it was before and as it
+    /// is after. Of inserted objects it holds some hundreds at most, if the type has no subscribers
+    /// and the transaction changes nothing else of the type, outside of [savepoints](Self::nested):
+    /// an import may be of any size.
     #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
         let transaction = self.inner.transaction();
@@ -150,19 +150,20 @@ impl TransactionContext {
         })
     }
 
-    /// Undoes all changes of this transaction, those before and those after; true the first time.
-    /// The handler goes on; its handle gives [`Aborted`](crate::ErrorKind::Aborted).
+    /// Undoes all changes of this transaction, those made so far and those made later. Returns true
+    /// the first time. The handler goes on; the handle gives
+    /// [`Aborted`](crate::ErrorKind::Aborted).
     pub fn abort(&self) -> bool {
         self.inner.transaction().abort()
     }
 
-    /// Runs `changes`; if it returns an error, what was changed in it is undone, as if it had never
-    /// been, and the transaction goes on with what was changed before. Groups can be nested.
+    /// Runs `changes` behind a savepoint: if it returns an error, its changes are undone, and the
+    /// transaction goes on with the changes made before. Savepoints can be nested.
     ///
-    /// Objects that were read or written in a group that is undone show what never was; requests
-    /// made from them start from what is stored when they are submitted. [`abort`](Self::abort)
-    /// inside aborts the whole transaction. A panic undoes the group and goes on: unless the
-    /// handler catches it, it undoes the transaction.
+    /// Objects that were read or written behind a savepoint that is undone show values that are not
+    /// stored; requests made from them start from the stored values when they are submitted.
+    /// [`abort`](Self::abort) inside aborts the whole transaction. A panic undoes the changes and
+    /// goes on: unless the handler catches it, it undoes the transaction.
     ///
     /// # Errors
     /// - Those of `changes`.
@@ -171,7 +172,7 @@ impl TransactionContext {
     /// - An error of undoing, such as a full disk, loses the transaction.
     ///
     /// # Cost
-    /// Memory for each object changed in it, until it ends. A group that is undone writes its rows
+    /// Memory for each object changed behind the savepoint, until it ends. Undoing writes the rows
     /// back.
     ///
     /// # Examples
@@ -252,7 +253,7 @@ impl fmt::Debug for TransactionContext {
     }
 }
 
-/// What [`TransactionContext::submit`] did.
+/// The effect of [`TransactionContext::submit`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UpdatedObject<T> {
@@ -260,7 +261,8 @@ pub enum UpdatedObject<T> {
     Inserted(T),
     /// The object with its new values.
     Updated(T),
-    /// The object, whose values were those already: nothing was written, and nobody is told.
+    /// The object, which had these values already: nothing was written, and subscribers are not
+    /// notified.
     Identity(T),
     /// The object with this row id is deleted.
     Deleted(RowId),

@@ -6,21 +6,22 @@ use super::{ChangeRequest, TransactionContext};
 use crate::{Object, Predicate, Result};
 
 impl TransactionContext {
-    /// Changes all objects that meet a condition when this is called, in the order of insertion:
-    /// all of them or, if one can't be changed so, none. The number of objects that met it.
+    /// Changes all objects that meet a condition when this is called, in the order of insertion.
+    /// Returns their number. If one of them can't be changed, none is.
     ///
-    /// It is the same as fetching them and submitting a change of each, in a
-    /// [group](Self::nested) of its own: the same conflicts, index entries and notifications, an
-    /// object that `change` leaves as it was counting as unchanged.
+    /// It is the same as fetching them and submitting a change of each, behind a
+    /// [savepoint](Self::nested): the same conflicts, index entries and notifications. An object
+    /// that `change` leaves as it was counts as unchanged.
     ///
     /// # Errors
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if an object is given a key or a unique
-    ///   value that another has by then; the transaction goes on as if this was never called.
+    ///   value that another object has by then. The transaction goes on, without any of these
+    ///   changes.
     /// - As [`fetch`](Self::fetch) and [`submit`](Self::submit).
     ///
     /// # Memory
-    /// Some hundred objects, and eight bytes for each that meets the condition; beside what the
-    /// transaction keeps of each change for its subscribers.
+    /// Some hundred objects, and eight bytes for each object that meets the condition, besides the
+    /// transaction's list of changes for its subscribers.
     ///
     /// # Examples
     /// ```
@@ -55,8 +56,8 @@ impl TransactionContext {
         })
     }
 
-    /// Deletes all objects that meet a condition: the number of them. It is the same as fetching
-    /// them and submitting a deletion of each.
+    /// Deletes all objects that meet a condition. Returns their number. It is the same as fetching
+    /// them and submitting a deletion of each, behind a [savepoint](Self::nested).
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch) and [`submit`](Self::submit).

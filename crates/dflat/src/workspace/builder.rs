@@ -19,7 +19,7 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// What a commit survives, unless its transaction says otherwise, see
+    /// The events that a commit survives, unless its transaction chooses otherwise with
     /// [`TransactionContext::set_durability`](crate::TransactionContext::set_durability). Defaults
     /// to [`Durability::Normal`].
     pub fn durability(mut self, durability: Durability) -> Self {
@@ -34,7 +34,7 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// How long to wait for another process that has the file locked. Defaults to 30 s.
+    /// How long to wait while another process has the file locked. Defaults to 30 s.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.options.busy_timeout(timeout);
         self
@@ -47,42 +47,42 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
-    /// Any number may read at the same time: more connections are opened then, and closed
-    /// afterwards. A held [`Snapshot`](crate::Snapshot) has one to itself, and so has a transaction
-    /// that has read and not yet changed anything.
+    /// About how many reading connections stay open between reads, at least 1. Defaults to 64. Any
+    /// number of reads may run at the same time: more connections are opened then, and closed
+    /// afterwards. Each held [`Snapshot`](crate::Snapshot) has a connection of its own, and so has
+    /// each transaction that has read and not yet changed anything.
     pub fn readers_max(mut self, readers: usize) -> Self {
         self.options.readers_max(readers);
         self
     }
 
     /// About how many keys of a namespace the [`Dictionary`](crate::Dictionary) keeps in memory,
-    /// beside those that are not written yet. Defaults to no bound.
+    /// besides those that are not written yet. Defaults to no bound.
     pub fn dictionary_keys_max(mut self, keys: usize) -> Self {
         self.options.dictionary_keys_max(keys);
         self
     }
 
-    /// How long the write-ahead log may get, in bytes, before a transaction waits for it to be
-    /// taken into the file; at least 64 KiB. Defaults to 16 MiB. A quarter of it is taken at a
-    /// time, in the background. Where transactions come faster than the device takes them, they
-    /// wait to begin while the log is longer by half, five seconds at most. What a group of them
-    /// writes, and what somebody reads of an older state, is kept all the same: then the log is
-    /// longer, and [`Stats`](crate::Stats) say so.
+    /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
+    /// at least 64 KiB. Defaults to 16 MiB. Checkpoints copy a quarter of the log at a time into
+    /// the file, in the background. If transactions come faster than the device takes them, they
+    /// wait to begin while the log is longer by half, five seconds at most. The writes of one
+    /// commit group, and older states that are still read, stay in the log: then the log is longer,
+    /// and [`Stats`](crate::Stats) report it.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.options.log_bytes_max(bytes);
         self
     }
 
-    /// Whether the file is only read: nothing is written then, beside the file neither, and what
-    /// writes fails with [`ReadOnly`](crate::ErrorKind::ReadOnly). Defaults to no; a file on a
-    /// medium that can't be written is read all the same.
+    /// Whether the file is only read: nothing is written to it or beside it, and calls that write
+    /// fail with [`ReadOnly`](crate::ErrorKind::ReadOnly). Defaults to no; a file on a medium that
+    /// can't be written is read all the same.
     ///
-    /// All reads work, with an older or newer schema, and whatever is beside the file, save after
-    /// the crash of a program that used it without a write-ahead log: to undo that takes writing.
-    /// Commits of other processes are seen. If one begins to write to a file that nobody was
-    /// writing to, a [`Snapshot`](crate::Snapshot) that was taken before fails with
-    /// [`Busy`](crate::ErrorKind::Busy).
+    /// All reads work, with an older or newer schema, and with a log or journal beside the file,
+    /// except after the crash of a program that used the file without a write-ahead log: rolling
+    /// back its transaction needs writing. Commits of other processes are seen. If another process
+    /// begins to write to a file that no process was writing to, a [`Snapshot`](crate::Snapshot)
+    /// that was taken before fails with [`Busy`](crate::ErrorKind::Busy).
     ///
     /// # Examples
     /// ```
@@ -111,16 +111,17 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// When unused space is given back to the file system. Defaults to
-    /// [`Reclaim::default`]: in steps of 64 pages, when more than 20 per cent of the file's pages
-    /// are unused and nobody has written for a second.
+    /// When unused space is given back to the file system. Defaults to [`Reclaim::default`]: in
+    /// steps of 64 pages, when more than 20 per cent of the file's pages are unused and nothing was
+    /// written for a second.
     pub fn reclaim(mut self, reclaim: Reclaim) -> Self {
         self.options.reclaim(reclaim);
         self
     }
 
     /// How the files that are created are protected while the device is locked, on Apple's systems;
-    /// elsewhere it is accepted and does nothing. Defaults to what the directory says.
+    /// elsewhere the option is accepted and does nothing. Defaults to the protection of the
+    /// directory.
     pub fn file_protection(mut self, protection: FileProtection) -> Self {
         self.options.file_protection(Some(protection));
         self
@@ -133,46 +134,50 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Reads that take at least so long are told to `tracing` as a warning, "slow query". Defaults
-    /// to 100 ms. Time is taken only if somebody listens.
+    /// Reads that take at least this long are reported to `tracing` as a warning, "slow query".
+    /// Defaults to 100 ms. The time is measured only if `tracing` has a subscriber for it.
     pub fn slow_query(mut self, threshold: Duration) -> Self {
         self.options.slow_query(threshold);
         self
     }
 
-    /// A [`Snapshot`](crate::Snapshot) that has been held at least so long when something is
-    /// committed is told to `tracing` as a warning with its age, "old snapshot", once: while it is
-    /// held, the log can't be cut back. Commits of other programs pass unseen, so that another
-    /// snapshot and [`refresh`](crate::Workspace::refresh) are reasons to look, too. Defaults to
-    /// 10 s. See [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot), too.
+    /// A [`Snapshot`](crate::Snapshot) that has been held at least this long is reported to
+    /// `tracing` as a warning with its age, "old snapshot", once: while it is held, the log can't
+    /// be cut back. Ages are checked at each commit of this process, at each new snapshot and at
+    /// each [`refresh`](crate::Workspace::refresh); commits of other programs are not noticed.
+    /// Defaults to 10 s. [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot) has the age at
+    /// any time.
     pub fn old_snapshot(mut self, threshold: Duration) -> Self {
         self.options.old_snapshot(threshold);
         self
     }
 
     /// How long a [`Snapshot`](crate::Snapshot), or an iterator over a result, may be held.
-    /// Defaults to for ever. One that is older ends with the next commit, with the next snapshot,
-    /// or with [`refresh`](crate::Workspace::refresh): reading it fails with
+    /// Defaults to no bound. An older one ends with the next commit, the next snapshot or the next
+    /// [`refresh`](crate::Workspace::refresh): reading it fails with
     /// [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded).
     pub fn snapshot_age_max(mut self, age: Duration) -> Self {
         self.options.snapshot_age_max(Some(age));
         self
     }
 
-    /// Callbacks of subscriptions that take at least so long are told to `tracing` as a warning,
-    /// "slow subscriber". Defaults to 100 ms. Time is taken only if somebody listens.
+    /// Callbacks of subscriptions that take at least this long are reported to `tracing` as a
+    /// warning, "slow subscriber". Defaults to 100 ms. The time is measured only if `tracing` has a
+    /// subscriber for it.
     pub fn slow_subscriber(mut self, threshold: Duration) -> Self {
         self.options.slow_subscriber(threshold);
         self
     }
 
-    /// How long a transaction's completion waits for callbacks of subscribers, its own and those of
-    /// transactions before it, all together. Defaults to a second. From then on, each callback that
-    /// takes longer than a 64th of it, from 1 to 16 ms, is given up as slow; and while more than
-    /// 1,024 completions wait, each that takes longer than 0.1 ms or so, or however quick it is, if
-    /// they have waited as long as this. Nobody waits for one that is slow, and what it has not
-    /// been told is made one delivery. It is waited for again when it has been told all, by a call
-    /// of less than half the patience.
+    /// How long a transaction's completion waits for callbacks of subscribers, of its own commit
+    /// and of commits before it, all together. Defaults to a second.
+    ///
+    /// After that time, each callback that takes longer than a 64th of it, from 1 to 16 ms, counts
+    /// as slow. While more than 1,024 completions wait, each callback that takes longer than about
+    /// 0.1 ms counts as slow; and if they have waited this long, every callback does. No completion
+    /// waits for a slow callback, and the deliveries that it has not seen are merged into one.
+    /// Completions wait for it again when it has seen all deliveries and its last call took less
+    /// than half of this time.
     pub fn subscriber_patience(mut self, patience: Duration) -> Self {
         self.options.subscriber_patience(patience);
         self
@@ -192,17 +197,19 @@ impl Workspace {
     /// Opens the database file at `path` with default options. Nothing is written, and no file is
     /// created, before the first change; a file that is created is private to its owner.
     ///
-    /// Each call makes a workspace that is shut down on its own. Those on one file in one process,
-    /// by whatever path, share all else: types, turns and commits, and a subscription of one is
-    /// told of the commits of all. Other processes' commits are seen when something is fetched, and
-    /// told to no subscription. A file that is deleted or replaced while it is open is an error
-    /// ([`Io`](crate::ErrorKind::Io)) for those who have used it; opening the path again is not.
+    /// Each call makes a workspace that is shut down on its own. All workspaces of one process on
+    /// one file, whatever path they were opened by, share types, turns and commits, and a
+    /// subscription of one is notified of the commits of all. Commits of other processes are seen
+    /// by the next fetch; subscriptions are notified of them by the next write of this process, or
+    /// by [`refresh`](Self::refresh). If the file is deleted or replaced while it is open,
+    /// workspaces that have used it fail with [`Io`](crate::ErrorKind::Io); opening the path again
+    /// works.
     ///
     /// # Errors
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open with another
-    ///   value of an option that the [builder](Self::builder) was given. Options that it was not
-    ///   given are those of the workspace that is there.
-    /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is something else.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process
+    ///   with another value of an option that was set on the [builder](Self::builder). Options that
+    ///   were not set are taken from the workspace that is open.
+    /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
     /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
     ///
     /// # Durability

@@ -17,36 +17,36 @@ use crate::{Error, Result, Table, TransactionHandle, Workspace};
 pub struct IndexProgress {
     /// The full name of the type.
     pub type_name: String,
-    /// The indexed field, by its path in the schema; of an index over several fields or of some
-    /// objects, what the schema says: `list_id, due where done == false`.
+    /// The indexed field, by its path in the schema; for an index over several fields or of some
+    /// objects, the text of the schema: `list_id, due where done == false`.
     pub index: String,
     /// Whether the index is unique.
     pub unique: bool,
     /// The objects that this process has passed while it built the index.
     pub rows_done: u64,
-    /// The objects that there were to pass when it began; never less than `rows_done`.
+    /// The objects to pass when the building began; never less than `rows_done`.
     pub rows_total: u64,
-    /// What becomes of the index.
+    /// The state of the index.
     pub state: IndexState,
-    /// Values that were there more than once when a unique index got ready, with the primary keys
-    /// of their objects: as many as fit into 1,000 objects.
+    /// Values that more than one object had when a unique index got ready, with the primary keys of
+    /// these objects: for at most 1,000 objects.
     pub duplicates: Vec<Duplicate>,
 }
 
-/// What becomes of an index.
+/// The state of an index.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IndexState {
-    /// It is being built, or waits for that. Queries do not use it yet.
+    /// The index is being built, or waits to be built. Queries do not use it yet.
     Building,
-    /// It is ready: queries use it, and if it is unique, that is enforced.
+    /// The index is ready: queries use it, and if it is unique, that is enforced.
     Ready,
-    /// It could not be built. Queries do not use it. If a damaged object is the reason, it is tried
-    /// again by [`Workspace::build_indexes`], else by the next write of the type.
+    /// The index could not be built. Queries do not use it. If a damaged object is the reason,
+    /// [`Workspace::build_indexes`] tries again, else the next write of the type does.
     Failed(Error),
 }
 
-/// What more than one object has of a unique index.
+/// Values of a unique index that more than one object has.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Duplicate {
@@ -56,7 +56,8 @@ pub struct Duplicate {
     pub keys: Vec<Vec<Value>>,
 }
 
-/// Ready when no index is being built any more: await it, or [`wait`](Self::wait) for it.
+/// A future that is ready when no index is being built any more: await it, or [`wait`](Self::wait)
+/// for it.
 #[must_use = "the error of an index that could not be built is lost"]
 pub struct IndexesReady {
     handle: TransactionHandle<()>,
@@ -90,14 +91,15 @@ impl fmt::Debug for IndexesReady {
 impl Workspace {
     /// Starts to build the indexes of these types that are not ready, and returns at once.
     ///
-    /// There is seldom a need to: the first change of a type starts it, too. An index is built on a
-    /// thread of the workspace, in batches of at most 512 objects, each a short transaction between
-    /// those of others. What is built is kept if the process ends, and is gone on with from there.
-    /// Until an index is ready, queries find their objects without it; the answers are the same.
+    /// There is seldom a need to call this: the first change of a type starts it, too. A thread of
+    /// the workspace builds an index in batches of at most 512 objects, each a short transaction
+    /// between other transactions. Finished batches are kept if the process ends, and the next
+    /// process continues from there. Until an index is ready, queries find their objects without
+    /// it; the answers are the same.
     ///
-    /// A unique index is enforced from the moment it is ready. Values that are there more than once
-    /// by then stay, are [reported](IndexProgress::duplicates), and are found by every query; a
-    /// further object with such a value is refused.
+    /// A unique index is enforced from the moment it is ready. Objects that had equal values by
+    /// then stay, are [reported](IndexProgress::duplicates), and are found by every query; another
+    /// object with such a value is refused.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
@@ -128,17 +130,17 @@ impl Workspace {
         self.engine().build_indexes(&tables)
     }
 
-    /// How far the indexes are that are being built, or were since the file was opened in this
-    /// process. One that was ready by then is not among them.
+    /// The progress of all indexes that are being built, or were built since the file was opened in
+    /// this process. An index that was ready by then is not listed.
     #[must_use]
     pub fn index_progress(&self) -> Vec<IndexProgress> {
         let progress = self.engine().index_progress().into_iter();
         progress.map(IndexProgress::from).collect()
     }
 
-    /// Ready when no index is being built: at once, if none is now. [`settle`](Self::settle) waits
-    /// for that, too. A shutdown that leaves some unbuilt makes it
-    /// [`ShutDown`](crate::ErrorKind::ShutDown).
+    /// Returns a future that is ready when no index is being built: at once, if none is now.
+    /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves some unbuilt, the
+    /// future yields [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
         let (shared, handle) = channel();
         // There is nothing to return.

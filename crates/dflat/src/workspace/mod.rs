@@ -27,7 +27,7 @@ pub use snapshot::Snapshot;
 pub use table_copy::TableCopy;
 
 /// A database of typed objects: reads on any thread, transactions in the background, and
-/// subscribers that are told what changed.
+/// subscribers that are notified of changes.
 ///
 /// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
 /// gives all resources back, as [`shutdown`](Self::shutdown) does.
@@ -43,8 +43,7 @@ impl Workspace {
         Self::new(dflat_workspace::Workspace::in_memory())
     }
 
-    /// A workspace on a backend that is not one of ours: for tests of how it behaves on one that
-    /// fails.
+    /// A workspace on a backend of the caller. Tests use it with backends that fail.
     #[doc(hidden)]
     #[must_use]
     pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
@@ -55,9 +54,9 @@ impl Workspace {
         Self { untyped }
     }
 
-    /// What was read, written and waited for, by file, since the file was opened in this process;
-    /// with suggestions in words. `None` in memory, and unless
-    /// [`io_stats`](crate::WorkspaceBuilder::io_stats) was asked for.
+    /// The reads, writes and waits of each file since the file was opened in this process, with
+    /// suggestions in words. `None` in memory, and unless
+    /// [`io_stats`](crate::WorkspaceBuilder::io_stats) was set.
     #[cfg(feature = "sqlite")]
     #[must_use]
     pub fn io_report(&self) -> Option<dflat_sqlite::IoReport> {
@@ -77,7 +76,7 @@ impl Workspace {
     }
 
     /// Values by key: settings and small state. All workspaces of this process on one file share
-    /// what is in memory, as they share all else.
+    /// the values in memory.
     #[must_use]
     pub fn dictionary(&self) -> Dictionary {
         Dictionary::new((**self.untyped.dictionary()).clone())
@@ -115,7 +114,7 @@ impl Workspace {
         fetch::get_many(self.source(), keys)
     }
 
-    /// A view on the state as of now.
+    /// A view of the current state.
     ///
     /// # Errors
     /// As [`Fetch::all`].
@@ -159,16 +158,21 @@ impl Workspace {
     /// Calls `callback` whenever an object, a result or the result of a query has changed, until
     /// the subscription is cancelled or dropped.
     ///
-    /// - An object (`&post`) is told [`SubscribedObject`](crate::SubscribedObject); its deletion is
-    ///   the last. If `post` is out of date, what it missed is told first.
-    /// - A result (`&posts`) is told the new result, as an [`Update`](crate::Update) with what made
-    ///   it of the one before. If `posts` is out of date, that comes first.
-    /// - A query (`workspace.fetch::<Post>()..`) is told its result first, and then each new one.
-    /// - Its [`live_count`](crate::Fetch::live_count) is told the number of its objects, its
-    ///   [`live_select`](crate::Fetch::live_select) some of their values, in the same way.
+    /// - An object (`&post`) delivers a [`SubscribedObject`](crate::SubscribedObject) for each
+    ///   change; its deletion is the last delivery. If `post` is out of date, the missed changes
+    ///   are delivered first.
+    /// - A result (`&posts`) delivers each new result, as an [`Update`](crate::Update) with the
+    ///   difference from the result before. If `posts` is out of date, that difference is delivered
+    ///   first.
+    /// - A query (`workspace.fetch::<Post>()..`) delivers its result first, and then each new
+    ///   result.
+    /// - The [`live_count`](crate::Fetch::live_count) of a query delivers the number of its
+    ///   objects, and its [`live_select`](crate::Fetch::live_select) some of their values, in the
+    ///   same way.
     ///
-    /// A result that can't be fetched is told as an error, once; the subscription goes on when it
-    /// can be. [`observe`](Self::observe) has the choices; the guide is `docs/live-queries.md`.
+    /// If a result can't be fetched, the subscription delivers the error once, and goes on as soon
+    /// as the result can be fetched. [`observe`](Self::observe) has more choices; the guide is
+    /// `docs/live-queries.md`.
     ///
     /// # Examples
     /// ```
@@ -202,15 +206,18 @@ impl Workspace {
     /// ```
     ///
     /// # Concurrency
-    /// The subscription takes its turn like a transaction on the type: changes performed after this
-    /// call are told, those performed before are part of what the subscriber has. The callback runs
-    /// on a thread of the workspace, after the commit and before the transaction's completion, once
-    /// a commit that changed what it sees, in the order of the commits. A completion waits for it
-    /// and for those before it, a second in all unless
-    /// [chosen otherwise](crate::WorkspaceBuilder::subscriber_patience); transactions never do. One
-    /// that is running when the time is over is slow: nobody waits for it, and what it has not seen
-    /// is made one delivery, until it has seen all and its call was quick. It must not block on
-    /// transactions. A callback that panics is not called again, and [`Subscription::error`] tells.
+    /// The subscription takes its turn on the type like a transaction: changes performed before
+    /// this call are part of the first result, changes performed after it are delivered. The
+    /// callback runs on a thread of the workspace, after the commit and before the transaction's
+    /// completion, once for each commit that changed the subscribed result, in the order of the
+    /// commits.
+    ///
+    /// A completion waits for the callbacks of its own commit and of earlier commits, one second in
+    /// all unless [chosen otherwise](crate::WorkspaceBuilder::subscriber_patience); the next
+    /// transactions never wait. A callback that still runs after that time is slow: no completion
+    /// waits for it any more, and the deliveries it has not seen are merged into one, until it has
+    /// seen all and its call was quick. The callback must not block on transactions. A callback
+    /// that panics is not called again, and [`Subscription::error`] returns the panic.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
@@ -224,8 +231,8 @@ impl Workspace {
         self.observe(observable)?.call(callback)
     }
 
-    /// Something to subscribe to, and the choices of how it is told: on an executor, as a stream of
-    /// every delivery, by an iterator that waits, or as a cell that holds the latest.
+    /// Prepares a subscription whose deliveries go to an executor, a stream of every delivery, a
+    /// blocking iterator, or a cell that holds the latest.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query of a snapshot or
@@ -265,14 +272,13 @@ impl Workspace {
         Ok(self.observe(observable)?.stream())
     }
 
-    /// What has been done so far, as counted since the file was opened in this process.
+    /// Counts of the work done since the file was opened in this process.
     ///
-    /// Besides, spans and events go to `tracing`, with the target `dflat`: spans `open`,
-    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index), the events
-    /// `backfill started`, `backfill finished` and `checkpoint made`, all at the level of
-    /// debugging; and the warnings `commit failed`, `backfill failed`, `log pinned`, `old
-    /// snapshot`, `slow query` and `slow subscriber`, and one for each value that a unique index
-    /// finds twice.
+    /// Spans and events also go to `tracing`, with the target `dflat`: the spans `open`,
+    /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index) and the events
+    /// `backfill started`, `backfill finished` and `checkpoint made`, all at debug level; the
+    /// warnings `commit failed`, `backfill failed`, `log pinned`, `old snapshot`, `slow query` and
+    /// `slow subscriber`; and one warning for each value that a unique index finds twice.
     ///
     /// # Examples
     /// ```
@@ -297,14 +303,14 @@ impl Workspace {
     /// ```
     ///
     /// # Cost
-    /// Counting costs a few instructions a transaction. This call asks for the size of a file.
+    /// Counting costs a few instructions a transaction. This call reads the size of a file.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.untyped.stats()
     }
 
-    /// Waits until the work queued so far is done: transactions and subscriptions, the callbacks
-    /// and completions that follow from them, and the building of indexes.
+    /// Waits until all work queued so far is done: transactions and subscriptions, their callbacks
+    /// and completions, and the building of indexes.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
@@ -313,9 +319,9 @@ impl Workspace {
         self.engine().settle()
     }
 
-    /// Finishes the transactions queued so far and gives every resource back. What is called
-    /// afterwards fails with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still
-    /// held end, and so does a suspension. A second call does no harm.
+    /// Finishes the transactions queued so far and gives every resource back. Later calls fail with
+    /// [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still held end, and so does a
+    /// suspension. A second call does no harm.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use
@@ -324,10 +330,10 @@ impl Workspace {
         self.shutdown_with(CloseOptions::default())
     }
 
-    /// Shuts down as [`shutdown`](Self::shutdown) does, and tidies up the file: with `truncate`
-    /// one file is left, without a write-ahead log beside it; with `vacuum` unused space is given
-    /// back. If the file is open in other workspaces of this process, the last of them to be shut
-    /// down says what is done.
+    /// Shuts down as [`shutdown`](Self::shutdown) does, and tidies up the file: `truncate` leaves
+    /// one file, without a write-ahead log beside it; `vacuum` gives unused space back. If the file
+    /// is open in other workspaces of this process, the options of the last one to be shut down
+    /// count.
     ///
     /// # Examples
     /// ```
@@ -351,8 +357,8 @@ impl Workspace {
         self.untyped.shutdown_with(options)
     }
 
-    /// As [`shutdown`](Self::shutdown), without waiting: `completion` is called on a thread of its
-    /// own when all is done.
+    /// Shuts down as [`shutdown`](Self::shutdown) does, without waiting: `completion` is called on
+    /// a thread of its own at the end.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
         self.untyped.shutdown_then(completion);
     }

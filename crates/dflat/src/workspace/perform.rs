@@ -12,10 +12,10 @@ impl Workspace {
     ///
     /// The handler reads and changes objects through its [`TransactionContext`]. If it returns
     /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
-    /// If another process has committed between its first read and its first change, it fails with
-    /// [`Busy`](crate::ErrorKind::Busy); see
-    /// [`perform_changes_retrying`](Self::perform_changes_retrying).
-    /// The value it returns comes back through the handle.
+    /// If another process has committed between its first read and its first change, the
+    /// transaction fails with [`Busy`](crate::ErrorKind::Busy); see
+    /// [`perform_changes_retrying`](Self::perform_changes_retrying). The handle gives the value
+    /// that the handler returns.
     ///
     /// # Examples
     /// ```
@@ -75,12 +75,12 @@ impl Workspace {
         handle
     }
 
-    /// Performs changes as [`perform_changes`](Self::perform_changes) does, and runs `handler`
+    /// Performs changes as [`perform_changes`](Self::perform_changes) does, but runs `handler`
     /// again if another process has committed since its first read, where `perform_changes` fails
-    /// with [`Busy`](crate::ErrorKind::Busy). It is run 5 times at most; the last time other
-    /// processes are kept from committing until it ends, so that it does not fail for this reason.
+    /// with [`Busy`](crate::ErrorKind::Busy). The handler runs 5 times at most; the last run keeps
+    /// other processes from committing until it ends, so it does not fail for this reason.
     ///
-    /// What a run that did not count has done outside of the workspace is not undone.
+    /// Effects of earlier runs outside of the workspace are not undone.
     ///
     /// # Examples
     /// ```
@@ -124,8 +124,8 @@ impl Workspace {
     }
 
     /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
-    /// this thread, and waits until it is committed and its callbacks have returned. The handler
-    /// may borrow, and need not be `Send`.
+    /// this thread, and waits until the transaction is committed and its callbacks have returned.
+    /// The handler may borrow, and need not be `Send`.
     ///
     /// # Examples
     /// ```
@@ -154,7 +154,7 @@ impl Workspace {
     /// ```
     ///
     /// # Concurrency
-    /// It takes its turn like any other transaction, and needs none of the threads that
+    /// The transaction takes its turn like any other, and needs none of the threads that
     /// [`threads_max`](crate::WorkspaceBuilder::threads_max) bounds. While it waits for its commit,
     /// callbacks and completions of other transactions may run on this thread.
     ///

@@ -1,22 +1,23 @@
-//! Seeing what other programs commit.
+//! Commits of other programs.
 
 use crate::{Result, Workspace};
 
 impl Workspace {
-    /// Looks whether another program has committed to the file since the last call: if so, objects,
-    /// results, counts and projections that are subscribed to are read again, and told if they have
-    /// changed, after all that was committed here. Call it by a timer, or when the file or its
-    /// write-ahead log has changed; without it, other programs' commits are told with the next
-    /// transaction of this process that writes. In memory there are none.
+    /// Checks whether another program has committed to the file since the last call. If so, all
+    /// subscribed objects, results, counts and projections are read again, and those that changed
+    /// are delivered, after all commits of this process. Call it from a timer, or when the file or
+    /// its write-ahead log has changed. Without it, commits of other programs are delivered with
+    /// the next transaction of this process that writes. In memory there are none.
     ///
-    /// It does not wait for the deliveries, nor for whoever writes.
+    /// It waits neither for the deliveries nor for a program that is writing.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading can fail.
     ///
     /// # Cost
-    /// If nobody has committed, that of starting to read. The first call always reads again, and so
-    /// does one after another process has crashed: whether anybody has committed is not known then.
+    /// If no program has committed, the cost of starting a read. The first call always reads again,
+    /// and so does the first call after another process has crashed, because commits before it are
+    /// not known.
     ///
     /// # Examples
     /// ```

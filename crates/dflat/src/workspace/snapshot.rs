@@ -1,4 +1,4 @@
-//! A view on one state of a workspace.
+//! Views of one state of a workspace.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use dflat_workspace::Source;
 use crate::fetch;
 use crate::{Fetch, Object, Result};
 
-/// A view on one committed state: all that is fetched through it agrees, whatever is committed
-/// meanwhile. It does not block writers. While it is held, the write-ahead log can't be cut back:
-/// see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
+/// A view of one committed state: all objects fetched through it are of that state, whatever is
+/// committed meanwhile. It does not block writers. While it is held, the write-ahead log can't be
+/// cut back: see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
 /// [`snapshot_age_max`](crate::WorkspaceBuilder::snapshot_age_max). Any number may be held.
 pub struct Snapshot {
     inner: EngineSnapshot,

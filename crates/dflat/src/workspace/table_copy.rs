@@ -1,4 +1,4 @@
-//! Copying the objects of one type into another: what a new version of a table starts with.
+//! Copying the objects of one type into another: the start of a new version of a table.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,12 +11,12 @@ use crate::codec::Encoder;
 use crate::{Error, Object, Result, Workspace};
 
 impl Workspace {
-    /// Copies the objects of `A` into the table of `B`, such as from one version of a table to the
-    /// next, which starts empty. `convert` gives an object's values in the new table.
+    /// Copies the objects of `A` into the table of `B`, for example from one version of a table to
+    /// the next, which starts empty. `convert` returns an object's values in the new table.
     ///
-    /// An object whose key is in the new table already is passed over: it was copied before, or is
-    /// newer. So a copy that was interrupted is resumed by making it again. The old table stays as
-    /// it is, for programs that know only that.
+    /// An object whose key is in the new table already is skipped: it was copied before, or is
+    /// newer. So an interrupted copy is resumed by making it again. The old table stays as it is,
+    /// for programs that know only that table.
     ///
     /// # Examples
     /// ```
@@ -65,7 +65,7 @@ impl Workspace {
     }
 }
 
-/// A copy of a table that is about to be made, by [`Workspace::copy_table`].
+/// A prepared copy of a table, made by [`Workspace::copy_table`].
 #[must_use = "nothing is copied until `run` is called"]
 pub struct TableCopy<'w, A, B, F> {
     workspace: &'w Workspace,
@@ -82,19 +82,21 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
         self
     }
 
-    /// Sets what is called after each transaction, on the thread that calls [`run`](Self::run).
+    /// Sets a callback that is called after each transaction, on the thread that calls
+    /// [`run`](Self::run).
     pub fn on_progress(mut self, progress: impl FnMut(CopyProgress) + 'w) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
 
     /// Makes the copy, on this thread, and waits for it. Each transaction takes its turn on both
-    /// types; what others commit in between is kept, and what they add to the old table is copied,
-    /// too.
+    /// types; changes that other transactions commit in between are kept, and objects that they add
+    /// to the old table are copied, too.
     ///
     /// # Errors
-    /// Ends the copy; what earlier transactions have copied stays, and another run goes on there.
-    /// - That of `convert`.
+    /// An error ends the copy. Objects that earlier transactions have copied stay, and another run
+    /// continues from there.
+    /// - The error of `convert`.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has a unique value.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
     ///   [`TransactionHandle::wait`](crate::TransactionHandle::wait).

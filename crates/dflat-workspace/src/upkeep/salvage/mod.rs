@@ -1,4 +1,4 @@
-//! Saving what can be read of a damaged file.
+//! Saving the readable rows of a damaged file.
 
 mod saved;
 
@@ -20,14 +20,14 @@ use super::progress::{OnProgress, with_progress};
 use crate::{Error, ErrorKind, Result};
 use saved::{Saved, SavedRow};
 
-/// How many row ids are looked up in turn where pages are damaged, and how many rows that are known
-/// are read in turn.
+/// How many missing row ids are looked up one after the other where pages are damaged, and how many
+/// known rows are read one after the other.
 const ALONE_MAX: usize = 1000;
 
-/// It is told how far it has come where this many row ids end.
+/// The row ids between two reports of the progress.
 const TELL_EVERY: i64 = 256;
 
-/// What was saved of a damaged file.
+/// The result of a salvage.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SalvageReport {
@@ -37,12 +37,12 @@ pub struct SalvageReport {
     /// `dflat__unreadable` of the new file, as [`Workspace::repair`](crate::Workspace::repair)
     /// keeps them.
     pub set_aside: u64,
-    /// The rows that can't be read, as the pages they are on can't. Where pages are damaged it is
-    /// not known which rows there were, and this is about how many may have been.
+    /// The rows on pages that can't be read. Which rows were on damaged pages is not known, so this
+    /// is an estimate.
     pub lost: u64,
 }
 
-/// Saves what can be read of these tables, and of the dictionary, from a damaged file into a new
+/// Saves all readable rows of these tables, and of the dictionary, from a damaged file into a new
 /// one, which must not exist. Rows keep their row ids, unless damage shows several with the same
 /// one; indexes are built anew. Of several rows with the same primary key, one is kept; the others,
 /// and bytes that are no object, are set aside.
@@ -87,12 +87,13 @@ pub fn salvage(
         }
         Ok(report)
     });
-    // What was read is what counts.
+    // The saved rows count; an error of closing the damaged file does not.
     let _ = source.close(CloseOptions::default());
     let closed = target.close(CloseOptions::default());
     let saved = saved.and_then(|report| closed.map(|()| report));
     if saved.is_err() {
-        // A part would pass for all there was. What can't be deleted is in the way next time.
+        // An incomplete file must not be taken for the result. A file that can't be deleted makes
+        // the next salvage fail.
         while let Some(part) = dflat_sqlite::in_the_way(to) {
             if fs::remove_file(part).is_err() {
                 break;
@@ -102,8 +103,8 @@ pub fn salvage(
     saved
 }
 
-/// Nothing is written to the source, nor beside it, unless a rollback journal says that a
-/// transaction was not finished, which only who writes can take back.
+/// The damaged file is opened for reading only, unless a rollback journal shows an unfinished
+/// transaction: rolling it back takes writing.
 fn source_options(from: &Path) -> SqliteOptions {
     let mut journal = from.as_os_str().to_owned();
     journal.push("-journal");
@@ -113,7 +114,7 @@ fn source_options(from: &Path) -> SqliteOptions {
     }
 }
 
-/// Reading met damage.
+/// An error: reading met damage.
 struct Damaged;
 
 /// Saves the rows of a table.
@@ -122,22 +123,22 @@ struct Salvage<'s> {
     table: &'s Table,
     saved: Saved<'s>,
     tell: OnProgress<'s>,
-    /// The one that was read from last, if nothing was wrong.
+    /// The snapshot of the last read, if that met no damage.
     snapshot: Option<Box<dyn Snapshot>>,
-    /// About the largest row id; at least that of any row so far.
+    /// The largest row id, approximately: no less than that of any row so far.
     last: RowId,
-    /// Where it was told, in [`TELL_EVERY`] row ids.
+    /// The part of the row ids that was reported last, in units of [`TELL_EVERY`].
     told: Option<i64>,
     /// The rows that were read, and a hash of their bytes.
     met: HashMap<RowId, u64>,
-    /// The hashes of those that were given another row id.
+    /// The hashes of rows that were given another row id.
     strays: HashSet<u64>,
-    /// From here on a row that was met may not be the one with that row id, which was not read
-    /// then.
+    /// From this row id on, a row in `met` may have another row id in the file: that row id was not
+    /// read itself.
     doubtful_from: RowId,
-    /// Those that may have been there, and were not.
+    /// Row ids of rows that may exist and could not be read.
     unreadable: HashSet<RowId>,
-    /// Those whose bytes are no object, and a hash of these.
+    /// Row ids of rows whose bytes are no object, with a hash of the bytes.
     set_aside: HashMap<RowId, u64>,
 }
 
@@ -160,13 +161,13 @@ impl<'s> Salvage<'s> {
     }
 
     fn run(mut self, report: &mut SalvageReport) -> Result<()> {
-        // Only told: where it is needed, an error is one.
+        // Used for the progress only: `sweep` reads it again and returns its error.
         self.last = self.source.last_row_id(self.table).unwrap_or(RowId(0));
         self.reach(RowId(0))?;
         if self.read(Source::RowsAfter(RowId(0)))?.is_err() {
             self.sweep()?;
         }
-        // By itself a row may be another than where damage has led.
+        // Looked up by its row id, a row may differ from the row that damage has led to.
         for row_id in Vec::from_iter(self.unreadable.iter().copied()) {
             let _ = self.read(Source::RowIds(&[row_id]))?;
         }
@@ -175,10 +176,10 @@ impl<'s> Salvage<'s> {
         self.saved.finish(report)
     }
 
-    /// Tells that a row id was reached, if it is far from the last one that was told.
+    /// Reports that a row id was reached, if it is in another part than the last reported one.
     fn reach(&mut self, row_id: RowId) -> Result<()> {
         let part = Some(row_id.0 / TELL_EVERY);
-        // Not every row id is there.
+        // Row ids have gaps.
         if std::mem::replace(&mut self.told, part) == part {
             return Ok(());
         }
@@ -196,12 +197,12 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Looks up every row id that was not met: where reading one row after the other meets damage,
-    /// those behind it may lie elsewhere.
+    /// Looks up every row id that was not met: if a scan meets damage, the rows after it may be
+    /// readable by their row ids.
     fn sweep(&mut self) -> Result<()> {
         let given = self.source.last_row_id(self.table)?;
         let (mut next, mut misses) = (RowId(0), 0);
-        // Not up to the last that is known: what tells it may be damaged, too.
+        // Goes beyond the last known row id, because its source may be damaged, too.
         while next < RowId(i64::MAX) {
             next = RowId(next.0 + 1);
             if next <= given.max(self.last) {
@@ -221,16 +222,16 @@ impl<'s> Salvage<'s> {
                 misses = 0;
             }
         }
-        // Behind the last there may have been any number, and one at least.
+        // After the last row there may have been any number of rows, and one at least.
         let end = RowId(given.max(self.last).0.saturating_add(1));
         self.unreadable.retain(|row_id| *row_id <= end);
         Ok(())
     }
 
-    /// The row id before the next row that can be read, or the last that there can be: many rows
+    /// The row id before the next row that can be read, or the largest possible row id: many rows
     /// may be lost together.
     fn look_far(&self, from: RowId) -> Result<RowId> {
-        // Order: what comes next may be the very next row id.
+        // Order: the next row may have the very next row id.
         let (mut bad, mut step) = (from.0 - 1, 1_i64);
         let (mut good, mut found) = loop {
             let probe = bad.saturating_add(step);
@@ -252,8 +253,8 @@ impl<'s> Salvage<'s> {
         Ok(RowId(found.0 - 1))
     }
 
-    /// The next row after a row id, or the last row id that there can be if there is none; `None`
-    /// if damage is before it.
+    /// The next row after a row id, or the largest possible row id if there is none; `None` if
+    /// damage comes first.
     fn first_after(&self, after: RowId) -> Result<Option<RowId>> {
         let mut snapshot = Arc::clone(self.source).snapshot(View::Latest)?;
         let plan = ScanPlan {
@@ -272,7 +273,7 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Reads rows in ascending order; an error inside is damage.
+    /// Reads rows in ascending order. The inner error says that reading met damage.
     fn read(&mut self, source: Source<'_>) -> Result<std::result::Result<(), Damaged>> {
         let mut snapshot = match self.snapshot.take() {
             Some(snapshot) => snapshot,
@@ -288,13 +289,13 @@ impl<'s> Salvage<'s> {
         let mut visit = |row: Row<'_>| {
             known = if self.keep(&row) { 0 } else { known + 1 };
             if row.row_id <= reached {
-                // Damage may lead elsewhere, or have given a row the id of another.
+                // Damage may lead to other pages, or give a row the id of another row.
                 in_order = false;
                 self.doubtful_from = self.doubtful_from.min(row.row_id);
             }
             reached = row.row_id;
             if known > ALONE_MAX {
-                // It may lead in a circle, too.
+                // Damage may lead in a circle, too.
                 return ControlFlow::Break(());
             }
             written = self.saved.write_if_many();
@@ -315,7 +316,7 @@ impl<'s> Salvage<'s> {
             Ok(()) if !in_order => Ok(Err(Damaged)),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 if reached > RowId(0) {
-                    // Nothing has come behind it that would have told.
+                    // No row came after this one that would have shown it to be out of order.
                     self.doubtful_from = self.doubtful_from.min(reached);
                 }
                 Ok(Err(Damaged))
@@ -324,7 +325,8 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Keeps a row to be written, unless it can't be read; false if all that is known already.
+    /// Keeps a row to be written, unless its bytes are no object. Returns false if the row is known
+    /// already.
     fn keep(&mut self, row: &Row<'_>) -> bool {
         let row_id = row.row_id;
         let mut hasher = DefaultHasher::new();
@@ -339,7 +341,7 @@ impl<'s> Salvage<'s> {
         let derived = match derive(self.table, row.payload) {
             Ok(derived) => derived,
             Err(error) => {
-                // By itself it may be another.
+                // Looked up by its row id, the row may be another one.
                 let is_new = is_free && self.unreadable.insert(row_id);
                 if self.set_aside.insert(row_id, hash) != Some(hash) {
                     self.saved.set_aside(row_id, error.to_string(), row.payload);
@@ -350,7 +352,7 @@ impl<'s> Salvage<'s> {
         let place = if is_free {
             Some(row_id)
         } else {
-            // No other row will be read with that.
+            // No other row will be read with that row id.
             let next = self.last.0.checked_add(1).map(RowId);
             next.filter(|_| self.strays.insert(hash))
         };

@@ -1,4 +1,4 @@
-//! Writing what was saved: which of several rows with the same key is the one, and what is set
+//! Writing saved rows: one of several rows with the same key is chosen, and the others are set
 //! aside.
 
 use std::collections::HashSet;
@@ -16,18 +16,18 @@ use dflat_sqlite::{Aside, SqliteBackend};
 use super::SalvageReport;
 use crate::Result;
 
-/// The rows of a transaction that saves them.
+/// How many rows one transaction saves.
 const ROWS_MAX: usize = 1000;
 
 /// A row that was read, and is to be written.
 pub(super) struct SavedRow {
     /// The row id that it was read with.
     pub found: RowId,
-    /// Its row id in the new file; where damage has given it another's, none that was read.
+    /// Its row id in the new file; a new row id, if damage has given the row the id of another.
     pub row_id: RowId,
     /// Its bytes.
     pub payload: Vec<u8>,
-    /// What is stored beside them.
+    /// Its key and index entries.
     pub derived: Derived,
 }
 
@@ -63,12 +63,12 @@ impl<'s> Saved<'s> {
         self.table
     }
 
-    /// A row to be written.
+    /// Adds a row to be written.
     pub(super) fn put(&mut self, row: SavedRow) {
         self.rows.push(row);
     }
 
-    /// Bytes that are no object that can be written, and why.
+    /// Adds bytes to be set aside, with the reason.
     pub(super) fn set_aside(&mut self, row_id: RowId, reason: String, payload: &[u8]) {
         self.asides.push(Aside {
             row_id,
@@ -78,7 +78,7 @@ impl<'s> Saved<'s> {
         self.set_aside += 1;
     }
 
-    /// Writes, if much waits.
+    /// Writes the added rows, if they are many.
     pub(super) fn write_if_many(&mut self) -> Result<()> {
         if self.rows.len() + self.asides.len() < ROWS_MAX {
             return Ok(());
@@ -86,7 +86,7 @@ impl<'s> Saved<'s> {
         self.write()
     }
 
-    /// Writes the rest, and says how much it was.
+    /// Writes the rest, and adds the counts to the report.
     pub(super) fn finish(mut self, report: &mut SalvageReport) -> Result<()> {
         self.write()?;
         report.saved += self.saved;
@@ -151,8 +151,9 @@ impl<'s> Saved<'s> {
         Ok(true)
     }
 
-    /// Decides between rows that have the same key by their bytes: it is that of the one which is
-    /// found by its row id, with the key beside it, or of the first.
+    /// Decides between rows that have the same key, by their bytes in the damaged file: the key
+    /// belongs to the row that is found by its row id with the key stored beside it, else to the
+    /// first row.
     fn settle(&mut self, writer: &mut dyn WriteTransaction, rivals: Vec<SavedRow>) -> Result<()> {
         let mut holders = Vec::with_capacity(rivals.len());
         for rival in &rivals {
@@ -172,7 +173,7 @@ impl<'s> Saved<'s> {
             let key = &rival.derived.key;
             let reason = format!("another object has its primary key, {key:?}");
             match holder {
-                // Once: who has taken its place is not the one that was asked for.
+                // Only once: the row that took its place was not compared.
                 Some((row_id, payload)) if stored == [true, false] && gone.insert(row_id) => {
                     writer.delete(self.table, row_id)?;
                     self.saved -= 1;
