@@ -36,7 +36,7 @@ impl Fetch<'_> {
     /// [`count`](Self::count).
     pub fn extreme(self, expression: Expression, direction: Direction) -> Result<Option<Value>> {
         if self.query.is_whole() && self.query.after.is_none() {
-            return self.first_value(expression, direction);
+            return self.first_value(&expression, direction);
         }
         let mut extreme: Option<Value> = None;
         self.fold(&expression, |value| {
@@ -57,7 +57,7 @@ impl Fetch<'_> {
     /// The value of the first object in the order of an expression, which an index may have.
     fn first_value(
         mut self,
-        expression: Expression,
+        expression: &Expression,
         direction: Direction,
     ) -> Result<Option<Value>> {
         let has_value = Predicate::IsNull(expression.clone()).negate();
@@ -71,8 +71,8 @@ impl Fetch<'_> {
             nulls: Nulls::Smallest,
         }];
         self.query.limit = Some(1);
-        let read = &mut |row: Row<'_>| Ok(value_of(&row, &expression)?.to_value());
-        let first = self.select(std::slice::from_ref(&expression), read)?.pop();
+        let read = &mut |row: Row<'_>| Ok(value_of(&row, expression)?.to_value());
+        let first = self.select(std::slice::from_ref(expression), read)?.pop();
         Ok(first.filter(|value| !value.as_ref().is_null()))
     }
 

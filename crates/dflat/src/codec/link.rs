@@ -24,6 +24,9 @@ pub trait Linked: Message {
     fn same_here<'a>(view: Self::Ref<'a>, other: Self::Ref<'a>) -> bool;
 
     /// Writes the values that a view shows.
+    ///
+    /// # Errors
+    /// If the formatter fails.
     fn debug_here(view: Self::Ref<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// The link of this table.
