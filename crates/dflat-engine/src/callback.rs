@@ -1,7 +1,7 @@
 //! Marks the threads that run user code on behalf of the engine.
 //!
-//! While a handler or a callback runs, waiting for another transaction could wait for oneself. The
-//! mark lets every blocking call refuse, instead of hanging.
+//! Inside a handler or a callback, waiting for another transaction could wait for this one, for
+//! ever. Every blocking call checks the mark and fails instead.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -21,17 +21,17 @@ impl Drop for Mark {
     }
 }
 
-/// Runs user code on this thread, marked; a panic comes back as an error.
+/// Runs user code on this thread with the mark set. A panic becomes an error.
 ///
 /// # Errors
 /// [`ErrorKind::Panicked`] if `code` panics.
 pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     DEPTH.set(DEPTH.get() + 1);
     let _mark = Mark;
-    // The closure is consumed, and what it shares with others is guarded by locks that recover.
+    // The closure is consumed, and the locks of values that it shares recover from poisoning.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = format!("{what} panicked: {}", panic_message(&*panic));
-        // What it panicked with is of the user's making, too.
+        // The panic's value is a user's as well: dropping it may panic again.
         if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             std::mem::forget(another);
         }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_with_a_value_that_panics_when_it_is_dropped_goes_no_further() {
+    fn a_panic_value_that_panics_when_dropped_is_contained() {
         struct Bomb;
         impl Drop for Bomb {
             fn drop(&mut self) {

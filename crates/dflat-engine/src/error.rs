@@ -7,10 +7,10 @@ use std::sync::Arc;
 /// The result of an operation of Dflat.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, for people; [`Error::kind`] says it for programs.
+/// An error: a message for people and a [kind](Error::kind) for programs.
 ///
-/// The message names the operation, the type and the key. The chain of [`StdError::source`] carries
-/// the text and the code of what caused it. Cloning is cheap: the clones share one error.
+/// The message names the operation, the type and the key. The chain of [`StdError::source`] has the
+/// messages and codes of its causes. Cloning is cheap: clones share one error.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -20,7 +20,7 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What a caller can do about an [`Error`].
+/// The kind of an [`Error`], by what the caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -29,56 +29,56 @@ pub enum ErrorKind {
     AlreadyExists,
     /// The object to change does not exist any more. The transaction stays usable.
     NotFound,
-    /// The object is not what it was when the caller read it. The transaction stays usable: fetch
-    /// it again and decide anew.
+    /// The object has changed since the caller read it. The transaction stays usable: fetch the
+    /// object again and decide anew.
     OutOfDate,
-    /// The update would lose what newer code has written, because this code's schema does not know
-    /// it: the object can be read and deleted. Or a newer version of Dflat has written to the table
-    /// in a way that this one does not know: objects can be read, and none be written. Nothing was
-    /// changed, and the transaction stays usable. Update the program.
+    /// The update would lose values that newer code has written and this program's schema lacks;
+    /// the object can still be read and deleted. Or a newer version of Dflat has written to the
+    /// table in a way that this version does not know; objects can be read, but not written.
+    /// Nothing was changed, and the transaction stays usable. Update the program.
     NewerSchema,
     /// The transaction was aborted, by `abort` or by an earlier error that its message names.
     Aborted,
     /// The transaction used a type that `perform_changes` was not given. Add it to the list.
     UndeclaredType,
-    /// The call would wait for something that can only happen after the caller returns: it was made
-    /// inside a transaction's handler or a subscription's callback. Do not wait there.
+    /// The call was made inside a transaction's handler or a subscription's callback, and would
+    /// wait for an event that can happen only after that returns. Do not wait there.
     WouldDeadlock,
     /// The workspace is shut down.
     ShutDown,
-    /// The file's bytes are not what they should be: a damaged file or row.
+    /// The file or a row is damaged.
     Corrupt,
     /// The file is not a database.
     NotADatabase,
     /// No space is left on the device, or a size limit is reached. Nothing of the transaction is
     /// kept.
     StorageFull,
-    /// Another process or connection kept the file locked for longer than the busy timeout, or has
-    /// committed between a transaction's first read and its first change. Nothing was written:
-    /// perform it again.
+    /// Another process or connection kept the file locked for longer than the busy timeout, or
+    /// committed between a transaction's first read and its first change. Nothing was written.
+    /// Perform the transaction again.
     Busy,
     /// The file or its directory can't be written.
     ReadOnly,
-    /// The file can't be opened, read or written, for the reason the source gives.
+    /// The file can't be opened, read or written, for the reason that the source gives.
     Io,
     /// The caller cancelled the read.
     Cancelled,
-    /// The read took longer than the caller gave it.
+    /// The read took longer than the caller's deadline allows.
     DeadlineExceeded,
-    /// A closure of the caller's panicked. Its transaction is rolled back.
+    /// A closure of the caller panicked. Its transaction is rolled back.
     Panicked,
-    /// An error of the caller's own, made by [`Error::user`].
+    /// An error of the caller, made by [`Error::user`].
     User,
-    /// A value is of another type than it was asked for as.
+    /// A value has another type than the caller requested.
     WrongType,
-    /// An argument can't be used, as the message says.
+    /// An argument is invalid, for the reason that the message gives.
     InvalidArgument,
-    /// An error of the storage library that has no kind of its own.
+    /// An error of the storage library without a kind of its own.
     Backend,
 }
 
 impl Error {
-    /// An error of a kind. The message is lower case and names operation, type and key.
+    /// An error with a kind. The message is lower case and names operation, type and key.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Arc::new(Inner {
@@ -88,7 +88,7 @@ impl Error {
         }))
     }
 
-    /// An error of a kind with what caused it.
+    /// An error with a kind and its cause.
     #[must_use]
     pub fn with_source(
         kind: ErrorKind,
@@ -103,9 +103,8 @@ impl Error {
         }))
     }
 
-    /// An error of the caller's own, to return from a transaction's handler. The transaction is
-    /// rolled back, and its handle gives this error; [`Error::downcast_ref`] gives back what was
-    /// put in.
+    /// An error of the caller, to return from a transaction's handler. The transaction is rolled
+    /// back, and its handle returns this error. [`Error::downcast_ref`] returns the original.
     #[must_use]
     pub fn user<E: StdError + Send + Sync + 'static>(error: E) -> Self {
         let message = error.to_string();
@@ -117,13 +116,13 @@ impl Error {
         }))
     }
 
-    /// What the caller can do about it.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The caller's own error, if [`Error::user`] made this one from an `E`.
+    /// The caller's error, if [`Error::user`] made this one from an `E`.
     #[must_use]
     pub fn downcast_ref<E: StdError + Send + Sync + 'static>(&self) -> Option<&E> {
         let user = self
@@ -134,7 +133,7 @@ impl Error {
         user.downcast_ref()
     }
 
-    /// The same error with more said before it, such as the operation that met it.
+    /// The same error with a prefix to its message, such as the operation that failed.
     #[must_use]
     pub fn context(self, what: impl fmt::Display) -> Self {
         if self.kind() == ErrorKind::User {
@@ -172,7 +171,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source: &(dyn StdError + 'static) = self.0.source.as_deref()?;
         match self.kind() {
-            // The message is the user's error's own: what follows is what caused that.
+            // The message is that of the caller's error, so the chain goes on with its cause.
             ErrorKind::User => source.source(),
             _ => Some(source),
         }

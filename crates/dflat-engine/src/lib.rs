@@ -1,10 +1,12 @@
 //! The untyped runtime of the Dflat object database.
 //!
-//! It knows objects as verified bytes with a descriptor, and has no type parameter for them: the
-//! typed interface is the crate `dflat`, other languages come in by the same door. Rooms, top down,
-//! each using only those below it: [`dictionary`], [`engine`], [`delivery`], [`transaction`] and
-//! [`observe`] (which do not use one another), [`change_set`] and [`callback`], [`fetch`],
-//! [`storage`], [`query`], [`object`], [`error`], `sync` and [`telemetry`].
+//! Objects are verified bytes with a descriptor; there is no type parameter for them. The crate
+//! `dflat` is the typed interface, and other languages can build on this crate as well.
+//!
+//! The modules, top down; each uses only those below it: [`dictionary`]; [`engine`];
+//! [`delivery`], [`transaction`] and [`observe`], which do not use one another; [`change_set`] and
+//! [`callback`]; [`fetch`]; [`storage`]; [`query`]; [`object`]; [`error`], `sync` and
+//! [`telemetry`].
 
 pub mod callback;
 pub mod change_set;

@@ -1,19 +1,19 @@
-//! What threads share and wait for.
+//! Locks, threads and time, as the standard library has them.
 //!
-//! It is the standard library's. `tests/models` and `tests/grouping` compile the same files with a
-//! model checker's in its place, to try them in many orders.
+//! `tests/models` and `tests/grouping` compile the engine's files with those of a model checker
+//! instead, which runs them in many orders of threads.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic};
 pub(crate) use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Starts a thread of a name.
+/// Starts a thread with a name.
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(run).map(drop)
 }
 
-/// Waits while a condition holds, but no longer than this.
+/// Waits while a condition holds, for `longest` at most.
 pub(crate) fn wait_for_while<'g, T>(
     condvar: &Condvar,
     guard: MutexGuard<'g, T>,
@@ -24,12 +24,12 @@ pub(crate) fn wait_for_while<'g, T>(
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// Whether some time has passed since then.
+/// Whether at least `time` has passed since a moment.
 pub(crate) fn have_passed(time: Duration, since: Instant) -> bool {
     since.elapsed() >= time
 }
 
-/// Runs a unit test of a file that the model checker compiles, too.
+/// Runs a unit test of a file that the model checker compiles as well.
 #[cfg(test)]
 pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
     test();

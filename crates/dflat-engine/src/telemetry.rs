@@ -1,23 +1,23 @@
-//! What can be seen from outside: counters, and the spans and events of `tracing`.
+//! Counters, and spans and events of `tracing`.
 //!
-//! A span or event that nobody listens to costs a load and a branch. Time is taken only if somebody
-//! listens.
+//! A span or event without a listener costs a load and a branch. Time is measured only if there is
+//! a listener.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What spans and events belong to.
+/// The target of all spans and events.
 pub const TARGET: &str = "dflat";
 
-/// From when on something is worth a warning.
+/// The times from which on warnings are emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Reads that take longer are told as a warning. Defaults to 100 ms.
+    /// Reads that take at least this long. Defaults to 100 ms.
     pub slow_query: Duration,
-    /// Callbacks of subscriptions that take longer are told as a warning. Defaults to 100 ms.
+    /// Calls of a subscription's callback that take at least this long. Defaults to 100 ms.
     pub slow_callback: Duration,
-    /// Snapshots that have been held for longer when something is committed are told as a warning.
-    /// Defaults to 10 s.
+    /// Snapshots that have been held for at least this long at the time of a commit. Defaults to
+    /// 10 s.
     pub old_snapshot: Duration,
 }
 
@@ -32,28 +32,28 @@ impl Default for Thresholds {
     }
 }
 
-/// How often something has happened, since the engine was made.
+/// Counts since the engine was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Transactions that have ended well, those that changed nothing included.
+    /// Transactions that succeeded, those that changed nothing included.
     pub transactions: u64,
-    /// Transactions of which nothing is kept.
+    /// Transactions that failed, of which nothing is kept.
     pub failed: u64,
-    /// Runs of retrying transactions that did not count, because another process had committed.
+    /// Runs of retrying transactions that were repeated because another process had committed.
     pub retried: u64,
-    /// Changes that were refused, because of what was stored.
+    /// Changes that were refused as conflicts with stored objects.
     pub conflicts: u64,
-    /// Groups of transactions that were committed together.
+    /// Commit groups.
     pub groups: u64,
-    /// The transactions in these groups.
+    /// The transactions in all commit groups.
     pub grouped: u64,
-    /// The transactions in the largest of these groups.
+    /// The transactions in the largest commit group.
     pub largest_group: u64,
-    /// Calls of callbacks of subscriptions.
+    /// Calls of subscriptions' callbacks.
     pub deliveries: u64,
     /// Objects that transactions looked up.
     pub look_ups: u64,
-    /// Those of them that nobody had to read, because they were known.
+    /// Those of them that were known and not read.
     pub look_ups_saved: u64,
 }
 
@@ -106,7 +106,7 @@ impl Telemetry {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes what a transaction looked up, and how much of that it did not have to read.
+    /// Counts the objects that a transaction looked up, and those of them that it did not read.
     pub(crate) fn note_look_ups(&self, look_ups: u64, saved: u64) {
         // Most transactions look up nothing.
         if look_ups > 0 {
@@ -125,7 +125,7 @@ impl Telemetry {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes a commit of so many transactions.
+    /// Counts a commit group with this many transactions.
     pub(crate) fn note_group(&self, members: usize) {
         let members = members as u64;
         self.groups.fetch_add(1, Ordering::Relaxed);
@@ -133,7 +133,7 @@ impl Telemetry {
         self.largest_group.fetch_max(members, Ordering::Relaxed);
     }
 
-    /// Reads a type's objects, and tells if that is slow.
+    /// Runs a read of a type's objects, with a warning if it is slow.
     #[inline]
     pub(crate) fn query<R>(&self, type_name: &str, read: impl FnOnce() -> R) -> R {
         timed(self.thresholds.slow_query, read, |micros| {
@@ -141,7 +141,7 @@ impl Telemetry {
         })
     }
 
-    /// Tells the age of a snapshot if it is old; whether it is.
+    /// Emits a warning if a snapshot is old; returns whether it is.
     pub(crate) fn old_snapshot(&self, age: Duration) -> bool {
         let is_old = age >= self.thresholds.old_snapshot;
         if is_old {
@@ -151,7 +151,7 @@ impl Telemetry {
         is_old
     }
 
-    /// Calls a callback of a subscription, and tells if that is slow.
+    /// Runs a call of a subscription's callback, with a warning if it is slow.
     #[inline]
     pub(crate) fn delivery<R>(&self, type_name: &str, call: impl FnOnce() -> R) -> R {
         self.deliveries.fetch_add(1, Ordering::Relaxed);
@@ -161,7 +161,8 @@ impl Telemetry {
     }
 }
 
-/// Takes the time of some work, if somebody wants to know when it takes long.
+/// Runs some work, and calls `tell` with its time in microseconds if it took at least `limit` and
+/// warnings have a listener.
 #[inline]
 fn timed<R>(limit: Duration, work: impl FnOnce() -> R, tell: impl FnOnce(u64)) -> R {
     let listening = tracing::enabled!(target: TARGET, tracing::Level::WARN);

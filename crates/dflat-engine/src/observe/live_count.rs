@@ -1,4 +1,4 @@
-//! The number of a query's objects, which follows the commits.
+//! Live counts: the number of a query's objects, kept up to date by commits.
 
 use dflat_model::{CommitSeq, Query, Table};
 
@@ -6,18 +6,18 @@ use super::changed_rows::ChangedRows;
 use super::shape::ShapedQuery;
 use crate::error::Result;
 
-/// The number of a query's objects as of the latest commit. It holds none of them.
+/// The number of a query's objects as of the latest commit. It keeps no objects.
 pub struct LiveCount {
     query: ShapedQuery,
-    /// How many meet the condition, whatever the window.
+    /// The number of objects that meet the condition, without regard to the window.
     total: usize,
-    told: usize,
+    delivered: usize,
     seq: CommitSeq,
-    /// Counting has failed, so that the total is not known.
+    /// Whether counting has failed, so that the total is unknown.
     failed: bool,
 }
 
-/// The query whose objects are counted: the same without its window.
+/// The query without its window, whose objects are counted.
 #[must_use]
 pub fn unlimited(query: &Query) -> Query {
     Query {
@@ -28,20 +28,20 @@ pub fn unlimited(query: &Query) -> Query {
 }
 
 impl LiveCount {
-    /// The count of a query, which `total` objects meet without its window as of a commit; unless
-    /// they could not be counted.
+    /// The live count of a query. `total` is the number of its objects without the window, as of a
+    /// commit; `None` if counting failed.
     #[must_use]
     pub fn new(query: ShapedQuery, total: Option<(usize, CommitSeq)>) -> Self {
         let mut live = Self {
             query,
             total: 0,
-            told: 0,
+            delivered: 0,
             seq: CommitSeq(0),
             failed: total.is_none(),
         };
         if let Some((total, seq)) = total {
             (live.total, live.seq) = (total, seq);
-            live.told = live.within();
+            live.delivered = live.within();
         }
         live
     }
@@ -54,9 +54,9 @@ impl LiveCount {
         self.failed
     }
 
-    /// What the count is, unless counting has failed.
+    /// The count, unless counting has failed.
     pub(super) fn current(&self) -> Option<usize> {
-        (!self.failed).then_some(self.told)
+        (!self.failed).then_some(self.delivered)
     }
 
     fn within(&self) -> usize {
@@ -65,7 +65,7 @@ impl LiveCount {
         limit.map_or(rest, |limit| rest.min(limit))
     }
 
-    /// Follows a commit: the new count, or `None` if it is the same.
+    /// Applies a commit. Returns the new count, or `None` if it is unchanged.
     pub(super) fn follow(
         &mut self,
         table: &Table,
@@ -75,7 +75,7 @@ impl LiveCount {
     ) -> Result<Option<usize>> {
         let missed = self.failed;
         if missed {
-            // An error is told once.
+            // An error is delivered once.
             let Ok((total, seq)) = count(table, &unlimited(&self.query.query())) else {
                 return Ok(None);
             };
@@ -84,10 +84,10 @@ impl LiveCount {
             self.seq = seq;
             self.total = (self.total + changed.after.len()).saturating_sub(changed.before.len());
         }
-        Ok(self.tell(missed))
+        Ok(self.deliver(missed))
     }
 
-    /// Counts again, whatever has become of it: the new count, or `None` if it is the same.
+    /// Counts again. Returns the new count, or `None` if it is unchanged.
     pub(super) fn renew(
         &mut self,
         table: &Table,
@@ -97,17 +97,17 @@ impl LiveCount {
         match count(table, &unlimited(&self.query.query())) {
             Ok((total, seq)) => {
                 (self.total, self.seq, self.failed) = (total, seq, false);
-                Ok(self.tell(missed))
+                Ok(self.deliver(missed))
             }
-            // An error is told once.
+            // An error is delivered once.
             Err(_) if missed => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn tell(&mut self, missed: bool) -> Option<usize> {
-        let told = self.told;
-        self.told = self.within();
-        (missed || told != self.told).then_some(self.told)
+    fn deliver(&mut self, missed: bool) -> Option<usize> {
+        let delivered = self.delivered;
+        self.delivered = self.within();
+        (missed || delivered != self.delivered).then_some(self.delivered)
     }
 }

@@ -18,16 +18,16 @@ use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
 use crate::object::Object;
 
-/// Live queries by slot. Those that are the same are one.
+/// Live queries by slot. Equal queries share one.
 #[derive(Default)]
 pub(super) struct LiveQueries {
     slots: Vec<Option<Box<LiveQuery>>>,
     free: Vec<u32>,
-    /// The slots by a hash of their query.
+    /// The slots by the hash of their query.
     by_query: Slots,
     shapes: Shapes,
     matcher: Matcher,
-    /// One of them at least has to be fetched again.
+    /// Whether at least one must be fetched again.
     failed: bool,
     scratch: Scratch,
 }
@@ -41,23 +41,23 @@ impl LiveQueries {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
-    /// Whether no query is followed.
+    /// Whether there are no live queries.
     pub(super) fn is_empty(&self) -> bool {
         self.by_query.is_empty()
     }
 
-    /// Whether a query's result is followed.
+    /// Whether a live query with this result exists.
     pub(super) fn follows(&self, query: &ShapedQuery) -> bool {
         let query = self.shapes.known(query);
         query.is_some_and(|query| self.shared(&query).is_some())
     }
 
-    /// A query with the shape that others have, if there are any.
+    /// The query with a shape that it shares with others of the same shape.
     pub(super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
         self.shapes.shaped(query)
     }
 
-    /// The slot of a result that is followed, and what it is.
+    /// The slot of the live query with this result, and the present result.
     pub(super) fn shared(&self, query: &ShapedQuery) -> Option<(u32, Fetched)> {
         let slots = self.by_query.get(query.hash()).iter();
         let mut current = slots.filter_map(|slot| match &self.live_query(*slot)?.live {
@@ -67,7 +67,7 @@ impl LiveQueries {
         current.next()
     }
 
-    /// Follows a query from now on; its slot.
+    /// Adds a live query, and returns its slot.
     pub(super) fn add(&mut self, live: LiveOutput) -> u32 {
         let hash = live.query().hash();
         let found = MatchBy::of(live.query().predicate().as_deref());
@@ -76,7 +76,7 @@ impl LiveQueries {
             live,
             subscribers: SmallVec::new(),
         });
-        // There is no memory for as many as a number has no room for.
+        // More live queries than fit in 32 bits do not fit in memory.
         let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let slot = self.free.pop().unwrap_or(next);
         self.matcher.insert(slot, &found);
@@ -114,7 +114,7 @@ impl LiveQueries {
         }
     }
 
-    /// All subscribers, which are taken out.
+    /// Removes all live queries and returns their subscribers.
     pub(super) fn drain(&mut self) -> Vec<Arc<Subscriber>> {
         let live_queries = std::mem::take(self).slots.into_iter().flatten();
         live_queries
@@ -122,7 +122,7 @@ impl LiveQueries {
             .collect()
     }
 
-    /// Reads all of them again.
+    /// Reads all results and counts again, and adds the calls to make.
     pub(super) fn renew(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) {
         for live_query in self.slots.iter_mut().flatten() {
             let Some(subscriber) = live_query.subscribers.first() else {
@@ -132,18 +132,18 @@ impl LiveQueries {
                 .live
                 .renew(&subscriber.registration.table, reread)
             {
-                tell(&live_query.subscribers, event, calls);
+                notify(&live_query.subscribers, event, calls);
             }
             self.failed |= live_query.live.is_failed();
         }
     }
 
-    /// The lists that others have taken the place of since this was called last.
+    /// Takes the lists that were replaced since the last call.
     pub(super) fn take_replaced(&mut self) -> Vec<Arc<Vec<Object>>> {
         std::mem::take(&mut self.scratch.replaced)
     }
 
-    /// Follows a commit.
+    /// Applies a commit, and adds the calls to make.
     pub(super) fn follow(
         &mut self,
         changes: &TableChanges,
@@ -170,7 +170,7 @@ impl LiveQueries {
             let changed = matching_rows(live_query.live.query(), candidates, &mut sorted);
             let live = &mut live_query.live;
             if let Some(event) = live.follow((changes, seq), changed, scratch, reread) {
-                tell(&live_query.subscribers, event, calls);
+                notify(&live_query.subscribers, event, calls);
             }
             *failed |= live_query.live.is_failed();
         };
@@ -202,8 +202,8 @@ impl LiveQueries {
     }
 }
 
-/// Tells all of them the same.
-fn tell(subscribers: &[Arc<Subscriber>], event: super::Event, calls: &mut VecDeque<Call>) {
+/// Adds a call with the same event for each subscriber.
+fn notify(subscribers: &[Arc<Subscriber>], event: super::Event, calls: &mut VecDeque<Call>) {
     let Some((last, others)) = subscribers.split_last() else {
         return;
     };

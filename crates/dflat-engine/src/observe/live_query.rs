@@ -1,4 +1,4 @@
-//! A live query, and who follows it.
+//! A live query and its subscribers.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
 
-/// Reads what a change set does not tell.
+/// Reads the state again where a change set is not enough.
 pub trait Refetch {
-    /// The objects of a query, as of a commit that is known exactly.
+    /// The objects of a query, and the commit that they are as of.
     ///
     /// # Errors
     /// As reading can fail.
     fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched>;
 
-    /// The number of a query's objects, as of a commit that is known exactly.
+    /// The number of a query's objects, and the commit that it is as of.
     ///
     /// # Errors
     /// As reading can fail.
     fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)>;
 
-    /// The objects with these row ids, each on its own, as of a commit that is known exactly.
+    /// The objects with these row ids, each allocated alone, and the commit that they are as of.
     ///
     /// # Errors
     /// As reading can fail.
@@ -40,7 +40,7 @@ pub trait Refetch {
     ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)>;
 }
 
-/// What follows the commits.
+/// The result or the count of a live query.
 pub(super) enum LiveOutput {
     Result(LiveResult),
     Count(LiveCount),
@@ -61,40 +61,42 @@ impl LiveOutput {
         }
     }
 
-    /// Follows a commit: what is to be told, if anything.
+    /// Applies a commit. Returns the event to deliver, if there is one.
     pub(super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
         changed: ChangedRows,
         scratch: &mut Scratch,
-        reread: &dyn Refetch,
+        state: &dyn Refetch,
     ) -> Option<Event> {
         match self {
             Self::Result(live) => {
-                let refetch = |table: &Table, query: &Query| reread.fetch(table, query);
-                let told = live.follow((changes, seq), changed, scratch, refetch);
-                told.transpose()
-                    .map(|told| Event::Result(told.map(Box::new)))
+                let refetch = |table: &Table, query: &Query| state.fetch(table, query);
+                let update = live.follow((changes, seq), changed, scratch, refetch);
+                update
+                    .transpose()
+                    .map(|update| Event::Result(update.map(Box::new)))
             }
             Self::Count(live) => {
-                let count = |table: &Table, query: &Query| reread.count(table, query);
-                let told = live.follow(&changes.table, seq, &changed, count);
-                told.transpose().map(|count| Event::Count(count, 1))
+                let count = |table: &Table, query: &Query| state.count(table, query);
+                let update = live.follow(&changes.table, seq, &changed, count);
+                update.transpose().map(|count| Event::Count(count, 1))
             }
         }
     }
 
-    /// Reads it again: what is to be told, if anything.
-    pub(super) fn renew(&mut self, table: &Table, reread: &dyn Refetch) -> Option<Event> {
+    /// Reads the result or count again. Returns the event to deliver, if there is one.
+    pub(super) fn renew(&mut self, table: &Table, state: &dyn Refetch) -> Option<Event> {
         match self {
             Self::Result(live) => {
-                let told = live.renew(table, |table, query| reread.fetch(table, query));
-                told.transpose()
-                    .map(|told| Event::Result(told.map(Box::new)))
+                let update = live.renew(table, |table, query| state.fetch(table, query));
+                update
+                    .transpose()
+                    .map(|update| Event::Result(update.map(Box::new)))
             }
             Self::Count(live) => {
-                let told = live.renew(table, |table, query| reread.count(table, query));
-                told.transpose().map(|count| Event::Count(count, 1))
+                let update = live.renew(table, |table, query| state.count(table, query));
+                update.transpose().map(|count| Event::Count(count, 1))
             }
         }
     }
@@ -103,6 +105,6 @@ impl LiveOutput {
 /// A live query and its subscribers.
 pub(super) struct LiveQuery {
     pub(super) live: LiveOutput,
-    /// Mostly one, which takes no memory elsewhere.
+    /// Mostly one subscriber, which takes no allocation.
     pub(super) subscribers: SmallVec<[Arc<Subscriber>; 1]>,
 }

@@ -1,4 +1,4 @@
-//! A query's result that follows the commits.
+//! Live results: the result of a query, kept up to date by commits.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,53 +16,56 @@ use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
 
-/// The fewest and the most objects that are kept on either side of a window.
+/// The fewest and the most objects that are kept on either side of a window. In between, as many
+/// are kept as the window has, so that a window is fetched again after as many deletions as it is
+/// long.
 const MARGIN: Range<usize> = 4..1024;
 
-/// A result as of a commit, and what makes it of the one before.
+/// A result as of a commit, and its difference from the result delivered before.
 #[derive(Clone, Debug)]
 pub struct ResultUpdate {
     /// The query.
     pub query: ShapedQuery,
     /// The result.
     pub fetched: Fetched,
-    /// What makes it of the result told before; of nothing, if none was.
+    /// The difference from the result delivered before, or from an empty one.
     pub difference: Difference,
-    /// How many commits have changed it since.
+    /// The number of commits that have changed the result since then.
     pub commits: u64,
 }
 
 /// The result of a query as of the latest commit.
 ///
-/// It holds a run of the objects that meet the condition, in order: all of them, or, if the query
-/// has a window, those in it and some on either side, so that most changes need no fetch.
+/// It has a run of the objects that meet the condition, in order. These are all such objects, or,
+/// if the query has a window, the window's and some on either side, so that most changes need no
+/// fetch.
 pub struct LiveResult {
     query: ShapedQuery,
-    /// Shared with what was told, if all of it is in the window. After a fetch has failed, what was
-    /// told last.
+    /// The objects of the run, shared with the delivered result if the window has all of them.
+    /// After a fetch has failed, the result delivered last.
     held: Arc<Vec<Object>>,
-    /// How many objects come before those held.
+    /// The number of objects before the run.
     below: usize,
-    /// Whether nothing comes after those held.
+    /// Whether no objects come after the run.
     complete: bool,
-    /// The engine whose commits it follows, once it is known.
+    /// The engine whose commits are applied, once it is known.
     engine: u64,
-    /// What is held is as of this commit.
+    /// The commit that the run is as of.
     seq: CommitSeq,
-    /// A fetch has failed.
+    /// Whether a fetch has failed.
     failed: bool,
-    /// How many of the objects fetched last may leave before those left are copied out of what they
-    /// keep in memory.
+    /// The number of objects that may still leave the run before the remaining ones are copied out
+    /// of the chunks that they were fetched in.
     leaving_max: u32,
 }
 
-/// How many objects are kept on either side of a window.
+/// The number of objects that are kept on either side of a window.
 fn margin(limit: Option<usize>) -> usize {
     let limit = limit.unwrap_or(MARGIN.end);
     limit.clamp(MARGIN.start, MARGIN.end)
 }
 
-/// A window with what is kept on either side of it.
+/// A window with the objects that are kept on either side of it.
 fn wider(offset: usize, limit: Option<usize>) -> (usize, Option<usize>) {
     let margin = margin(limit);
     let start = offset.saturating_sub(margin);
@@ -70,7 +73,7 @@ fn wider(offset: usize, limit: Option<usize>) -> (usize, Option<usize>) {
     (start, limit.map(|limit| limit.saturating_add(end) - start))
 }
 
-/// What is seen of the objects held: all of them, shared, or those in a window.
+/// The objects of a window: the shared list, if the window has all of it, or a copy.
 fn shown(held: &Arc<Vec<Object>>, window: Range<usize>) -> Arc<Vec<Object>> {
     if window == (0..held.len()) {
         return Arc::clone(held);
@@ -78,12 +81,12 @@ fn shown(held: &Arc<Vec<Object>>, window: Range<usize>) -> Arc<Vec<Object>> {
     Arc::new(held.get(window).unwrap_or_default().to_vec())
 }
 
-/// How many are half of a list.
+/// Half of the length of a list.
 fn half(objects: &[Object]) -> u32 {
     u32::try_from(objects.len() / 2).unwrap_or(u32::MAX)
 }
 
-/// The query with what a live result keeps on either side of its window.
+/// The query with its window widened by the objects that a live result keeps on either side.
 #[must_use]
 pub fn with_margin(query: &Query) -> Query {
     let (offset, limit) = wider(query.offset, query.limit);
@@ -95,8 +98,8 @@ pub fn with_margin(query: &Query) -> Query {
 }
 
 impl LiveResult {
-    /// A live result that starts from the one of the query, or, with a `margin`, from that of
-    /// [`with_margin`]; or, if that could not be fetched, from the objects its subscriber has.
+    /// A live result that starts from the result of the query, or, with `margin`, of
+    /// [`with_margin`]. If that could not be fetched, it starts from the subscriber's objects.
     #[must_use]
     pub fn new(
         query: ShapedQuery,
@@ -132,7 +135,7 @@ impl LiveResult {
         live
     }
 
-    /// What the result is, unless a fetch has failed.
+    /// The result, unless a fetch has failed.
     pub(super) fn current(&self) -> Option<Fetched> {
         let window = self.window().filter(|_| !self.failed)?;
         Some(self.fetched(shown(&self.held, window)))
@@ -146,17 +149,17 @@ impl LiveResult {
         self.query.interest()
     }
 
-    /// Whether it must be fetched again, whatever a commit has changed.
+    /// Whether the result must be fetched again at the next commit.
     pub(super) fn is_failed(&self) -> bool {
         self.failed
     }
 
-    /// The window's place in what is held, unless it is not all there.
+    /// The window's positions in the run; `None` if the run lacks a part of the window.
     fn window(&self) -> Option<Range<usize>> {
         let Query { offset, limit, .. } = *self.query.frame();
         let held = self.held.len();
         if self.held.is_empty() && self.below > 0 {
-            // How many come before may be fewer than that; the window is empty all the same.
+            // There may be fewer objects before the run than noted; the window is empty anyway.
             return (self.complete && self.below <= offset).then_some(0..0);
         }
         let start = offset.checked_sub(self.below)?;
@@ -167,11 +170,11 @@ impl LiveResult {
         }
     }
 
-    /// Follows a commit that changed rows of the result: the new result, or `None` if nothing
-    /// visible changed.
+    /// Applies a commit that changed rows of the result. Returns the new result, or `None` if no
+    /// observed value changed.
     ///
     /// # Errors
-    /// As `refetch`; the result is fetched again at the next commit then.
+    /// As `refetch`. The result is fetched again at the next commit then.
     pub(super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
@@ -184,14 +187,14 @@ impl LiveResult {
         }
         let (table, rows) = (&changes.table, changes.rows.as_slice());
         if self.failed {
-            let told = std::mem::take(&mut self.held);
-            return self.fetch_again(table, told, true, refetch);
+            let delivered = std::mem::take(&mut self.held);
+            return self.fetch_again(table, delivered, true, refetch);
         }
         self.seq = seq;
         let old = self.window().unwrap_or_default();
         let Some(changed) = self.narrow(rows, changed) else {
-            let told = shown(&self.held, old);
-            return self.fetch_again(table, told, false, refetch);
+            let delivered = shown(&self.held, old);
+            return self.fetch_again(table, delivered, false, refetch);
         };
         if changed.before.is_empty() && changed.after.is_empty() && self.is_whole() {
             return Ok(None);
@@ -204,15 +207,15 @@ impl LiveResult {
         };
         let same = |was: &Object, is: &Object| self.interest().is_unchanged(changes, was, is);
         let Some(merged) = list.merge(rows, &changed, scratch, same) else {
-            let told = shown(&self.held, old);
-            return self.fetch_again(table, told, false, refetch);
+            let delivered = shown(&self.held, old);
+            return self.fetch_again(table, delivered, false, refetch);
         };
         let left = changed.before.len();
         let held = std::mem::replace(&mut self.held, Arc::new(merged.objects));
-        self.let_go(left, held.len());
+        self.detach_rest(left, held.len());
         let Some(new) = self.window() else {
-            let told = shown(&held, old);
-            return self.fetch_again(table, told, false, refetch);
+            let delivered = shown(&held, old);
+            return self.fetch_again(table, delivered, false, refetch);
         };
         let difference = if self.is_whole() {
             merged.difference
@@ -222,16 +225,15 @@ impl LiveResult {
             self.interest().difference(table, old, window)
         };
         scratch.replaced.push(held);
-        let told = (!difference.is_empty()).then(|| self.update(new, difference));
+        let delivered = (!difference.is_empty()).then(|| self.update(new, difference));
         self.trim();
-        Ok(told)
+        Ok(delivered)
     }
 
-    /// Fetches the result again, whatever has become of it: the new one, or `None` if nothing
-    /// visible changed.
+    /// Fetches the result again. Returns the new one, or `None` if no observed value changed.
     ///
     /// # Errors
-    /// As `refetch`; the result is fetched again at the next commit then.
+    /// As `refetch`. The result is fetched again at the next commit then.
     pub(super) fn renew(
         &mut self,
         table: &Table,
@@ -241,24 +243,24 @@ impl LiveResult {
             return Ok(None);
         }
         if self.failed {
-            let told = std::mem::take(&mut self.held);
-            return self.fetch_again(table, told, true, refetch);
+            let delivered = std::mem::take(&mut self.held);
+            return self.fetch_again(table, delivered, true, refetch);
         }
-        let told = shown(&self.held, self.window().unwrap_or_default());
-        self.fetch_again(table, told, false, refetch)
+        let delivered = shown(&self.held, self.window().unwrap_or_default());
+        self.fetch_again(table, delivered, false, refetch)
     }
 
-    /// Whether what is held is the result.
+    /// Whether the query has no window, so that the run is the result.
     fn is_whole(&self) -> bool {
         self.query.frame().is_whole()
     }
 
-    /// Whether it is empty whatever happens.
+    /// Whether the result is always empty.
     fn is_empty(&self) -> bool {
         self.query.frame().limit == Some(0)
     }
 
-    /// The rows changed that are among those held; `None` if that can't be told.
+    /// The changed rows that belong to the run; `None` if that can't be determined.
     fn narrow(&mut self, rows: Rows<'_>, mut changed: ChangedRows) -> Option<ChangedRows> {
         if self.is_whole() {
             return Some(changed);
@@ -268,7 +270,7 @@ impl LiveResult {
             return (nothing || (self.below == 0 && self.complete)).then_some(changed);
         };
         let order = &self.query.frame().order;
-        // What begins or ends the result has nothing beyond it.
+        // At an end of the result, no objects are beyond the run.
         let first = (self.below > 0).then(|| Bound::new(order, first));
         let last = (!self.complete).then(|| Bound::new(order, last));
         let is_below = |object: &Object| first.as_ref().is_some_and(|first| first.is_above(object));
@@ -294,12 +296,12 @@ impl LiveResult {
         Some(changed)
     }
 
-    /// Fetches the window and what is kept beside it. `told` is the result told last; with
-    /// `missed`, an error was told since.
+    /// Fetches the window and the objects beside it. `delivered` is the result delivered last; with
+    /// `missed`, an error was delivered since.
     fn fetch_again(
         &mut self,
         table: &Table,
-        told: Arc<Vec<Object>>,
+        delivered: Arc<Vec<Object>>,
         missed: bool,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
@@ -307,8 +309,8 @@ impl LiveResult {
         let fetched = match refetch(table, &wider) {
             Ok(fetched) => fetched,
             Err(error) => {
-                (self.held, self.failed) = (told, true);
-                // An error is told once.
+                (self.held, self.failed) = (delivered, true);
+                // An error is delivered once.
                 return if missed { Ok(None) } else { Err(error) };
             }
         };
@@ -320,15 +322,16 @@ impl LiveResult {
         (self.failed, self.leaving_max) = (false, half(&self.held));
         let window = self.window().unwrap_or_default();
         let shown = self.held.get(window.clone()).unwrap_or_default();
-        let difference = self.interest().difference(table, &told, shown);
-        // After an error the result is told again even if it is what it was before.
+        let difference = self.interest().difference(table, &delivered, shown);
+        // After an error, the result is delivered even if it is unchanged.
         Ok((missed || !difference.is_empty()).then(|| self.update(window, difference)))
     }
 
-    /// Keeps no more in memory than twice what is held: objects fetched together keep one another.
-    fn let_go(&mut self, left: usize, of: usize) {
+    /// Copies the remaining objects if half of the run has left, because objects that were fetched
+    /// together keep one another in memory.
+    fn detach_rest(&mut self, left: usize, of: usize) {
         if left == of {
-            // Those of a commit are on their own.
+            // Objects of a commit share no chunk with others.
             self.leaving_max = u32::MAX;
             return;
         }
@@ -343,7 +346,7 @@ impl LiveResult {
         self.leaving_max = rest;
     }
 
-    /// Lets go of what is far from the window.
+    /// Drops objects far from the window.
     fn trim(&mut self) {
         let Some(window) = self.window() else { return };
         let limit = self.query.frame().limit;
@@ -359,7 +362,7 @@ impl LiveResult {
         }
     }
 
-    /// The delivery of what is in a window now.
+    /// The delivery of a window of the run.
     fn update(&self, window: Range<usize>, difference: Difference) -> ResultUpdate {
         ResultUpdate {
             query: self.query.clone(),
@@ -407,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_result_is_copied_out_when_half_of_it_has_gone() {
+    fn remaining_objects_are_copied_when_half_of_the_result_has_left() {
         let mut writer = Writer::new();
         let root = writer.begin();
         assert!(writer.begin_table(root));
@@ -444,13 +447,13 @@ mod tests {
                 after: RowList::new(),
             };
             let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");
-            let told = live.follow(
+            let delivered = live.follow(
                 (&changes, CommitSeq(seq)),
                 changed,
                 &mut Scratch::default(),
                 refetch,
             );
-            let update = told.unwrap().unwrap();
+            let update = delivered.unwrap().unwrap();
             assert_eq!(update.difference.deleted().len(), rows);
             assert_eq!(attached(&live), expected);
         }

@@ -30,12 +30,12 @@ pub struct Notifier<E, R> {
     /// have none, so that it is boxed.
     executor: Option<Box<Arc<Executor>>>,
     cancelled: AtomicBool,
-    state: Mutex<State<E>>,
+    state: Mutex<NotifierState<E>>,
     /// Signalled when a call has ended, if a thread waits for that.
     returned: Condvar,
 }
 
-struct State<E> {
+struct NotifierState<E> {
     /// The callback; `None` while it is called, and after the end.
     function: Option<Function<E>>,
     /// The most deliveries that wait.
@@ -60,7 +60,7 @@ struct Backlog<E> {
     error: Option<Error>,
 }
 
-impl<E: Absorb> State<E> {
+impl<E: Absorb> NotifierState<E> {
     fn backlog(&mut self) -> &mut Backlog<E> {
         let capacity = self.capacity;
         self.backlog.get_or_insert_with(|| {
@@ -119,7 +119,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
             registration,
             executor: executor.map(Box::new),
             cancelled: AtomicBool::new(false),
-            state: Mutex::new(State {
+            state: Mutex::new(NotifierState {
                 function: Some(function),
                 capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
                 served: false,
@@ -131,7 +131,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<E>> {
+    fn lock(&self) -> MutexGuard<'_, NotifierState<E>> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,7 +173,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
     /// lock. Returns false if events still wait after `calls_max` calls.
     fn serve<'t>(
         &'t self,
-        mut state: MutexGuard<'t, State<E>>,
+        mut state: MutexGuard<'t, NotifierState<E>>,
         mut first: Option<E>,
         calls_max: usize,
     ) -> bool {

@@ -1,4 +1,4 @@
-//! What is to be told because of a commit or a registration.
+//! The deliveries of a commit or a registration.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,38 +9,41 @@ use super::subscriber::Subscriber;
 use crate::object::Object;
 use crate::telemetry::Telemetry;
 
-/// A delivery to come.
+/// A delivery to be made.
 pub(super) struct Call {
     pub(super) subscriber: Arc<Subscriber>,
     pub(super) event: Event,
 }
 
-/// Deliveries that are made one after the other, by one thread at a time: the one whose turn it is.
+/// Deliveries that are made one after the other, by one thread at a time: the one that has the
+/// turn.
 pub struct Publication {
     telemetry: Arc<Telemetry>,
-    state: Mutex<State>,
-    /// Results from before, which are let go with it: nobody waits for that to be told.
+    state: Mutex<PublicationState>,
+    /// Replaced results. They are dropped with the publication, so that deliveries do not wait for
+    /// that.
     _replaced: Vec<Arc<Vec<Object>>>,
 }
 
-struct State {
+struct PublicationState {
     calls: VecDeque<Call>,
-    /// Who is told now.
-    told: Option<Arc<Subscriber>>,
+    /// The subscriber that is being notified.
+    notified: Option<Arc<Subscriber>>,
     begun: u64,
     turn: u64,
 }
 
 impl Publication {
-    /// The deliveries in this order, which keep the results from before; `None` if there are none.
+    /// A publication of deliveries, in order, which keeps the replaced results; `None` if there are
+    /// no deliveries.
     pub(super) fn of(
         telemetry: &Arc<Telemetry>,
         calls: VecDeque<Call>,
         replaced: Vec<Arc<Vec<Object>>>,
     ) -> Option<Arc<Self>> {
-        let state = State {
+        let state = PublicationState {
             calls,
-            told: None,
+            notified: None,
             begun: 0,
             turn: 0,
         };
@@ -53,12 +56,12 @@ impl Publication {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PublicationState> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the next delivery; false if there is none, or the turn is another's.
+    /// Makes the next delivery. Returns false if there is none, or if another thread has the turn.
     #[must_use]
     pub fn tell_next(&self, turn: u64) -> bool {
         let mut state = self.lock();
@@ -66,11 +69,11 @@ impl Publication {
             return false;
         }
         state.begun += 1;
-        state.told = None;
+        state.notified = None;
         let Some(Call { subscriber, event }) = state.calls.pop_front() else {
             return false;
         };
-        state.told = Some(Arc::clone(&subscriber));
+        state.notified = Some(Arc::clone(&subscriber));
         drop(state);
         let type_name = &subscriber.registration.table.type_name;
         self.telemetry
@@ -78,22 +81,22 @@ impl Publication {
         true
     }
 
-    /// How many deliveries have begun.
+    /// The number of deliveries that have begun.
     #[must_use]
     pub fn progress(&self) -> u64 {
         self.lock().begun
     }
 
-    /// Lets nobody wait for the delivery that is being made, or its subscriber, until a call took
-    /// less than `quick`; the turn of who makes those left.
+    /// Gives up waiting for the running delivery and its subscriber, until a call takes less than
+    /// `quick`. Returns the turn for the thread that makes the remaining deliveries.
     #[must_use]
     pub fn give_up(&self, quick: Duration) -> u64 {
         let mut state = self.lock();
         state.turn += 1;
-        let (turn, told) = (state.turn, state.told.take());
+        let (turn, notified) = (state.turn, state.notified.take());
         drop(state);
-        if let Some(told) = told {
-            told.give_up(quick);
+        if let Some(notified) = notified {
+            notified.give_up(quick);
         }
         turn
     }

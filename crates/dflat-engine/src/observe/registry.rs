@@ -1,4 +1,4 @@
-//! Who is subscribed to what.
+//! All subscriptions of an engine, by table.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -24,13 +24,13 @@ use crate::telemetry::{TARGET, Telemetry};
 
 /// All subscriptions of an engine.
 pub struct Registry {
-    state: Mutex<State>,
-    /// Those that have ended while the state was in use.
+    state: Mutex<Subscriptions>,
+    /// Subscribers that ended while the subscriptions were in use.
     gone: Mutex<Vec<Arc<Subscriber>>>,
     telemetry: Arc<Telemetry>,
 }
 
-type State = HashMap<String, TableSubscriptions>;
+type Subscriptions = HashMap<String, TableSubscriptions>;
 
 /// The subscriptions to one table.
 #[derive(Default)]
@@ -44,67 +44,70 @@ impl TableSubscriptions {
         self.objects.is_empty() && self.live_queries.is_empty()
     }
 
-    /// Reads all objects again; those whose objects can't be read, with the error.
-    fn renew_objects(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) -> Failed {
+    /// Reads all objects again, and adds the calls to make. Returns the subscribers whose objects
+    /// can't be read, with the errors.
+    fn renew_objects(&mut self, refetch: &dyn Refetch, calls: &mut VecDeque<Call>) -> Failed {
         let table = self.objects.table();
-        let renewed = table.map(|table| self.objects.renew(&table, reread, calls));
+        let renewed = table.map(|table| self.objects.renew(&table, refetch, calls));
         renewed.unwrap_or_default()
     }
 }
 
-/// Subscribers whose objects can't be read, and why.
+/// Subscribers whose objects can't be read, with the errors.
 type Failed = Vec<(Arc<Subscriber>, Error)>;
 
-/// Ends subscriptions. What their functions hold is dropped with them: without the registry's lock.
+/// Ends subscriptions with errors. The registry must not be locked, because the callbacks are
+/// dropped as well, and with them values of the user.
 fn fail(failed: Failed) {
     for (subscriber, error) in failed {
         subscriber.fail(error);
     }
 }
 
-/// How deliveries are made.
+/// The options of a subscription's deliveries.
 #[derive(Clone, Default)]
 pub struct DeliveryOptions {
-    /// Who calls the function; deliveries are made in turn, with those of others, if nobody does.
+    /// Runs the calls of the callback. Without an executor, the delivering thread makes them, one
+    /// subscriber after the other.
     pub executor: Option<Arc<Executor>>,
-    /// How many deliveries wait for it at most.
+    /// The most deliveries that wait for the callback.
     pub capacity: usize,
 }
 
-/// A subscriber's first state, as of its place in the order of commits.
+/// The present state for a new subscriber, as of its place in the order of commits.
 pub enum First {
-    /// To an object as it was known: its state now.
+    /// For a subscriber to an object.
     Object {
-        /// What the subscriber has.
+        /// The state that the subscriber has.
         known: Object,
-        /// What it is now; absent if it was deleted.
+        /// The present state; absent if the object was deleted.
         latest: Option<Object>,
     },
-    /// To a result.
+    /// For a subscriber to a result.
     Result {
         /// The query.
         query: ShapedQuery,
-        /// What the subscriber has.
+        /// The state that the subscriber has.
         known: Option<Fetched>,
-        /// What it is now.
+        /// The present result.
         latest: Latest,
     },
-    /// To a count.
+    /// For a subscriber to a count.
     Count {
         /// The query.
         query: ShapedQuery,
-        /// How many objects meet its condition now.
+        /// The present number of objects that meet the query's condition.
         total: Result<(usize, CommitSeq)>,
     },
 }
 
 /// A query's result as of a subscriber's place in the order of commits.
 pub enum Latest {
-    /// What the subscriber has.
+    /// The result that the subscriber has.
     Known,
-    /// What was fetched [with a margin](super::with_margin).
+    /// A result that was fetched [with a margin](super::with_margin).
     Fetched(Result<Fetched>),
-    /// What is followed for another subscriber.
+    /// The result of an equal live query, which another subscriber has.
     Followed,
 }
 
@@ -118,8 +121,9 @@ impl Registry {
         }
     }
 
-    /// The subscriptions that have not ended. No user code runs while they are in use.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// Locks the subscriptions, and removes those that have ended. No user code runs under this
+    /// lock.
+    fn lock(&self) -> MutexGuard<'_, Subscriptions> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
         for subscriber in gone {
@@ -128,7 +132,8 @@ impl Registry {
         state
     }
 
-    /// A subscription to come: its function is called once it is registered, until it is cancelled.
+    /// A subscription that is not registered yet. Its callback is called from its registration
+    /// until it is cancelled.
     pub fn subscription(
         self: &Arc<Self>,
         table: &Table,
@@ -145,7 +150,7 @@ impl Registry {
         Subscription(Arc::new(subscriber))
     }
 
-    /// Whether a query's result is followed, so that it need not be fetched.
+    /// Whether an equal live query exists, so that the result need not be fetched.
     #[must_use]
     pub fn follows(&self, table: &Table, query: &ShapedQuery) -> bool {
         let state = self.lock();
@@ -153,24 +158,26 @@ impl Registry {
         table.is_some_and(|table| table.live_queries.follows(query))
     }
 
-    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody: yes,
-    /// if the subscriptions are in use.
+    /// Whether subscribers may keep objects of a table. It never waits: while another thread uses
+    /// the subscriptions, the result is true.
     #[must_use]
     pub fn is_observed(&self, table: &Table) -> bool {
         let state = self.state.try_lock();
         state.map_or(true, |state| has_subscribers(&state, table))
     }
 
-    /// Registers a subscriber: what it is told first, if anything. Commits are published in their
-    /// order with this, so that it misses none and is told none twice.
+    /// Registers a subscriber, and returns its first delivery, if there is one.
+    ///
+    /// Registrations and [`publish`](Self::publish) must be called in the order of commits, so that
+    /// each commit is delivered exactly once.
     pub fn register(
         &self,
         subscriber: &Arc<Subscriber>,
         first: First,
-        reread: &dyn Refetch,
+        refetch: &dyn Refetch,
     ) -> Option<Arc<Publication>> {
         let mut state = self.lock();
-        // Checked under the lock: a cancellation takes it out afterwards, or was seen here.
+        // Checked under the lock: a later cancellation removes the subscriber.
         if subscriber.is_cancelled() {
             return None;
         }
@@ -182,7 +189,7 @@ impl Registry {
                     let event = Event::Object(ObjectEvent::Deleted);
                     return self.tell(subscriber, Some(event));
                 };
-                // The object's row here: that of one which another engine read says nothing.
+                // The row id in this engine: the known object may be from another engine.
                 let row_id = latest.row_id();
                 subscriptions.objects.add(subscriber, &latest);
                 let missed = !equal(&table.types, known.payload(), latest.payload());
@@ -199,7 +206,7 @@ impl Registry {
                 let (slot, latest) = match live_queries.shared(&shaped) {
                     Some((slot, current)) => (slot, Ok(current)),
                     None => {
-                        let fetch = || reread.fetch(&table, &with_margin(&query.query()));
+                        let fetch = || refetch.fetch(&table, &with_margin(&query.query()));
                         let (latest, margin) = match (latest, &known) {
                             (Latest::Known, Some(known)) => (Ok(known.clone()), false),
                             (Latest::Fetched(latest), _) => (latest, true),
@@ -229,7 +236,7 @@ impl Registry {
                 (Target::LiveQuery(slot), event)
             }
         };
-        // It is registered once.
+        // The target was not set before: a subscriber is registered once.
         let _ = subscriber.registration.target.set(target);
         self.tell(subscriber, event)
     }
@@ -240,8 +247,8 @@ impl Registry {
         Publication::of(&self.telemetry, calls.into_iter().collect(), Vec::new())
     }
 
-    /// What every subscriber is to be told of a commit: objects first, then results.
-    pub fn publish(&self, changes: &ChangeSet, reread: &dyn Refetch) -> Option<Arc<Publication>> {
+    /// The deliveries of a commit: of objects first, then of results.
+    pub fn publish(&self, changes: &ChangeSet, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         if state.is_empty() {
             return None;
@@ -256,7 +263,7 @@ impl Registry {
             };
             match table {
                 Some(table) => subscriptions.objects.follow(table, changes.seq, &mut calls),
-                None => failed.extend(subscriptions.renew_objects(reread, &mut calls)),
+                None => failed.extend(subscriptions.renew_objects(refetch, &mut calls)),
             }
         }
         for (name, table) in &changed {
@@ -266,10 +273,10 @@ impl Registry {
             let live_queries = &mut subscriptions.live_queries;
             match table {
                 Some(table) => {
-                    live_queries.follow(table, changes.seq, reread, &mut calls);
+                    live_queries.follow(table, changes.seq, refetch, &mut calls);
                     replaced.append(&mut live_queries.take_replaced());
                 }
-                None => live_queries.renew(reread, &mut calls),
+                None => live_queries.renew(refetch, &mut calls),
             }
         }
         drop(state);
@@ -277,24 +284,24 @@ impl Registry {
         Publication::of(&self.telemetry, calls, replaced)
     }
 
-    /// What subscribers are to be told after somebody else has written, nobody knows what: objects
-    /// first, then results.
-    pub fn renew(&self, reread: &dyn Refetch) -> Option<Arc<Publication>> {
+    /// The deliveries after another process has written, of which no change set exists: everything
+    /// is read again, objects first, then results.
+    pub fn renew(&self, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
         let mut calls = VecDeque::new();
         let mut failed = Vec::new();
         for subscriptions in state.values_mut() {
-            failed.extend(subscriptions.renew_objects(reread, &mut calls));
+            failed.extend(subscriptions.renew_objects(refetch, &mut calls));
         }
         for subscriptions in state.values_mut() {
-            subscriptions.live_queries.renew(reread, &mut calls);
+            subscriptions.live_queries.renew(refetch, &mut calls);
         }
         drop(state);
         fail(failed);
         Publication::of(&self.telemetry, calls, Vec::new())
     }
 
-    /// Ends all subscriptions and drops their functions, so that streams end, too.
+    /// Ends all subscriptions and drops their callbacks, so that streams end as well.
     pub fn close(&self) {
         let tables = std::mem::take(&mut *self.lock());
         for mut table in tables.into_values() {
@@ -310,7 +317,7 @@ impl Forget for Registry {
     fn forget(&self, subscriber: &Arc<Subscriber>) {
         match self.state.try_lock() {
             Ok(mut state) => remove(&mut state, subscriber),
-            // It is taken out before the state is used again: nobody waits for that.
+            // It is removed when the subscriptions are locked next; this thread does not wait.
             Err(_) => {
                 let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
                 gone.push(Arc::clone(subscriber));
@@ -319,8 +326,8 @@ impl Forget for Registry {
     }
 }
 
-/// Whether somebody may be told of objects of a table.
-fn has_subscribers(state: &State, table: &Table) -> bool {
+/// Whether a table has subscribers.
+fn has_subscribers(state: &Subscriptions, table: &Table) -> bool {
     let subscriptions = state.get(table.name.as_ref());
     subscriptions.is_some_and(|subscriptions| !subscriptions.is_empty())
 }
@@ -329,7 +336,7 @@ fn has_subscribers(state: &State, table: &Table) -> bool {
 /// kept alone; `None` if its rows cannot be read, so that its subscriptions are read again.
 /// Nothing is read or copied for a table without subscribers.
 fn complete<'c>(
-    state: &State,
+    state: &Subscriptions,
     set: &'c ChangeSet,
 ) -> impl Fn(&'c TableChanges) -> (&'c str, Option<Cow<'c, TableChanges>>) {
     |changes| {
@@ -352,7 +359,7 @@ fn complete<'c>(
     }
 }
 
-/// What a subscriber to a result is told first.
+/// The first delivery to a subscriber to a result, unless the subscriber has the present result.
 fn first_result(
     table: &Table,
     query: ShapedQuery,
@@ -370,7 +377,7 @@ fn first_result(
     (!first.as_ref().is_ok_and(is_told)).then_some(Event::Result(first.map(Box::new)))
 }
 
-fn remove(state: &mut State, subscriber: &Arc<Subscriber>) {
+fn remove(state: &mut Subscriptions, subscriber: &Arc<Subscriber>) {
     let Some(target) = subscriber.registration.target.get() else {
         return;
     };

@@ -10,7 +10,7 @@ use super::notifier::Notifier;
 /// A subscriber to an object or a live query.
 pub type Subscriber = Notifier<Event, Registration>;
 
-/// What a subscriber is registered for, and where.
+/// The registration of a subscriber: its table, registry and target.
 pub struct Registration {
     pub(super) table: Table,
     pub(super) registry: Weak<dyn Forget>,
@@ -18,7 +18,7 @@ pub struct Registration {
     pub(super) target: OnceLock<Target>,
 }
 
-/// What a subscriber follows.
+/// The object or live query that a subscriber follows.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
     Object(RowId),
