@@ -1,4 +1,4 @@
-//! The codec against the official `flatbuffers` crate: what one writes, the other reads.
+//! The codec and the official `flatbuffers` crate read each other's payloads.
 
 use dflat_engine::object::{TableView, Writer, verify};
 use flatbuffers::{FlatBufferBuilder, Follow, ForwardsUOffset, Vector, WIPOffset};
@@ -21,7 +21,7 @@ const SCHEMA: &str = "
     }
     root_type Root;";
 
-/// A payload of [`SCHEMA`] by our writer.
+/// A payload of [`SCHEMA`] made by our writer.
 fn ours() -> Vec<u8> {
     let mut writer = Writer::new();
     let root = writer.begin();
@@ -60,7 +60,7 @@ fn write_inner(writer: &mut Writer, slot: dflat_engine::object::Slot, id: i64) {
     writer.leave();
 }
 
-/// The same payload by the official builder.
+/// The same payload made by the official builder.
 fn official() -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();
     let key = builder.create_string("naïve 🐉\0!");
@@ -100,7 +100,7 @@ fn official_inner<'b>(
 }
 
 #[test]
-fn what_the_official_builder_writes_we_read() {
+fn payloads_of_the_official_builder_are_read() {
     for payload in [official(), ours()] {
         verify(&table(SCHEMA).types, &payload).unwrap();
         let root = TableView::root(&payload).unwrap();
@@ -127,9 +127,9 @@ fn what_the_official_builder_writes_we_read() {
 }
 
 #[test]
-fn what_we_write_the_official_reader_reads() {
+fn the_official_reader_reads_our_payloads() {
     let payload = ours();
-    // SAFETY: the bytes were verified by us; the official crate has no safe untyped reader.
+    // SAFETY: our verifier accepted the bytes; the official crate has no safe untyped reader.
     #[allow(unsafe_code, reason = "the oracle's untyped reader is unsafe to call")]
     let root = unsafe { <ForwardsUOffset<flatbuffers::Table<'_>>>::follow(&payload, 0) };
     #[allow(unsafe_code, reason = "the oracle's untyped reader is unsafe to call")]
@@ -161,7 +161,7 @@ fn what_we_write_the_official_reader_reads() {
 }
 
 #[test]
-fn what_we_write_is_aligned_as_the_official_verifier_demands() {
+fn our_payloads_are_aligned_as_the_official_verifier_demands() {
     use flatbuffers::{Verifiable, Verifier, VerifierOptions};
 
     struct Inner;

@@ -1,4 +1,4 @@
-//! A condition made ready for many rows answers as the predicate does that it was made of.
+//! A prepared condition gives the same answers as the predicate that it was made of.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ const OPERATORS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// Values of every class, at the ends of theirs.
+/// Values of every class, at the ends of their ranges.
 fn literals() -> Vec<Value> {
     let numbers = [i64::MIN, -129, -3, -1, 0, 1, 2, 127, 200, 70_000, i64::MAX];
     let mut literals: Vec<Value> = numbers.map(Value::Int).into();
@@ -57,7 +57,7 @@ fn fields(table: &Table) -> Vec<Field> {
     table.primary_key.iter().chain(indexed).cloned().collect()
 }
 
-/// A row with values near those of the literals; each is left out in one of the rows.
+/// A row with values near the literals. Each value is absent in one of the rows.
 fn payload(fields: &[Field], step: i64, left_out: usize) -> Vec<u8> {
     let mut writer = Writer::new();
     let root = writer.begin();
@@ -89,7 +89,8 @@ fn payload(fields: &[Field], step: i64, left_out: usize) -> Vec<u8> {
         let [Step::Field(container), .., Step::Field(last)] = *field.steps else {
             panic!("{field:?} does not lead through a container");
         };
-        // In some rows there is none, in some another member of the union, in some no value in it.
+        // The union is absent in some rows, holds another member in others, or a member without a
+        // value.
         let is_there = step > 1;
         let code = if step == 2 { 2 } else { 1 };
         (
@@ -135,7 +136,7 @@ fn payloads(fields: &[Field]) -> Vec<Vec<u8>> {
             payloads.push(payload(fields, step, left_out));
         }
     }
-    // Torn and damaged ones, of a union's other member and of one with everything.
+    // Truncated and damaged rows: one with the union's other member and one with all values.
     for step in [2, 6] {
         let whole = payload(fields, step, fields.len());
         payloads.extend((0..whole.len()).map(|len| whole[..len].to_vec()));
@@ -171,7 +172,7 @@ fn simple(fields: &[Field]) -> Vec<Predicate> {
 }
 
 #[test]
-fn every_comparison_answers_as_evaluation_does() {
+fn prepared_comparisons_answer_like_evaluation() {
     let table = table(SCHEMA);
     let fields = fields(&table);
     let payloads = payloads(&fields);
@@ -192,12 +193,12 @@ fn every_comparison_answers_as_evaluation_does() {
 }
 
 #[test]
-fn combinations_answer_as_evaluation_does() {
+fn prepared_combinations_answer_like_evaluation() {
     let table = table(SCHEMA);
     let fields = fields(&table);
     let payloads = payloads(&fields);
     let predicates = simple(&fields);
-    // Neighbours of one field, which may become one range, and distant ones.
+    // Neighbouring comparisons of one field, which may become one range, and distant ones.
     for (first, distance) in (0..predicates.len())
         .step_by(5)
         .zip([1, 2, 3, 40].iter().cycle())

@@ -1,4 +1,4 @@
-//! Field paths: defaults, containers that are absent, union members, structs.
+//! Field paths: defaults, absent containers, union members, structs.
 
 use dflat_engine::object::{Writer, field_value};
 use dflat_model::{Field, ValueRef};
@@ -41,7 +41,7 @@ fn value<'a>(fields: &'a [Field], payload: &'a [u8], name: &str) -> ValueRef<'a>
 }
 
 #[test]
-fn absent_scalars_have_their_default_and_absent_containers_none() {
+fn absent_scalars_have_defaults_and_absent_containers_have_null() {
     let mut writer = Writer::new();
     let root = writer.begin();
     assert!(writer.begin_table(root));

@@ -1,4 +1,4 @@
-//! Payloads that lie: verification never panics, hangs or lets a bad one pass.
+//! Malformed payloads: verification never panics or hangs, and never accepts one.
 
 use dflat_engine::object::{TableView, Writer, equal, field_value, verify};
 use dflat_model::{FieldKind, Scalar, Step, Value};
@@ -76,14 +76,14 @@ fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
 }
 
 #[test]
-fn a_payload_cut_short_anywhere_is_refused_or_reads_within_bounds() {
+fn a_truncated_payload_is_refused_or_reads_within_bounds() {
     let table = table(SCHEMA);
     let whole = payload();
     verify(&table.types, &whole).unwrap();
     let refused = (0..whole.len())
         .filter(|len| verify(&table.types, &whole[..*len]).is_err())
         .count();
-    // The last bytes may be a string's terminator and padding, which nothing reads.
+    // The last bytes may be a string's terminator and padding, which are never read.
     assert!(
         refused >= whole.len() - 4,
         "only {refused} of {} cuts were refused",
@@ -92,7 +92,7 @@ fn a_payload_cut_short_anywhere_is_refused_or_reads_within_bounds() {
 }
 
 #[test]
-fn random_damage_never_panics_and_what_passes_can_be_read() {
+fn random_damage_never_panics_and_accepted_payloads_can_be_read() {
     let table = table(SCHEMA);
     let whole = payload();
     let path = field(
@@ -132,7 +132,7 @@ fn random_damage_never_panics_and_what_passes_can_be_read() {
 #[test]
 fn a_small_payload_that_shares_parts_many_times_is_refused() {
     let table = table(SCHEMA);
-    // Each level's vector points 16 times at the one next level: 16^20 visits if they were made.
+    // The vector of each level points 16 times to the next level: 16^20 visits without a bound.
     let mut bytes = vec![0_u8; 4];
     let vtable = bytes.len();
     for word in [10_u16, 8, 0, 0, 4] {
@@ -172,8 +172,7 @@ fn a_small_payload_that_shares_parts_many_times_is_refused() {
 #[test]
 fn a_payload_that_contains_itself_is_refused() {
     let table = table(SCHEMA);
-    // A table whose `next` leads to a vtable that makes it itself again is too deep for
-    // verification.
+    // A table whose `next` leads to itself is nested too deeply for verification.
     let mut writer = Writer::new();
     let mut slot = writer.begin();
     for _ in 0..64 {
@@ -182,12 +181,12 @@ fn a_payload_that_contains_itself_is_refused() {
         writer.end_table();
     }
     let bytes = writer.finish().unwrap().to_vec();
-    // The last slot is empty, which is an offset of 0: to itself.
+    // The last slot is empty. Its offset is 0, which leads to itself.
     assert!(verify(&table.types, &bytes).is_err());
 }
 
 #[test]
-fn a_type_code_without_a_value_is_read_by_nobody() {
+fn a_type_code_without_a_value_is_never_read() {
     let table = table(SCHEMA);
     let mut writer = Writer::new();
     let root = writer.begin();
@@ -197,7 +196,7 @@ fn a_type_code_without_a_value_is_read_by_nobody() {
     writer.end_table();
     writer.text(key, "key");
     let mut bytes = writer.finish().unwrap().to_vec();
-    // The vtable says that the code stands far behind the payload.
+    // In the vtable, the position of the code is far behind the payload.
     let number = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let root = number(0) as usize;
     let vtable = (root as i32 - number(root)) as usize;

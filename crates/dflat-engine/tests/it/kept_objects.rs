@@ -1,4 +1,4 @@
-//! What an object that is kept keeps in memory.
+//! Objects that subscribers keep do not keep other objects in memory.
 
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
@@ -25,7 +25,7 @@ fn payload(id: i32) -> Vec<u8> {
     writer.finish().unwrap().to_vec()
 }
 
-/// Inserts objects from an id on: how many of them share memory, once they are written.
+/// Inserts objects from an id on; returns how many of them share memory once they are written.
 fn insert(
     engine: &Engine,
     table: &Table,
@@ -58,14 +58,14 @@ fn insert(
     shared
 }
 
-/// A subscriber may keep one object of a commit for long: it keeps no others with it, whether the
-/// commit was written before the subscription was known or after.
+/// A subscriber may keep one object of a commit for long. It must not keep the others in memory,
+/// even if the commit was written before the subscription was registered.
 #[test]
-fn objects_that_subscribers_are_told_of_share_no_memory() {
+fn objects_delivered_to_subscribers_share_no_memory() {
     let engine = Engine::new(MemoryBackend::new(), EngineOptions::default());
     let table = table("table T { id: int (primary); } root_type T;");
-    // A completion holds up what is delivered: the subscription is registered after the next commit
-    // has been written.
+    // A completion delays deliveries, so that the subscription is registered after the next commit
+    // was written.
     let (go_on, held) = mpsc::channel::<()>();
     let shared = insert(&engine, &table, 0, move || held.recv().unwrap());
     assert!(shared.recv().unwrap() > 50, "nobody observes the table");
@@ -89,7 +89,7 @@ fn objects_that_subscribers_are_told_of_share_no_memory() {
     assert_eq!(told.recv().unwrap().len(), 100);
     let objects = told.recv().unwrap();
     assert_eq!(objects.len(), 200);
-    // The first half was fetched together.
+    // The objects of the first half were fetched together.
     let written = objects.iter().skip(100);
     assert_eq!(written.filter(|object| object.is_attached()).count(), 0);
 

@@ -1,4 +1,4 @@
-//! More tables than are remembered.
+//! Transactions over more tables than the engine remembers at a time.
 
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -44,7 +44,7 @@ fn update(transaction: &Transaction, table: &Table, from: Outcome, n: i32) -> Re
     transaction.submit(table, Change::Update { base, payload })
 }
 
-/// What a transaction has learnt of its first table it still knows after its last.
+/// A transaction still knows the state of its first table after its last one.
 #[test]
 fn one_transaction_changes_hundreds_of_tables_and_the_first_again() {
     let engine = Engine::new(MemoryBackend::new(), EngineOptions::default());

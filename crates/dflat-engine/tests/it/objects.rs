@@ -28,7 +28,7 @@ fn named(key: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_keeps_payloads_and_row_ids_whatever_their_size_and_order() {
+fn a_batch_keeps_payloads_and_row_ids_of_any_size_and_order() {
     let table = table(SCHEMA);
     let origin = Origin {
         engine: 1,
@@ -115,7 +115,7 @@ fn equality_is_by_value_with_defaults_and_float_bits() {
 }
 
 #[test]
-fn padding_of_structs_does_not_count() {
+fn padding_of_structs_is_not_compared() {
     let table = table(SCHEMA);
     let padded = |filler: u8| {
         doc(|writer| {

@@ -1,4 +1,4 @@
-//! Which access a query gets.
+//! The access paths that queries are planned with.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -63,7 +63,7 @@ fn describe_key(table: &Table, access: &KeyAccess) -> String {
 struct Setting {
     table: Table,
     states: Vec<IndexState>,
-    /// The rows that ranges of these keys are said to have; too many of the others.
+    /// The numbers of rows reported for ranges of these keys; other ranges have too many to count.
     rows: HashMap<&'static str, usize>,
 }
 
@@ -174,7 +174,7 @@ fn comparisons_become_one_range() {
 }
 
 #[test]
-fn what_can_never_be_true_scans_nothing() {
+fn a_condition_that_is_never_true_scans_nothing() {
     let s = Setting::new(IndexState::Ready);
     assert_eq!(s.of(s.equal("plain", Value::Null)), "nothing");
     assert_eq!(s.of(Predicate::Constant(false)), "nothing");
@@ -186,7 +186,7 @@ fn what_can_never_be_true_scans_nothing() {
 }
 
 #[test]
-fn a_limit_makes_an_index_worth_its_order() {
+fn with_a_limit_an_index_is_used_for_its_order() {
     let s = Setting::new(IndexState::Ready);
     let order = vec![Order {
         key: s.field("n").into(),
@@ -243,7 +243,7 @@ fn parts_of_a_composite_key_narrow_it_one_after_the_other() {
 }
 
 #[test]
-fn sides_of_a_disjunction_have_an_index_each() {
+fn each_side_of_a_disjunction_uses_its_own_index() {
     let mut s = Setting::new(IndexState::Ready);
     let (n, u) = (s.equal("n", Value::Int(1)), s.equal("u", Value::text("y")));
     let either = n.clone().or(u.clone());
@@ -265,7 +265,7 @@ fn sides_of_a_disjunction_have_an_index_each() {
 }
 
 #[test]
-fn ranges_of_many_rows_are_intersected() {
+fn ranges_with_many_rows_are_intersected() {
     let mut s = Setting::new(IndexState::Ready);
     let above = |name, value| s.compare(name, Comparison::Greater, value);
     let both = above("n", Value::Int(1)).and(above("u", Value::text("y")));
@@ -306,7 +306,7 @@ fn a_prefix_of_a_string_is_a_range() {
 }
 
 #[test]
-fn what_may_take_several_scans_sees_one_state() {
+fn queries_that_may_take_several_scans_see_one_state() {
     let s = Setting::new(IndexState::Ready);
     let place = |a: &str, b| {
         s.equal("a", Value::text(a))
@@ -351,7 +351,7 @@ fn what_may_take_several_scans_sees_one_state() {
 }
 
 #[test]
-fn conditions_beyond_number_are_left_to_be_checked() {
+fn conjuncts_beyond_the_bound_are_checked_row_by_row() {
     let s = Setting::new(IndexState::Ready);
     let other = |n| s.compare("n", Comparison::NotEqual, Value::Int(n));
     let mut query = Query {
@@ -367,14 +367,14 @@ fn conditions_beyond_number_are_left_to_be_checked() {
     let plan = |query: &Query| Plan::new(&s.table, query, &s.states, &mut |_| Ok(None)).unwrap();
     let ordered = plan(&query);
     assert!(ordered.scan_count() < 1000 && ordered.residual.is_some());
-    // What narrows the most is not left, wherever it stands.
+    // The narrowest conjunct is used at any position.
     let conditions = (0..2000).map(other).chain([s.equal("n", Value::Int(-1))]);
     query.predicate = Some(Predicate::And(conditions.collect()));
     assert_eq!(plan(&query).scan_count(), 1);
 }
 
 #[test]
-fn a_union_of_too_many_rows_is_none() {
+fn a_union_of_too_many_rows_is_not_used() {
     let mut s = Setting::new(IndexState::Ready);
     s.rows
         .extend([("the index on n", 9000), ("the index on u", 9000)]);

@@ -1,4 +1,4 @@
-//! Changes that are told by their bytes, beside equality by value.
+//! Detecting changes by bytes, compared with equality by value.
 
 use crate::table;
 use dflat_engine::object::{Writer, changes_scalars_alone, equal};
@@ -9,7 +9,7 @@ const SCHEMA: &str = "
     table Doc { key: string (primary); n: int = 7; color: Color; ratio: double; point: Point; list: [int]; flag: bool; }
     root_type Doc;";
 
-/// What an object holds; a default is left out, as encoders do.
+/// The values of an object. Encoders leave out defaults.
 #[derive(Clone, Debug, PartialEq)]
 struct Doc {
     key: &'static str,
@@ -50,14 +50,14 @@ impl Doc {
         writer.finish().unwrap().to_vec()
     }
 
-    /// Whether this is left out where the other is not, or the other way round.
+    /// Whether some value is stored in one of two objects only.
     fn is_laid_out_as(&self, other: &Self) -> bool {
         (self.n == 7) == (other.n == 7)
             && (self.ratio == 0.0) == (other.ratio == 0.0)
             && self.flag == other.flag
     }
 
-    /// The same but for its numbers.
+    /// The object without its numbers.
     fn without_scalars(&self) -> Self {
         let (n, ratio, flag) = (0, 0.0, false);
         let rest = self.clone();
@@ -102,7 +102,7 @@ fn docs() -> Vec<Doc> {
 }
 
 #[test]
-fn it_is_told_of_numbers_alone() {
+fn only_changes_of_numbers_are_detected() {
     let types = &table(SCHEMA).types;
     let docs: Vec<_> = docs().into_iter().map(|doc| (doc.payload(), doc)).collect();
     let mut told = 0;
@@ -120,7 +120,7 @@ fn it_is_told_of_numbers_alone() {
 }
 
 #[test]
-fn damage_elsewhere_is_no_change_of_numbers_alone() {
+fn damage_outside_of_numbers_is_not_a_change_of_numbers() {
     let types = &table(SCHEMA).types;
     let bits = 0x3132_3334_3536_3738_u64;
     let of = |n, bits| Doc {
@@ -129,7 +129,7 @@ fn damage_elsewhere_is_no_change_of_numbers_alone() {
         flag: false,
         ..docs().swap_remove(0)
     };
-    // Each byte of both numbers is another.
+    // All bytes of both numbers differ.
     let before = of(0x0102_0304, bits).payload();
     let after = of(!0x0102_0304, !bits).payload();
     assert!(changes_scalars_alone(types, &before, &after));
@@ -139,7 +139,7 @@ fn damage_elsewhere_is_no_change_of_numbers_alone() {
         let in_number = before[place] != after[place];
         let is = changes_scalars_alone(types, &damaged, &after);
         assert_eq!(is, in_number, "byte {place}");
-        // What is written leads anywhere: nothing but an answer is asked for.
+        // The offsets are random: the function must return, with any result.
         for value in 0..=u8::MAX {
             damaged[place] = value;
             let _ = changes_scalars_alone(types, &before, &damaged);

@@ -1,4 +1,4 @@
-//! Turns: who runs when.
+//! Turns: the order in which transactions run.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn next<T>(receiver: &Receiver<T>) -> T {
         .expect("a job should have run by now")
 }
 
-/// A job that tells its name when it starts and ends when it is let go.
+/// A job that sends its name when it starts and ends when it is released.
 fn gated(name: &'static str, started: &Sender<&'static str>) -> (Box<dyn Job>, Sender<()>) {
     let (go, gate) = mpsc::channel::<()>();
     let started = started.clone();
@@ -80,7 +80,7 @@ fn one_writer_runs_everything_in_order_of_call() {
 }
 
 #[test]
-fn closing_finishes_what_is_queued_and_refuses_the_rest() {
+fn closing_finishes_queued_jobs_and_refuses_later_ones() {
     let scheduler = Scheduler::new(Concurrency::MultiWriter, 2, Box::new(|_| {}));
     let (send, ran) = mpsc::channel();
     for number in 0..1_000 {

@@ -1,4 +1,4 @@
-//! How many rows a plan visits, in counts.
+//! The number of rows that plans visit.
 
 mod moments;
 
@@ -29,18 +29,18 @@ const SCHEMA: &str = "
     }
     root_type Doc;";
 
-/// The rows that scans have visited.
+/// The numbers of rows that scans have visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Visits {
-    /// One after the other.
+    /// In sequence.
     rows: usize,
-    /// One by one, by a key or a row id, for their payloads.
+    /// One by one, by a key or a row id, with payloads.
     jumps: usize,
-    /// Entries of an index, or row ids, alone.
+    /// Index entries or row ids, without payloads.
     entries: usize,
 }
 
-/// A snapshot that counts.
+/// A snapshot that counts the visited rows.
 struct Counting {
     snapshot: Box<dyn Snapshot>,
     visits: Visits,
@@ -75,7 +75,8 @@ struct Setting {
 }
 
 impl Setting {
-    /// Rows whose `n` are these in another order, `spread` row ids from one to the next.
+    /// `rows` rows whose `n` are the numbers below `rows` in another order, with row ids `spread`
+    /// apart.
     fn new(rows: i32, spread: i64) -> Self {
         Self::of(SCHEMA, rows, spread)
     }
@@ -84,7 +85,7 @@ impl Setting {
         Self::behind(schema, rows, spread, 0)
     }
 
-    /// The same behind a row id that is not used any more.
+    /// The same, with all row ids above `gone`.
     fn behind(schema: &str, rows: i32, spread: i64, gone: i64) -> Self {
         let table = table(schema);
         let backend = MemoryBackend::new();
@@ -172,13 +173,13 @@ fn ordered(query: &Query, key: Field, direction: Direction) -> Query {
         ..query.clone()
     }
 }
-/// As many as reach a share of the rows by a key, with room for the error of an estimate.
+/// The most rows that may be reached by a key, with room for the error of the estimate.
 fn share_of(rows: usize) -> usize {
     512.max(rows / 8 + rows / 40) + 1
 }
 
 #[test]
-fn a_key_is_followed_for_a_share_of_all_rows() {
+fn a_key_is_followed_for_an_eighth_of_all_rows() {
     let s = Setting::new(6_000, 1);
     let half = |query: &Query| {
         let mut half = query.clone();
@@ -224,7 +225,7 @@ fn a_key_is_followed_for_a_share_of_all_rows() {
 }
 
 #[test]
-fn what_is_less_than_a_share_is_reached_by_its_key_alone() {
+fn fewer_rows_than_an_eighth_are_reached_by_their_key_alone() {
     let s = Setting::new(6_000, 1);
     for rows in [0, 1, 511, 512, 513, 700] {
         let query = s.where_("n", Comparison::Less, rows);
@@ -235,14 +236,15 @@ fn what_is_less_than_a_share_is_reached_by_its_key_alone() {
         ] {
             let (count, visits) = s.fetched(&query);
             assert_eq!((count, visits.rows), (rows, 0), "{query}");
-            // One is met twice where it is asked how many there are.
+            // One row is visited twice when the number of rows is estimated.
             assert!(visits.jumps <= rows + 1, "{query}: {visits:?}");
+            // Without samples, all 6,000 rows would be counted.
             assert!(visits.entries <= 600, "{query}: {visits:?}");
         }
     }
 }
 
-/// Scans of the original with a limit went on to the end, and decoded what they threw away.
+/// In Dflat for Swift, a scan with a limit goes on to the end and decodes rows that it drops.
 #[test]
 fn scan_with_limit_stops_early() {
     let s = Setting::new(1_000, 1);
@@ -263,7 +265,7 @@ fn scan_with_limit_stops_early() {
 }
 
 #[test]
-fn row_ids_that_are_not_used_do_not_count() {
+fn unused_row_ids_do_not_count_as_rows() {
     let s = Setting::new(6_000, 16);
     let (count, visits) = s.fetched(&s.where_("n", Comparison::GreaterOrEqual, 0));
     assert_eq!(count, 6_000);
@@ -283,17 +285,17 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
     };
     let all = s.where_("n", Comparison::GreaterOrEqual, 0);
     let none = Visits::default();
-    // By row id: there are so many that the first rows have some of them.
+    // By row id: so many rows qualify that some are among the first.
     let (count, visits) = s.fetched(&limited(&all, None));
     assert_eq!(
         (count, visits.rows, visits.jumps),
         (10, 10, 0),
         "{visits:?}"
     );
-    // By the key.
+    // In order of the key.
     let by_n = limited(&ordered(&all, s.field("n"), Direction::Ascending), None);
     assert_eq!(s.fetched(&by_n), (10, Visits { jumps: 10, ..none }));
-    // Few by row id, page by page: each is reached once.
+    // Few rows by row id, page by page: each is visited once.
     let few = s.where_("n", Comparison::Less, 100);
     let (mut place, mut found, mut jumps) = (None, 0, 0);
     loop {
@@ -311,7 +313,7 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
 }
 
 #[test]
-fn an_order_that_a_condition_leaves_little_of_is_given_up() {
+fn an_ordered_scan_is_given_up_if_few_rows_qualify() {
     let s = Setting::new(6_000, 1);
     let rare = s.where_("plain", Comparison::Equal, 77).predicate.unwrap();
     let mut query = s.where_("n", Comparison::GreaterOrEqual, 0);
@@ -334,7 +336,7 @@ fn an_order_that_a_condition_leaves_little_of_is_given_up() {
 }
 
 #[test]
-fn counts_and_values_keep_to_the_share_or_to_the_index() {
+fn counts_and_values_visit_an_eighth_or_the_index_alone() {
     let s = Setting::new(6_000, 1);
     let control = Control::default();
     let all = s.where_("n", Comparison::GreaterOrEqual, 0);
@@ -367,7 +369,7 @@ fn counts_and_values_keep_to_the_share_or_to_the_index() {
 }
 
 #[test]
-fn a_field_of_several_is_read_off_their_index() {
+fn a_field_is_read_from_an_index_over_several_fields() {
     let schema = SCHEMA
         .replace(" (indexed)", "")
         .replace("Doc {", "Doc (indexed: \"same, n\") {");
@@ -400,7 +402,7 @@ fn a_field_of_several_is_read_off_their_index() {
         });
         assert_eq!(visits.jumps == 0, is_covered, "{visits:?}");
     }
-    // In directions that differ rows are sorted, no more than are asked for at a time.
+    // If directions differ, rows are sorted, and no more than wanted are kept at a time.
     let mut mixed = ordered(&Query::default(), s.field("same"), Direction::Ascending);
     mixed
         .order
@@ -411,7 +413,7 @@ fn a_field_of_several_is_read_off_their_index() {
 }
 
 #[test]
-fn an_explanation_tells_what_is_given_up() {
+fn an_explanation_has_the_point_of_giving_up() {
     let s = Setting::new(6_000, 1);
     let explained = |query: &Query| {
         let control = Control::default();

@@ -1,8 +1,8 @@
-//! That a plan of several scans stands on one state, and what hostile row ids do to it.
+//! Plans of several scans read one state, and unusual row ids do no harm.
 
 use super::*;
 
-/// A snapshot of the latest state, before each scan but the first of which somebody writes.
+/// A snapshot of the latest state. Another writer commits before each scan but the first.
 struct Meanwhile<'s> {
     snapshot: Box<dyn Snapshot>,
     scans: usize,
@@ -60,7 +60,7 @@ const PLAIN: &str = "
     }
     root_type Doc;";
 
-/// Deletes the object in row 1 and creates another whose key is smaller, all at once.
+/// Deletes the object in row 1 and creates another with a smaller key, in one commit.
 fn exchange(s: &Setting, row_id: i64, id: i32) {
     let mut tx = Arc::clone(&s.backend)
         .begin(s.backend.durability())
@@ -76,9 +76,9 @@ fn exchange(s: &Setting, row_id: i64, id: i32) {
     tx.commit().unwrap();
 }
 
-/// At each moment there is one object with an id below 100.
+/// In every state there is one object with an id below 100.
 #[test]
-fn pages_of_a_primary_key_range_are_of_one_moment() {
+fn pages_of_a_primary_key_range_are_of_one_state() {
     let s = Setting::of(PLAIN, 1, 1);
     let query = Query {
         limit: Some(10),
@@ -103,9 +103,9 @@ fn pages_of_a_primary_key_range_are_of_one_moment() {
     assert_eq!(found.len(), 1);
 }
 
-/// At each moment there are a thousand objects, and the condition holds for all.
+/// In every state there are a thousand objects, and all meet the condition.
 #[test]
-fn a_count_with_a_limit_is_of_one_moment() {
+fn a_count_with_a_limit_is_of_one_state() {
     let s = Setting::of(PLAIN, 1_000, 1);
     let query = Query {
         limit: Some(100_000),
@@ -137,7 +137,7 @@ fn a_count_with_a_limit_is_of_one_moment() {
 
 /// Another program may use any row id.
 #[test]
-fn the_smallest_row_id_of_all_is_no_harm() {
+fn the_smallest_possible_row_id_is_read() {
     let s = Setting::of(PLAIN, 600, 1);
     let mut tx = Arc::clone(&s.backend)
         .begin(s.backend.durability())
@@ -161,9 +161,9 @@ fn the_smallest_row_id_of_all_is_no_harm() {
     assert_eq!(s.fetched(&query).0, 600);
 }
 
-/// Another program may leave any gap.
+/// Another program may leave gaps of any width.
 #[test]
-fn row_ids_far_apart_are_no_harm() {
+fn row_ids_far_apart_are_read() {
     for spread in [1, 3, 1 << 40, 1 << 50, (1 << 62) / 3_000] {
         let s = Setting::new(6_000, spread);
         for rows in [0, 511, 513, 700, 3_000, 6_000] {
@@ -173,9 +173,9 @@ fn row_ids_far_apart_are_no_harm() {
     }
 }
 
-/// A table whose oldest rows are deleted again and again.
+/// A table whose oldest rows are deleted regularly.
 #[test]
-fn row_ids_that_are_used_no_more_do_not_hide_the_rest() {
+fn unused_row_ids_do_not_hide_other_rows() {
     for gone in [0, 10_000, 100_000, 1_000_000, 100_000_000] {
         let s = Setting::behind(SCHEMA, 10_000, 1, gone);
         let (count, visits) = s.fetched(&s.where_("n", Comparison::Less, 700));
@@ -183,7 +183,7 @@ fn row_ids_that_are_used_no_more_do_not_hide_the_rest() {
     }
 }
 
-/// Ranges without a row take time, too.
+/// Ranges without rows take time as well.
 #[test]
 fn ranges_without_rows_are_cancelled() {
     let s = Setting::of(PLAIN, 10, 1);
