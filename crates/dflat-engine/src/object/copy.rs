@@ -150,7 +150,7 @@ impl<'t> Copier<'t> {
         Ok(())
     }
 
-    /// What of a field stands behind its table.
+    /// Copies the part of a field that is behind its table.
     pub(super) fn child(
         self,
         writer: &mut Writer,

@@ -3,7 +3,7 @@
 //! The codec is Dflat's own: a bounds-checked reader ([`TableView`]) and a forward writer
 //! ([`Writer`]), both without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
 //! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
-//! predicates on unverified payloads through checked reads ([`field_value`]). `unsafe` stands in
+//! predicates on unverified payloads through checked reads ([`field_value`]). `unsafe` is in
 //! two files: `chunk.rs` adds payloads to memory in which other objects are read, and `text.rs`
 //! takes ASCII bytes as text.
 //!

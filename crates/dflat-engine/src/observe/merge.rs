@@ -169,7 +169,7 @@ impl<'l> Copy<'l> {
         }
     }
 
-    /// Copies what stands before a position.
+    /// Copies the objects before a position.
     fn until(&mut self, end: usize) {
         while let Some(skipped) = self.left.next_if(|at| *at < end) {
             self.extend(skipped);
