@@ -13,9 +13,9 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-struct Mark;
+struct UserCodeMark;
 
-impl Drop for Mark {
+impl Drop for UserCodeMark {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
@@ -27,7 +27,7 @@ impl Drop for Mark {
 /// [`ErrorKind::Panicked`] if `code` panics.
 pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     DEPTH.set(DEPTH.get() + 1);
-    let _mark = Mark;
+    let _mark = UserCodeMark;
     // The closure is consumed, and the locks of values that it shares recover from poisoning.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = format!("{what} panicked: {}", panic_message(&*panic));

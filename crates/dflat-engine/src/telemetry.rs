@@ -161,22 +161,22 @@ impl Telemetry {
     }
 }
 
-/// Runs some work, and calls `tell` with its time in microseconds if it took at least `limit` and
+/// Runs some work, and calls `warn` with its time in microseconds if it took at least `limit` and
 /// warnings have a listener.
 #[inline]
-fn timed<R>(limit: Duration, work: impl FnOnce() -> R, tell: impl FnOnce(u64)) -> R {
+fn timed<R>(limit: Duration, work: impl FnOnce() -> R, warn: impl FnOnce(u64)) -> R {
     let listening = tracing::enabled!(target: TARGET, tracing::Level::WARN);
     let start = listening.then(Instant::now);
     let result = work();
     if let Some(start) = start {
-        tell_if_slow(start.elapsed(), limit, tell);
+        warn_if_slow(start.elapsed(), limit, warn);
     }
     result
 }
 
 #[cold]
-fn tell_if_slow(taken: Duration, limit: Duration, tell: impl FnOnce(u64)) {
+fn warn_if_slow(taken: Duration, limit: Duration, warn: impl FnOnce(u64)) {
     if taken >= limit {
-        tell(u64::try_from(taken.as_micros()).unwrap_or(u64::MAX));
+        warn(u64::try_from(taken.as_micros()).unwrap_or(u64::MAX));
     }
 }

@@ -8,7 +8,7 @@ use smallvec::smallvec;
 
 use super::Control;
 use super::plan::{AccessPath, KeyAccess, KeyRange, Plan};
-use super::scan::{Reads, RemainingRows, Run, Visit};
+use super::scan::{PlanRun, Reads, RemainingRows, Visit};
 use super::selectivity::RowCount;
 use crate::error::Result;
 use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
@@ -75,7 +75,7 @@ impl<'q> Lookup<'q> {
         control: &Control,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let mut run = Run::new(snapshot, table, control, Reads::Payloads);
+        let mut run = PlanRun::new(snapshot, table, control, Reads::Payloads);
         let (mut reached, mut last, mut max) = (0, None, control.rows_before_count);
         let mut count = RowCount::default();
         loop {

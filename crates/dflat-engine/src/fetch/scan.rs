@@ -40,7 +40,7 @@ pub(super) fn scan(
     reads: Reads,
     visit: &mut Visit<'_>,
 ) -> Result<Option<RemainingRows>> {
-    let mut run = Run::new(snapshot, table, control, reads);
+    let mut run = PlanRun::new(snapshot, table, control, reads);
     run.may_give_up = reads == Reads::Payloads && plan.may_be_given_up(query);
     run.after = behind(query);
     run.checker.check()?;
@@ -51,11 +51,11 @@ pub(super) fn scan(
         }
         qualified(query, condition.as_ref(), row, visit)
     })?;
-    if let End::GivenUp(seen) = end {
+    if let ScanEnd::GivenUp(seen) = end {
         let sorted = plan.sorted && plan.by_row_id;
         return Ok(Some(RemainingRows { seen, sorted }));
     }
-    if end == End::Done && !plan.foreign_rows.is_empty() {
+    if end == ScanEnd::Done && !plan.foreign_rows.is_empty() {
         run.reads = Reads::Payloads;
         let condition = query.predicate.as_ref().map(Condition::new);
         run.source(Source::RowIds(&plan.foreign_rows), &mut |row: Row<'_>| {
@@ -105,7 +105,7 @@ impl RemainingRows {
             None => Source::Rows,
         };
         let mut seen = self.seen.iter().peekable();
-        let mut run = Run::new(snapshot, table, control, Reads::Payloads);
+        let mut run = PlanRun::new(snapshot, table, control, Reads::Payloads);
         run.source(source, |row: Row<'_>| {
             while seen.next_if(|seen| **seen < row.row_id).is_some() {}
             match seen.peek() {
@@ -138,7 +138,7 @@ fn qualified(
 }
 
 /// The state that the scans of a plan share.
-pub(super) struct Run<'r> {
+pub(super) struct PlanRun<'r> {
     pub(super) snapshot: &'r mut dyn Snapshot,
     table: &'r Table,
     control: &'r Control,
@@ -152,7 +152,7 @@ pub(super) struct Run<'r> {
 
 /// The end of a plan's scans.
 #[derive(PartialEq, Eq)]
-enum End {
+enum ScanEnd {
     /// All rows were visited.
     Done,
     /// The visitor needs no more rows.
@@ -161,13 +161,13 @@ enum End {
     GivenUp(Vec<RowId>),
 }
 
-impl End {
+impl ScanEnd {
     const fn of(is_enough: bool) -> Self {
         if is_enough { Self::Enough } else { Self::Done }
     }
 }
 
-impl<'r> Run<'r> {
+impl<'r> PlanRun<'r> {
     pub(super) fn new(
         snapshot: &'r mut dyn Snapshot,
         table: &'r Table,
@@ -191,17 +191,19 @@ impl<'r> Run<'r> {
         access: &AccessPath,
         foreign_rows: &[RowId],
         visit: &mut Visit<'_>,
-    ) -> Result<End> {
+    ) -> Result<ScanEnd> {
         let row_ids = match access {
-            AccessPath::Nothing => return Ok(End::Done),
-            AccessPath::Rows(None) => return self.source(Source::Rows, visit).map(End::of),
+            AccessPath::Nothing => return Ok(ScanEnd::Done),
+            AccessPath::Rows(None) => return self.source(Source::Rows, visit).map(ScanEnd::of),
             AccessPath::Rows(Some(row_id)) => {
-                return self.source(Source::RowsAfter(*row_id), visit).map(End::of);
+                return self
+                    .source(Source::RowsAfter(*row_id), visit)
+                    .map(ScanEnd::of);
             }
             AccessPath::Key(access) if self.may_give_up => {
                 return self.follow(access, foreign_rows, visit);
             }
-            AccessPath::Key(access) => return self.ranges(access, visit).map(End::of),
+            AccessPath::Key(access) => return self.ranges(access, visit).map(ScanEnd::of),
             AccessPath::Union(parts) => self.union(parts)?,
             AccessPath::Intersection(parts) => self.intersection(parts)?,
         };
@@ -214,9 +216,9 @@ impl<'r> Run<'r> {
             && row_ids.len() > self.control.rows_before_count
             && row_ids.len() > self.rows_max(&mut RowCount::default(), row_ids.len())?;
         if is_given_up {
-            return Ok(End::GivenUp(Vec::new()));
+            return Ok(ScanEnd::GivenUp(Vec::new()));
         }
-        self.source(Source::RowIds(row_ids), visit).map(End::of)
+        self.source(Source::RowIds(row_ids), visit).map(ScanEnd::of)
     }
 
     /// Scans ranges; true if the visitor needs no more rows.
@@ -239,7 +241,7 @@ impl<'r> Run<'r> {
         access: &KeyAccess,
         foreign_rows: &[RowId],
         visit: &mut Visit<'_>,
-    ) -> Result<End> {
+    ) -> Result<ScanEnd> {
         let table = self.table;
         let mut seen: SmallVec<[RowId; 16]> = SmallVec::new();
         let (mut max, mut rest) = (self.control.rows_before_count, None);
@@ -262,17 +264,17 @@ impl<'r> Run<'r> {
                 })?;
                 match (is_enough, &behind) {
                     (true, Some(_)) => break,
-                    (true, None) => return Ok(End::Enough),
+                    (true, None) => return Ok(ScanEnd::Enough),
                     (false, _) => {}
                 }
             }
             let Some(behind) = behind else {
-                return Ok(End::Done);
+                return Ok(ScanEnd::Done);
             };
             seen.sort_unstable();
             max = self.rows_max(&mut count, 2 * seen.len())?;
             if seen.len() >= max {
-                return Ok(End::GivenUp(seen.into_vec()));
+                return Ok(ScanEnd::GivenUp(seen.into_vec()));
             }
             rest = Some(behind);
         }

@@ -94,8 +94,8 @@ fn visit_unordered(
         query.limit = Some(usize::MAX);
     }
     let mut plan = planned(snapshot, table, &query, control)?;
-    let covered = Covered::Unordered(expression);
-    let reads = reads(table, &query, &plan, covered);
+    let needed = NeededValues::Unordered(expression);
+    let reads = reads(table, &query, &plan, needed);
     if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
         plan.access = AccessPath::primary();
     }
@@ -114,7 +114,7 @@ fn visit_unordered(
 
 /// The values that are needed of each row.
 #[derive(Clone, Copy)]
-enum Covered<'e> {
+enum NeededValues<'e> {
     /// The value of an expression, if any. The sign of a zero does not matter.
     Unordered(Option<&'e Expression>),
     /// The values of expressions, exactly as stored, and the keys of the order.
@@ -122,7 +122,7 @@ enum Covered<'e> {
 }
 
 /// The part of a plan's rows that must be read.
-fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Reads {
+fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) -> Reads {
     if plan.residual.is_some() || query.after.is_some() {
         return Reads::Payloads;
     }
@@ -145,9 +145,9 @@ fn reads(table: &Table, query: &Query, plan: &Plan, covered: Covered<'_>) -> Rea
         let field = expression.as_field();
         has(expression) && field.is_some_and(|field| field.column_type() != ColumnType::Real)
     };
-    let (is_empty, has_all) = match covered {
-        Covered::Unordered(expression) => (expression.is_none(), expression.is_none_or(has)),
-        Covered::Selected(expressions) => {
+    let (is_empty, has_all) = match needed {
+        NeededValues::Unordered(expression) => (expression.is_none(), expression.is_none_or(has)),
+        NeededValues::Selected(expressions) => {
             let order = query.order.iter().map(|order| &order.key);
             let mut order = order.filter(|_| !plan.sorted).peekable();
             let is_empty = expressions.is_empty() && order.peek().is_none();
@@ -195,7 +195,7 @@ pub fn select<T>(
         return Ok(Vec::new());
     }
     let plan = planned(snapshot, table, query, control)?;
-    let reads = reads(table, query, &plan, Covered::Selected(expressions));
+    let reads = reads(table, query, &plan, NeededValues::Selected(expressions));
     let mut items = Vec::new();
     let mut window = Window {
         offset: query.offset,

@@ -139,7 +139,7 @@ impl Difference {
     /// In proportion to the positions in both, and a logarithm of their number.
     #[must_use]
     pub fn compose(&self, next: &Self) -> Self {
-        let (first, second) = (Map::new(self), Map::new(next));
+        let (first, second) = (PositionMap::new(self), PositionMap::new(next));
         let deleted = next.deleted.iter().filter_map(|at| first.origin(at));
         let deleted = sorted(self.deleted.iter().chain(deleted));
         let survived = self.inserted.iter().filter_map(|at| second.place(at));
@@ -237,7 +237,7 @@ fn sorted(positions: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 /// Maps positions of one list to positions of the other.
-struct Map<'d> {
+struct PositionMap<'d> {
     difference: &'d Difference,
     /// The old positions of deleted and moved elements.
     left: Vec<usize>,
@@ -247,7 +247,7 @@ struct Map<'d> {
     by_origin: Vec<Move>,
 }
 
-impl<'d> Map<'d> {
+impl<'d> PositionMap<'d> {
     fn new(difference: &'d Difference) -> Self {
         let mut by_origin = difference.moved.clone();
         by_origin.sort_unstable_by_key(|moved| moved.from);

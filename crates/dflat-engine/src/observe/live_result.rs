@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table};
 
-use super::bound::Bound;
+use super::boundary::BoundaryObject;
 use super::changed_rows::{ChangedRows, Rows, after, before};
 use super::difference::Difference;
 use super::interest::Interest;
@@ -271,8 +271,8 @@ impl LiveResult {
         };
         let order = &self.query.frame().order;
         // At an end of the result, no objects are beyond the run.
-        let first = (self.below > 0).then(|| Bound::new(order, first));
-        let last = (!self.complete).then(|| Bound::new(order, last));
+        let first = (self.below > 0).then(|| BoundaryObject::new(order, first));
+        let last = (!self.complete).then(|| BoundaryObject::new(order, last));
         let is_below = |object: &Object| first.as_ref().is_some_and(|first| first.is_above(object));
         let is_above = |object: &Object| last.as_ref().is_some_and(|last| last.is_below(object));
         let mut below = self.below;

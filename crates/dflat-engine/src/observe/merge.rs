@@ -7,7 +7,7 @@ use dflat_model::Order;
 use super::changed_rows::{ChangedRows, Row, Rows, after, before, compare};
 use super::difference::{Difference, Move, out_of_order};
 use super::positions::ascending;
-use super::row_merge::{Merged, RowMerge, find};
+use super::row_merge::{MergedList, RowMerge, find};
 use crate::object::Object;
 
 /// Buffers that are reused from one result to the next.
@@ -66,7 +66,7 @@ impl List<'_> {
         changed: &ChangedRows,
         scratch: &mut Scratch,
         same: impl Fn(&Object, &Object) -> bool,
-    ) -> Option<Merged> {
+    ) -> Option<MergedList> {
         if self.order.is_empty() {
             return RowMerge::new(self.objects, rows, changed).merge(rows, changed, same);
         }
@@ -93,8 +93,8 @@ impl List<'_> {
         left: &[usize],
         removed: &[u32],
         same: impl Fn(&Object, &Object) -> bool,
-    ) -> Merged {
-        let mut copy = Copy::new(self.objects, left, changed.after.len());
+    ) -> MergedList {
+        let mut copy = ListCopy::new(self.objects, left, changed.after.len());
         let mut difference = Difference::default();
         let mut survived = vec![false; left.len()];
         let (mut in_place, mut moved) = (Vec::new(), Vec::new());
@@ -141,7 +141,7 @@ impl List<'_> {
         moved.extend(out_of_order(&in_place));
         moved.sort_unstable_by_key(|moved| moved.to);
         difference.moved = moved;
-        Merged {
+        MergedList {
             objects: copy.out,
             difference,
         }
@@ -149,7 +149,7 @@ impl List<'_> {
 }
 
 /// A copy of a list without some positions.
-struct Copy<'l> {
+struct ListCopy<'l> {
     objects: &'l [Object],
     left: std::iter::Peekable<std::iter::Copied<std::slice::Iter<'l, usize>>>,
     next: usize,
@@ -158,7 +158,7 @@ struct Copy<'l> {
     out: Vec<Object>,
 }
 
-impl<'l> Copy<'l> {
+impl<'l> ListCopy<'l> {
     fn new(objects: &'l [Object], left: &'l [usize], more: usize) -> Self {
         Self {
             objects,

@@ -4,7 +4,7 @@
 //! commits, and returns a [`Publication`] for each: the calls of callbacks to make, for objects
 //! first, then for results. The caller makes these calls, with no lock held.
 
-mod bound;
+mod boundary;
 mod changed_rows;
 mod delivery;
 mod difference;

@@ -157,15 +157,15 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         if served {
             return;
         }
-        let service = Service(Some(Arc::clone(self)));
+        let duty = DeliveryDuty(Some(Arc::clone(self)));
         match &self.executor {
-            Some(executor) => service.submit(executor),
+            Some(executor) => duty.submit(executor),
             None if slow => {
                 let thread = thread::Builder::new().name("dflat-slow".to_owned());
                 // If the thread can't be started, the next delivery tries again.
-                let _ = thread.spawn(move || service.run());
+                let _ = thread.spawn(move || duty.run());
             }
-            None => service.run(),
+            None => duty.run(),
         }
     }
 
@@ -280,9 +280,11 @@ fn release<D>(dropped: D) {
 
 /// The duty to deliver everything that waits. If it is dropped instead, the next delivery takes it
 /// over.
-struct Service<E: Absorb + Send + 'static, R: Send + Sync + 'static>(Option<Arc<Notifier<E, R>>>);
+struct DeliveryDuty<E: Absorb + Send + 'static, R: Send + Sync + 'static>(
+    Option<Arc<Notifier<E, R>>>,
+);
 
-impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> DeliveryDuty<E, R> {
     fn run(mut self) {
         if let Some(notifier) = self.0.take() {
             notifier.serve(notifier.lock(), None, usize::MAX);
@@ -322,7 +324,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Service<E, R> {
     }
 }
 
-impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Drop for Service<E, R> {
+impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Drop for DeliveryDuty<E, R> {
     fn drop(&mut self) {
         if let Some(notifier) = &self.0 {
             notifier.lock().served = false;

@@ -46,7 +46,11 @@ impl TableSubscriptions {
 
     /// Reads all objects again, and adds the calls to make. Returns the subscribers whose objects
     /// can't be read, with the errors.
-    fn renew_objects(&mut self, refetch: &dyn Refetch, calls: &mut VecDeque<Call>) -> Failed {
+    fn renew_objects(
+        &mut self,
+        refetch: &dyn Refetch,
+        calls: &mut VecDeque<Call>,
+    ) -> FailedSubscribers {
         let table = self.objects.table();
         let renewed = table.map(|table| self.objects.renew(&table, refetch, calls));
         renewed.unwrap_or_default()
@@ -54,11 +58,11 @@ impl TableSubscriptions {
 }
 
 /// Subscribers whose objects can't be read, with the errors.
-type Failed = Vec<(Arc<Subscriber>, Error)>;
+type FailedSubscribers = Vec<(Arc<Subscriber>, Error)>;
 
 /// Ends subscriptions with errors. The registry must not be locked, because the callbacks are
 /// dropped as well, and with them values of the user.
-fn fail(failed: Failed) {
+fn fail(failed: FailedSubscribers) {
     for (subscriber, error) in failed {
         subscriber.fail(error);
     }
@@ -187,7 +191,7 @@ impl Registry {
             First::Object { known, latest } => {
                 let Some(latest) = latest else {
                     let event = Event::Object(ObjectEvent::Deleted);
-                    return self.tell(subscriber, Some(event));
+                    return self.publication(subscriber, Some(event));
                 };
                 // The row id in this engine: the known object may be from another engine.
                 let row_id = latest.row_id();
@@ -238,10 +242,14 @@ impl Registry {
         };
         // The target was not set before: a subscriber is registered once.
         let _ = subscriber.registration.target.set(target);
-        self.tell(subscriber, event)
+        self.publication(subscriber, event)
     }
 
-    fn tell(&self, subscriber: &Arc<Subscriber>, event: Option<Event>) -> Option<Arc<Publication>> {
+    fn publication(
+        &self,
+        subscriber: &Arc<Subscriber>,
+        event: Option<Event>,
+    ) -> Option<Arc<Publication>> {
         let subscriber = Arc::clone(subscriber);
         let calls = event.map(|event| Call { subscriber, event });
         Publication::of(&self.telemetry, calls.into_iter().collect(), Vec::new())

@@ -7,7 +7,7 @@ use super::difference::Difference;
 use crate::object::Object;
 
 /// A list after a change, and its difference from the list before.
-pub(super) struct Merged {
+pub(super) struct MergedList {
     pub(super) objects: Vec<Object>,
     pub(super) difference: Difference,
 }
@@ -51,7 +51,7 @@ impl<'l> RowMerge<'l> {
         rows: Rows<'_>,
         changed: &ChangedRows,
         same: impl Fn(&Object, &Object) -> bool,
-    ) -> Option<Merged> {
+    ) -> Option<MergedList> {
         let (mut were, mut are) = (changed.before.as_slice(), changed.after.as_slice());
         while !(were.is_empty() && are.is_empty()) {
             let (left, rest) = split_before(were, are.first());
@@ -73,7 +73,7 @@ impl<'l> RowMerge<'l> {
             }
         }
         self.keep(self.list.len());
-        Some(Merged {
+        Some(MergedList {
             objects: self.objects,
             difference: self.difference,
         })

@@ -21,9 +21,9 @@ pub struct Condition<'p>(Node<'p>);
 
 #[derive(Debug)]
 enum Node<'p> {
-    Range(Range),
+    Range(IntegerRange),
     Compare(FieldCompare<'p>),
-    In(Members<'p>),
+    In(ListTest<'p>),
     And(Vec<Self>),
     Or(Vec<Self>),
     Not(Box<Self>),
@@ -34,13 +34,13 @@ enum Node<'p> {
 #[derive(Debug, PartialEq, Eq)]
 struct Path {
     /// The steps from the root table to that table.
-    way: Vec<Hop>,
+    way: Vec<TableStep>,
     voffset: u16,
 }
 
 /// A step from one table to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hop {
+enum TableStep {
     /// To a nested table.
     Table(u16),
     /// To the table that a union holds, if the union has this type code.
@@ -49,7 +49,7 @@ enum Hop {
 
 /// A test whether an integer field lies in a range, or outside of it.
 #[derive(Debug)]
-struct Range {
+struct IntegerRange {
     path: Path,
     scalar: Scalar,
     /// The ends, which belong to the range. They have room for any 64-bit integer, signed or not,
@@ -74,7 +74,7 @@ struct FieldCompare<'p> {
 
 /// A test whether a value is one of a list.
 #[derive(Debug)]
-struct Members<'p> {
+struct ListTest<'p> {
     operand: &'p Expression,
     /// The list in the total order, without NULL.
     values: Vec<ValueRef<'p>>,
@@ -107,7 +107,7 @@ impl<'p> Node<'p> {
                 operator,
                 right: Expression::Literal(literal),
             } => compare(field, *operator, literal).unwrap_or(Self::Other(predicate)),
-            Predicate::In { operand, values } => Self::In(Members::new(operand, values)),
+            Predicate::In { operand, values } => Self::In(ListTest::new(operand, values)),
             Predicate::And(parts) => {
                 let mut nodes: Vec<Self> = Vec::with_capacity(parts.len());
                 for part in parts {
@@ -174,7 +174,7 @@ fn compare<'p>(field: &Field, operator: Comparison, literal: &'p Value) -> Optio
             Comparison::Greater => (number + 1, i128::MAX),
             Comparison::GreaterOrEqual => (number, i128::MAX),
         };
-        return Some(Node::Range(Range {
+        return Some(Node::Range(IntegerRange {
             path,
             scalar,
             min,
@@ -213,9 +213,9 @@ impl Path {
             way.push(match before {
                 [Step::Member(code), rest @ ..] if *container >= 2 => {
                     before = rest;
-                    Hop::Member(*container, *code)
+                    TableStep::Member(*container, *code)
                 }
-                _ => Hop::Table(*container),
+                _ => TableStep::Table(*container),
             });
         }
         before.is_empty().then_some(Self { way, voffset })
@@ -234,8 +234,8 @@ impl Path {
     fn walk<'a>(&self, mut table: TableView<'a>) -> Result<Option<TableView<'a>>, Malformed> {
         for hop in &self.way {
             let next = match *hop {
-                Hop::Table(voffset) => table.table(voffset)?,
-                Hop::Member(voffset, code) => match table.union(voffset)? {
+                TableStep::Table(voffset) => table.table(voffset)?,
+                TableStep::Member(voffset, code) => match table.union(voffset)? {
                     Some(union) if union.code == code => Some(union.table()?),
                     _ => None,
                 },
@@ -249,7 +249,7 @@ impl Path {
     }
 }
 
-impl Range {
+impl IntegerRange {
     /// Narrows this range to its intersection with another. Returns false, and changes nothing, if
     /// they are not ranges of the same field.
     fn narrow(&mut self, other: &Self) -> bool {
@@ -303,7 +303,7 @@ impl FieldCompare<'_> {
     }
 }
 
-impl<'p> Members<'p> {
+impl<'p> ListTest<'p> {
     fn new(operand: &'p Expression, values: &'p [Value]) -> Self {
         let mut known: Vec<ValueRef<'p>> = values.iter().map(Value::as_ref).collect();
         known.retain(|value| !value.is_null());

@@ -19,4 +19,4 @@ pub(crate) use interval::{Interval, lower_order, upper_order};
 pub use order::{compare_keys, compare_rows, is_after};
 pub use truth::Truth;
 pub(crate) use truth::admits;
-pub(crate) use value_set::{Positions, ValueSet, tested_field};
+pub(crate) use value_set::{ConjunctPositions, ValueSet, tested_field};

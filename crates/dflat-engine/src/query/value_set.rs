@@ -18,7 +18,7 @@ use super::interval::{Interval, Limit, is_empty, lower_order, upper_order};
 pub(crate) struct ValueSet<'q>(pub(crate) SmallVec<[Interval<'q>; 1]>);
 
 /// Positions of conjuncts.
-pub(crate) type Positions = SmallVec<[usize; 4]>;
+pub(crate) type ConjunctPositions = SmallVec<[usize; 4]>;
 
 /// The most values of a `not in` that is turned into intervals: each value splits one, and beyond a
 /// few nearly all rows are in them, so that reading them all is cheaper.
@@ -142,12 +142,14 @@ impl<'q> ValueSet<'q> {
 
     /// The intersection of numbered sets, and the numbers of the sets that were intersected, in
     /// order: all of them, unless that takes too many steps. `None` if there are no sets.
-    pub(crate) fn common(mut sets: SmallVec<[(usize, Self); 1]>) -> Option<(Self, Positions)> {
+    pub(crate) fn common(
+        mut sets: SmallVec<[(usize, Self); 1]>,
+    ) -> Option<(Self, ConjunctPositions)> {
         // The smallest sets first: they leave the fewest intervals for the others.
         sets.sort_by_key(|(_, set)| set.0.len());
         let mut sets = sets.into_iter();
         let (first, mut all) = sets.next()?;
-        let (mut used, mut steps): (Positions, usize) = (smallvec![first], 0);
+        let (mut used, mut steps): (ConjunctPositions, usize) = (smallvec![first], 0);
         for (number, set) in sets {
             if steps > STEPS_MAX {
                 break;

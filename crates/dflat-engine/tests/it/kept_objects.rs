@@ -70,7 +70,7 @@ fn objects_delivered_to_subscribers_share_no_memory() {
     let shared = insert(&engine, &table, 0, move || held.recv().unwrap());
     assert!(shared.recv().unwrap() > 50, "nobody observes the table");
 
-    let (tell, told) = mpsc::channel::<Vec<Object>>();
+    let (sender, delivered) = mpsc::channel::<Vec<Object>>();
     let subject = Subject::Result {
         query: ShapedQuery::from(Query::default()),
         known: Known::Nothing,
@@ -79,15 +79,15 @@ fn objects_delivered_to_subscribers_share_no_memory() {
         let Event::Result(Ok(update)) = event else {
             panic!("{event:?}");
         };
-        tell.send(update.fetched.objects.to_vec()).unwrap();
+        sender.send(update.fetched.objects.to_vec()).unwrap();
     });
     let subscribed = engine.observe(&table, subject, DeliveryOptions::default(), function);
     let subscription = subscribed.unwrap();
     let shared = insert(&engine, &table, ROWS, || ());
     assert!(shared.recv().unwrap() > 50, "nobody is known to observe");
     go_on.send(()).unwrap();
-    assert_eq!(told.recv().unwrap().len(), 100);
-    let objects = told.recv().unwrap();
+    assert_eq!(delivered.recv().unwrap().len(), 100);
+    let objects = delivered.recv().unwrap();
     assert_eq!(objects.len(), 200);
     // The objects of the first half were fetched together.
     let written = objects.iter().skip(100);
@@ -95,7 +95,7 @@ fn objects_delivered_to_subscribers_share_no_memory() {
 
     let shared = insert(&engine, &table, 2 * ROWS, || ());
     assert_eq!(shared.recv().unwrap(), 0, "somebody observes the table");
-    assert_eq!(told.recv().unwrap().len(), 300);
+    assert_eq!(delivered.recv().unwrap().len(), 300);
     drop(subscription);
     engine.settle().unwrap();
     let shared = insert(&engine, &table, 3 * ROWS, || ());

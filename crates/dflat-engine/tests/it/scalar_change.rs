@@ -105,7 +105,7 @@ fn docs() -> Vec<Doc> {
 fn only_changes_of_numbers_are_detected() {
     let types = &table(SCHEMA).types;
     let docs: Vec<_> = docs().into_iter().map(|doc| (doc.payload(), doc)).collect();
-    let mut told = 0;
+    let mut detected = 0;
     for (before, old) in docs.iter().step_by(3) {
         for (after, new) in &docs {
             let changed = !equal(types, before, after);
@@ -113,10 +113,10 @@ fn only_changes_of_numbers_are_detected() {
             let wanted = changed && in_scalars && old.is_laid_out_as(new);
             let is = changes_scalars_alone(types, before, after);
             assert_eq!(is, wanted, "{old:?} {new:?}");
-            told += usize::from(is);
+            detected += usize::from(is);
         }
     }
-    assert!(told > 100, "{told}");
+    assert!(detected > 100, "{detected}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::planner::Planner;
 use super::{AccessPath, KeyAccess};
 use crate::error::Result;
-use crate::query::Positions;
+use crate::query::ConjunctPositions;
 
 /// The most entries of a range that are counted to choose a plan. Larger ranges count as large,
 /// whatever their size, so that this bounds the cost of choosing.
@@ -23,7 +23,7 @@ pub(super) type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
 pub(super) struct Candidate {
     pub(super) access: AccessPath,
     /// The positions of the conjuncts that the access guarantees, in order.
-    pub(super) used: Positions,
+    pub(super) used: ConjunctPositions,
     /// The most rows that the access can have, if a unique key bounds them.
     pub(super) rows_max: Option<usize>,
 }
@@ -87,7 +87,7 @@ impl Candidate {
     pub(super) fn rows() -> Self {
         Self {
             access: AccessPath::Rows(None),
-            used: Positions::new(),
+            used: ConjunctPositions::new(),
             rows_max: None,
         }
     }

@@ -8,7 +8,7 @@ use super::implied::is_implied;
 use super::planner::{Planner, is_field};
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
-use crate::query::Positions;
+use crate::query::ConjunctPositions;
 use crate::storage::{IndexState, Key};
 
 /// The most disjunctions that are considered as unions: each costs a count of its ranges.
@@ -28,7 +28,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The conjuncts that the access does not guarantee.
-    fn residual(&self, used: &Positions) -> Option<Predicate> {
+    fn residual(&self, used: &ConjunctPositions) -> Option<Predicate> {
         if used.len() == self.parts.len() {
             return None;
         }
@@ -139,7 +139,7 @@ impl<'a> Planner<'a> {
             }
             Some(Candidate {
                 access: AccessPath::Union(accesses),
-                used: Positions::new(),
+                used: ConjunctPositions::new(),
                 rows_max: None,
             })
         };
@@ -170,7 +170,7 @@ impl<'a> Planner<'a> {
             }
             let mut access = KeyAccess::new(key, smallvec![KeyRange::of(Values::new())]);
             access.direction = first.direction;
-            (AccessPath::Key(access), Positions::new())
+            (AccessPath::Key(access), ConjunctPositions::new())
         });
         let (access, used) = { candidates }.find(|(access, _)| self.is_sorted(access))?;
         Some(Candidate {

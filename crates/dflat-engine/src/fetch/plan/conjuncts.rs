@@ -4,14 +4,14 @@ use std::ops::Bound;
 
 use dflat_model::{Field, Predicate, Value};
 
-use crate::query::{Interval, Positions, ValueSet};
+use crate::query::{ConjunctPositions, Interval, ValueSet};
 
 /// The values of a field that meet all conjuncts on it, and the positions of these conjuncts, in
 /// order; `None` if no conjunct is on the field.
 pub(super) fn values_of<'q>(
     parts: &'q [Predicate],
     field: &Field,
-) -> Option<(ValueSet<'q>, Positions)> {
+) -> Option<(ValueSet<'q>, ConjunctPositions)> {
     let sets = parts.iter().enumerate();
     let sets = sets.filter_map(|(position, part)| Some((position, ValueSet::of(part, field)?)));
     ValueSet::common(sets.collect())
@@ -22,7 +22,7 @@ pub(super) fn values_of<'q>(
 pub(super) fn set_of<'q>(
     parts: &'q [Predicate],
     field: &Field,
-) -> Option<(ValueSet<'q>, Positions)> {
+) -> Option<(ValueSet<'q>, ConjunctPositions)> {
     if !field.is_tag() {
         return values_of(parts, field);
     }

@@ -7,7 +7,7 @@
 use dflat_model::{IndexCondition, Predicate};
 
 use super::conjuncts::values_of;
-use crate::query::{Positions, ValueSet};
+use crate::query::{ConjunctPositions, ValueSet};
 
 /// Whether every object that meets all conjuncts of all lists meets an index's condition. Each part
 /// of the condition must follow from a single list.
@@ -28,8 +28,8 @@ pub(super) fn is_implied(condition: &IndexCondition, lists: &[&[Predicate]]) -> 
 }
 
 /// The positions of the conjuncts that every object with an entry in an index meets.
-pub(super) fn guaranteed(condition: &IndexCondition, parts: &[Predicate]) -> Positions {
-    let mut positions = Positions::new();
+pub(super) fn guaranteed(condition: &IndexCondition, parts: &[Predicate]) -> ConjunctPositions {
+    let mut positions = ConjunctPositions::new();
     let known = match condition {
         IndexCondition::And(known) if ValueSet::of_index(condition).is_none() => &**known,
         condition => std::slice::from_ref(condition),

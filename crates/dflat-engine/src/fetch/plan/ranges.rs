@@ -9,13 +9,13 @@ use super::conjuncts::{set_of, values_of};
 use super::implied::guaranteed;
 use super::planner::{Planner, is_field};
 use super::{KeyAccess, KeyRange, Values};
-use crate::query::{Interval, Positions, ValueSet};
+use crate::query::{ConjunctPositions, Interval, ValueSet};
 use crate::storage::Key;
 
 /// The ranges of a key, and their properties.
 pub(super) struct Ranges {
     pub(super) access: KeyAccess,
-    pub(super) used: Positions,
+    pub(super) used: ConjunctPositions,
     pub(super) rows_max: Option<usize>,
     /// Whether the ranges leave out only a few values, so that they likely have most of the rows.
     pub(super) wide: bool,
@@ -31,7 +31,7 @@ impl Planner<'_> {
         let is_plain = index.is_some_and(IndexDescriptor::is_plain);
         let condition = index.and_then(|index| index.condition.as_ref());
         let mut prefix = Values::new();
-        let mut used = Positions::new();
+        let mut used = ConjunctPositions::new();
         let mut open = None;
         for field in fields {
             let values = match is_plain {

@@ -9,13 +9,13 @@ use crate::object::Object;
 use crate::query::{compare_keys, compute};
 
 /// An object with its first key in an order. The key decides most comparisons, and is read once.
-pub(super) struct Bound<'o> {
+pub(super) struct BoundaryObject<'o> {
     order: &'o [Order],
     object: &'o Object,
     first: Option<(&'o Order, ValueRef<'o>)>,
 }
 
-impl<'o> Bound<'o> {
+impl<'o> BoundaryObject<'o> {
     pub(super) fn new(order: &'o [Order], object: &'o Object) -> Self {
         let first = order.first().and_then(|key| {
             let value = compute(&key.key, object.payload()).ok()?;
