@@ -11,7 +11,8 @@ use super::TransactionContext;
 use crate::{Result, Workspace};
 
 /// A handler and its completion share one piece of memory, `shared`, which also has room for the
-/// keys of the dictionary that the transaction holds until it ends: [`HeldKeys`] themselves will do.
+/// keys of the dictionary that the transaction holds until it ends: [`HeldKeys`] themselves will
+/// do.
 impl Workspace {
     /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
     /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
