@@ -10,11 +10,11 @@
 mod entries;
 mod indexed;
 mod keyed;
+mod values;
 
 use std::ffi::{CStr, CString, c_int};
 use std::path::Path;
 use std::ptr;
-use std::slice;
 
 use dflat::codegen::{Encoder, Message, TableReader};
 use dflat::{Durability, Object};
@@ -26,6 +26,7 @@ use crate::workload::Doc;
 pub use entries::EntriesFloor;
 pub use indexed::{IndexedFloor, IndexedQuery};
 pub use keyed::KeyedFloor;
+use values::{bind_blob, bind_text, column_blob};
 
 /// A connection with the statements of some tables.
 pub struct Floor {
@@ -447,58 +448,4 @@ fn open(path: &Path) -> Result<*mut sqlite::sqlite3> {
     // SAFETY: The connection is open.
     unsafe { sqlite::sqlite3_busy_timeout(db, 30_000) };
     Ok(db)
-}
-
-/// Binds a text where it is.
-///
-/// # Safety
-/// The statement is live and reset; the text lives until it is bound anew or not stepped again.
-#[inline]
-unsafe fn bind_text(statement: *mut sqlite::sqlite3_stmt, position: c_int, text: &str) {
-    // SAFETY: As the caller promises; pointer and length are those of one `str`.
-    unsafe {
-        sqlite::sqlite3_bind_text64(
-            statement,
-            position,
-            text.as_ptr().cast(),
-            text.len() as u64,
-            sqlite::SQLITE_STATIC(),
-            sqlite::SQLITE_UTF8 as _,
-        )
-    };
-}
-
-/// Binds a blob where it is.
-///
-/// # Safety
-/// As [`bind_text`].
-#[inline]
-unsafe fn bind_blob(statement: *mut sqlite::sqlite3_stmt, position: c_int, bytes: &[u8]) {
-    // SAFETY: As the caller promises; pointer and length are those of one slice.
-    unsafe {
-        sqlite::sqlite3_bind_blob64(
-            statement,
-            position,
-            bytes.as_ptr().cast(),
-            bytes.len() as u64,
-            sqlite::SQLITE_STATIC(),
-        )
-    };
-}
-
-/// The blob of a column, where SQLite has it.
-///
-/// # Safety
-/// The statement stands on a row, which is not left while the bytes are in use.
-#[inline]
-unsafe fn column_blob<'a>(statement: *mut sqlite::sqlite3_stmt, column: c_int) -> &'a [u8] {
-    // SAFETY: As the caller promises. The length is asked for after the address.
-    unsafe {
-        let data = sqlite::sqlite3_column_blob(statement, column).cast::<u8>();
-        let length = sqlite::sqlite3_column_bytes(statement, column);
-        if data.is_null() {
-            return &[];
-        }
-        slice::from_raw_parts(data, usize::try_from(length).unwrap_or(0))
-    }
 }

@@ -28,10 +28,10 @@ const APART: [(&str, &str, &str); 4] = [
     ("fuzzers", "dflat-testkit", "fuzz_smoke"),
 ];
 
-/// Counts the instructions of generated code beside those of Google's, and of conditions beside
-/// those of the same written by hand.
-const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine --bench codec --bench \
-                            predicates -- --quick";
+/// Counts the instructions of generated code beside those of Google's, of conditions beside those
+/// of the same written by hand, and of pieces of work beside the stored counts.
+const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine -p dflat-bench \
+                            --bench codec --bench predicates --bench counts -- --quick";
 
 /// The steps for the workspace at `root`, on this machine.
 ///

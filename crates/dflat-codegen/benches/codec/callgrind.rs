@@ -1,5 +1,6 @@
 //! Counts the instructions of work that this program does when it is asked to.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::process::Command;
 
@@ -7,25 +8,73 @@ use std::process::Command;
 pub(crate) type Work = fn(u64);
 
 /// Instructions that a round of some work takes on a side: this program runs itself under
-/// `valgrind --tool=callgrind` with some rounds and with twice as many, and the difference is what
-/// the rounds cost, the same on every machine.
-pub(crate) fn instructions(work: &str, side: &str, rounds: u64) -> u64 {
-    (collected(work, side, 2 * rounds) - collected(work, side, rounds)) / rounds
+/// `valgrind --tool=callgrind` with some rounds and with twice as many, and the difference is the
+/// cost of the rounds. `counts` chooses by the number of a thread, which is 1 for the main thread,
+/// and by the name of a function.
+pub(crate) fn instructions(
+    work: &str,
+    side: &str,
+    rounds: u64,
+    counts: impl Fn(usize, &str) -> bool,
+) -> u64 {
+    let [once, twice] = [rounds, 2 * rounds].map(|rounds| collected(work, side, rounds, &counts));
+    (twice - once) / rounds
 }
 
 /// Instructions of a run of this program that does some rounds of work.
-fn collected(work: &str, side: &str, rounds: u64) -> u64 {
+fn collected(work: &str, side: &str, rounds: u64, counts: impl Fn(usize, &str) -> bool) -> u64 {
+    let name = format!(
+        "dflat-callgrind-{}-{work}-{side}-{rounds}",
+        std::process::id()
+    );
+    let directory = std::env::temp_dir().join(name.replace(' ', "-"));
+    std::fs::create_dir(&directory).unwrap();
+    // A file for each thread: `profile-01` and so on.
+    let profile = directory.join("profile");
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(["--tool=callgrind", "--separate-threads=yes"])
+        .arg(format!("--callgrind-out-file={}", profile.display()))
         .arg(std::env::current_exe().unwrap())
         .args(["--work", work, side, &rounds.to_string()])
         .output();
     let output = output.expect("valgrind counts the instructions: install it");
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{report}");
-    let mut lines = report.lines();
-    let count = lines.find_map(|line| line.split_once("Collected : "));
-    count.unwrap().1.trim().parse().unwrap()
+    let of_thread = |thread: usize| {
+        let profile = directory.join(format!("profile-{thread:02}"));
+        let text = std::fs::read_to_string(profile).ok()?;
+        Some(sum(&text, |function| counts(thread, function)))
+    };
+    let sum = (1..).map_while(of_thread).sum();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(sum > 0, "callgrind has counted nothing");
+    sum
+}
+
+/// The instructions in functions whose names `counts`, without those of the functions they call.
+fn sum(profile: &str, counts: impl Fn(&str) -> bool) -> u64 {
+    // A name is written out the first time, and is a number in parentheses after that.
+    let mut counted: HashMap<&str, bool> = HashMap::new();
+    let (mut sum, mut counting, mut calls) = (0, false, false);
+    for line in profile.lines() {
+        if let Some((kind @ ("fn" | "cfn"), name)) = line.split_once('=') {
+            let (number, name) = name.split_once(' ').unwrap_or((name, ""));
+            let known = counted.entry(number).or_insert_with(|| counts(name));
+            if kind == "fn" {
+                counting = *known;
+            }
+        } else if line.starts_with("calls=") {
+            // The next line has the instructions of the function that is called.
+            calls = true;
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+            if counting && !calls {
+                let cost = line.split(' ').nth(1).unwrap();
+                sum += cost.parse::<u64>().unwrap();
+            }
+            calls = false;
+        }
+    }
+    sum
 }
 
 /// Does the work that the arguments ask for, if this is such a run.

@@ -316,7 +316,7 @@ fn main() -> ExitCode {
     let [ours, plainer] = SIDES;
     println!("{:<18}{ours:>10}{plainer:>10}  for 100 rows", "");
     for Contest { name, allowed, .. } in CONTESTS {
-        let [ours, plainer] = SIDES.map(|side| instructions(name, side, rounds));
+        let [ours, plainer] = SIDES.map(|side| instructions(name, side, rounds, |_, _| true));
         println!(
             "{name:<18}{ours:>10}{plainer:>10}{:>8.2}",
             ours as f64 / plainer as f64

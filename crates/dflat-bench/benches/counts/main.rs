@@ -1,0 +1,143 @@
+//! Instructions of our Rust functions for some pieces of work, compared with stored ones.
+//!
+//! ```text
+//! cargo bench -p dflat-bench --bench counts            counts, and compares with counts.txt
+//! cargo bench -p dflat-bench --bench counts -- --bless counts, and rewrites counts.txt
+//! ```
+//!
+//! Callgrind counts. Functions of libc and of SQLite do not count.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and stops at the first failure"
+)]
+
+#[path = "../../../dflat-codegen/benches/codec/callgrind.rs"]
+mod callgrind;
+mod work;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use callgrind::{Work, does_work, instructions};
+use dflat_bench::counts::{Counts, versions};
+
+/// A piece of work whose instructions are counted.
+struct Count {
+    name: &'static str,
+    work: Work,
+    rounds: u64,
+    /// How often a round does the work.
+    times: u64,
+    /// Whether a function of a thread counts; the main thread is the first.
+    is_counted: fn(usize, &str) -> bool,
+}
+
+const fn count(name: &'static str, work: Work, rounds: u64) -> Count {
+    Count {
+        name,
+        work,
+        rounds,
+        times: 1,
+        is_counted: on_main_thread,
+    }
+}
+
+const COUNTS: [Count; 11] = [
+    count("encode", work::encode, work::ROUNDS),
+    count("verify", work::verify_all, work::ROUNDS),
+    count("predicate", work::predicate, work::ROUNDS),
+    count("insert", work::insert, work::ROUNDS),
+    count("update", work::update, work::ROUNDS),
+    count("delete", work::delete, work::ROUNDS),
+    count("insert, 3 indexes", work::insert_indexed, work::ROUNDS),
+    count("commit of one update", work::commit, work::COMMITS),
+    count("get by key", work::get, work::ROUNDS),
+    Count {
+        times: work::OBJECTS,
+        ..count("scan of a row", work::scan, work::SCANS)
+    },
+    Count {
+        is_counted: in_observe,
+        ..count("match, 1000 queries", work::matching, work::COMMITS)
+    },
+];
+
+const SIDE: &str = "ours";
+
+/// Whether a function is ours, or one of Rust's library that was compiled for ours. The benchmark
+/// itself counts, because small functions are inlined into its own. Other threads do not count:
+/// they wake up from time to time, the more often the busier the machine is.
+fn on_main_thread(thread: usize, function: &str) -> bool {
+    let is_rust = function.contains("::") || function.starts_with("_R");
+    thread == 1 && is_rust && !function.contains("dflat_bench::")
+}
+
+/// Whether a function follows live queries. The thread that commits or the one that delivers calls
+/// it, whichever comes first.
+fn in_observe(_: usize, function: &str) -> bool {
+    function.contains("dflat_engine::observe::")
+}
+
+impl Count {
+    fn instructions(&self) -> u64 {
+        instructions(self.name, SIDE, self.rounds, self.is_counted) / self.times
+    }
+}
+
+/// Counts all, two at a time.
+fn count_all() -> Counts {
+    let next = AtomicUsize::new(0);
+    let counted = Mutex::new(vec![0; COUNTS.len()]);
+    let count = || {
+        loop {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            let Some(count) = COUNTS.get(position) else {
+                break;
+            };
+            let instructions = count.instructions();
+            counted.lock().unwrap()[position] = instructions;
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(count);
+        scope.spawn(count);
+    });
+    let names = COUNTS.iter().map(|count| count.name.to_owned());
+    Counts {
+        versions: versions().unwrap(),
+        counts: names.zip(counted.into_inner().unwrap()).collect(),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let find = |name: &str, side: &str| {
+        let count = COUNTS.iter().find(|count| count.name == name)?;
+        (side == SIDE).then_some(count.work)
+    };
+    if does_work(&words, find) {
+        return ExitCode::SUCCESS;
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.txt");
+    let counts = count_all();
+    if words.contains(&"--bless") {
+        std::fs::write(path, counts.to_text()).unwrap();
+        print!("{}", counts.to_text());
+        return ExitCode::SUCCESS;
+    }
+    let stored = std::fs::read_to_string(path).expect("counts.txt can be read");
+    let comparison = counts.compare(&Counts::parse(&stored).unwrap());
+    print!("{}", comparison.text);
+    if comparison.passes {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
