@@ -1,7 +1,7 @@
 //! How long a step takes: wall time, and processor time of everything that it started.
 
-use std::fs;
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 /// Ticks a second of the times in `/proc`: 100 on every architecture that Linux runs on.
 const TICKS_PER_SECOND: u64 = 100;
@@ -67,12 +67,22 @@ fn ticks(stat: &str) -> Option<u64> {
     (times.len() == 4).then(|| times.iter().sum())
 }
 
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", seconds(self.wall))?;
+        match self.processor {
+            Some(processor) => write!(f, ", {} of processor time", seconds(processor)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The table of all steps, the slowest last.
 pub fn summary(rows: &[Row<'_>], total: Times) -> String {
     let mut rows: Vec<_> = rows.to_vec();
     rows.sort_by_key(|row| row.times.wall);
     let mut lines = vec![format!(
-        "{:<20} {:>10} {:>10}  {}",
+        "{:<23} {:>10} {:>10}  {}",
         "step", "wall", "processor", "result"
     )];
     let all = Row {
@@ -88,7 +98,7 @@ pub fn summary(rows: &[Row<'_>], total: Times) -> String {
     {
         let wall = seconds(times.wall);
         let processor = times.processor.map_or_else(|| "?".to_owned(), seconds);
-        let line = format!("{step:<20} {wall:>10} {processor:>10}  {verdict}");
+        let line = format!("{step:<23} {wall:>10} {processor:>10}  {verdict}");
         lines.push(line.trim_end().to_owned());
     }
     lines.join("\n")
@@ -134,10 +144,12 @@ mod tests {
         };
         let rows = [row("slow", times(7, Some(9))), row("fast", times(1, None))];
         let expected = "\
-step                       wall  processor  result
-fast                      1.0 s          ?  passed
-slow                      7.0 s      9.0 s  passed
-all                       8.0 s     10.0 s";
+step                          wall  processor  result
+fast                         1.0 s          ?  passed
+slow                         7.0 s      9.0 s  passed
+all                          8.0 s     10.0 s";
         assert_eq!(summary(&rows, times(8, Some(10))), expected);
+        let line = times(7, Some(9)).to_string();
+        assert_eq!(line, "7.0 s, 9.0 s of processor time");
     }
 }
