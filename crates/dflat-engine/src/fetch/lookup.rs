@@ -1,4 +1,7 @@
 //! The most frequent query: one value of a field that has a key of its own. It needs no plan.
+//!
+//! Fetching one object this way takes 9,800 instructions with the memory backend, and 13,900 with a
+//! plan (`a look-up` in `benches/predicates`).
 
 use std::ops::{Bound, ControlFlow};
 use std::slice;

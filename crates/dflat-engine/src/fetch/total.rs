@@ -2,7 +2,8 @@
 //!
 //! A plan determines the order in which rows are added, and floating-point addition depends on the
 //! order. A sum that is rounded only at the end is the same for every plan, so that an index does
-//! not change what a query returns.
+//! not change what a query returns. Adding a float this way takes 64 instructions, and 9 with
+//! rounding (`an exact sum` in `benches/predicates`).
 
 use dflat_model::{Domain, Value, ValueRef};
 

@@ -2,7 +2,7 @@
 //!
 //! Most strings of objects are short and pure ASCII. The standard library checks most bytes of such
 //! a string one by one, which takes 90 instructions for nine bytes. Checking them by words of eight
-//! bytes takes 20.
+//! bytes takes 20 (`a short text` in `benches/predicates`).
 #![allow(
     unsafe_code,
     reason = "no safe function makes a string of bytes known to be ASCII"
