@@ -34,12 +34,12 @@ impl Fetch<'_> {
     /// # Cost
     /// A look-up if the expression has an index and the query has no condition; else as
     /// [`count`](Self::count).
-    pub fn extreme(self, expression: Expression, direction: Direction) -> Result<Option<Value>> {
+    pub fn extreme(self, expression: &Expression, direction: Direction) -> Result<Option<Value>> {
         if self.query.is_whole() && self.query.after.is_none() {
-            return self.first_value(&expression, direction);
+            return self.first_value(expression, direction);
         }
         let mut extreme: Option<Value> = None;
-        self.fold(&expression, |value| {
+        self.fold(expression, |value| {
             let further = extreme.as_ref().is_none_or(|extreme| {
                 let ordering = value.order(extreme.as_ref());
                 match direction {

@@ -25,12 +25,12 @@ fn aggregates_take_expressions_and_return_values() {
     for (direction, of_all, of_some) in
         [(Direction::Ascending, 0, 0), (Direction::Descending, 9, 3)]
     {
-        let extreme = all.clone().extreme(priority.clone(), direction).unwrap();
+        let extreme = all.clone().extreme(&priority, direction).unwrap();
         assert_eq!(extreme, Some(Value::Int(of_all)));
         let mut some = fetch(&workspace, &table);
         some.query = below(&table, 4);
         some.query.limit = Some(100);
-        let extreme = some.extreme(priority.clone(), direction).unwrap();
+        let extreme = some.extreme(&priority, direction).unwrap();
         assert_eq!(extreme, Some(Value::Int(of_some)));
     }
 }

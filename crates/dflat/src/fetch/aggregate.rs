@@ -88,7 +88,7 @@ impl<T: Object> Fetch<'_, T> {
         direction: Direction,
     ) -> Result<Option<V::Owned>> {
         let expression = self.keep(field)?;
-        let extreme = self.inner.extreme(expression, direction)?;
+        let extreme = self.inner.extreme(&expression, direction)?;
         Ok(extreme.and_then(|value| V::from_value(value.as_ref())))
     }
 
