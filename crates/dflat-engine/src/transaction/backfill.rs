@@ -4,9 +4,8 @@ use std::ops::ControlFlow;
 
 use dflat_model::{RowId, Table, Value};
 
-use super::entries::entry_values;
-use super::mend::mend;
 use super::newest::NewestSchemas;
+use super::row::{entry_values, mend};
 use crate::error::{Error, Result};
 use crate::fetch;
 use crate::storage::{

@@ -6,8 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use dflat_model::{Direction, Table, Value};
 
 use super::backfill::{Batch, fill};
-use super::entries::entry_values;
-use super::row::key_parts;
+use super::row::{entry_values, key_parts};
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;

@@ -7,11 +7,8 @@
 mod backfill;
 mod changed_table;
 mod context;
-mod derived;
-mod entries;
 mod group;
 mod indexer;
-mod mend;
 mod nested;
 mod newest;
 mod replay;
@@ -23,9 +20,9 @@ mod turns;
 mod write_set;
 
 pub use context::{Change, Found, Outcome, Transaction, current};
-pub use derived::{Derived, derive};
 pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
+pub use row::{Derived, derive};
 pub use scheduler::{AfterJob, Concurrency, Scheduler};
 pub use tables::Tables;
 pub use turns::{Job, Refused};

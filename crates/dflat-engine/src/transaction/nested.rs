@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::Transaction;
+use super::context::Transaction;
 use super::write_set::Mark;
 use crate::error::Result;
 

@@ -3,7 +3,7 @@
 
 use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Field, Table, TableDescriptor};
 
-use super::submit::shown;
+use super::row::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Knowledge, Unmergeable, merge, verify};
 use crate::storage::WriteTransaction;

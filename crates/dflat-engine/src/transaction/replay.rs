@@ -4,8 +4,7 @@ use std::fmt;
 
 use dflat_model::{RowId, Table};
 
-use super::entries::present_entries;
-use super::row::{Prepared, Reach, key_parts, prepare};
+use super::row::{Prepared, Reach, key_parts, prepare, present_entries};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,14 +1,15 @@
 //! Carries out one change inside a transaction.
 
-use dflat_model::{Field, RowId, Table, ValueRef};
+use dflat_model::{Field, RowId, Table};
 
-use super::entries::{index_entries, present_entries};
+use super::context::{Change, Found, Outcome, Transaction};
 use super::group::{Outgrown, PenGrip};
-use super::row::{Prepared, changed_key, key_parts, prepare};
-use super::{Change, Found, Outcome, Transaction};
+use super::row::{
+    Prepared, changed_key, index_entries, key_parts, prepare, present_entries, shown,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::{Object, changes_scalars_alone, equal, field_value};
+use crate::object::{Object, changes_scalars_alone, equal};
 use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
@@ -335,13 +336,4 @@ fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) ->
         shown(fields, payload)
     );
     Error::new(ErrorKind::AlreadyExists, message)
-}
-
-/// The values of some fields, for a message.
-pub(super) fn shown(fields: &[Field], payload: &[u8]) -> String {
-    let values = fields.iter().map(|field| {
-        let value = field_value(payload, field).unwrap_or(ValueRef::Null);
-        format!("{field} = {value}")
-    });
-    values.collect::<Vec<_>>().join(", ")
 }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::Tables;
 use super::group::{Fate, Groups, Open};
 use super::replay::is_overtaken;
+use super::tables::Tables;
 use crate::change_set::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;

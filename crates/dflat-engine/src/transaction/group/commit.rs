@@ -1,6 +1,7 @@
 //! Ends groups: with a commit, or by writing their members again.
 
 use std::iter;
+use std::time::Instant;
 
 use dflat_model::CommitSeq;
 
@@ -8,7 +9,7 @@ use super::super::indexer::Indexer;
 use super::super::replay::replay;
 use super::open::{Member, Open, check_basis};
 use super::outlet::Outlet;
-use super::watchdog::Watchdog;
+use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
 use crate::error::{Error, Result};
 use crate::object::Origin;
@@ -268,5 +269,25 @@ impl Shared {
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
         self.commit_writer(writer, 1)
+    }
+}
+
+impl WatchedGroup for Shared {
+    fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
+    fn commit_late(&self, is_late: fn(Option<Instant>, Option<Instant>) -> bool) {
+        let mut open = self.lock();
+        if is_late(open.first, open.latest) {
+            self.commit_finished(&mut open);
+        }
+        if open.members.is_empty() {
+            self.watchdog.rest();
+            open.watched = false;
+        }
+        drop(open);
+        // Not here: user code must not keep the next group waiting.
+        self.outlet.hand_over();
     }
 }

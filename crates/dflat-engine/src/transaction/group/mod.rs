@@ -19,12 +19,10 @@ mod outlet;
 mod recent;
 mod watchdog;
 
-use std::time::Duration;
-
 use dflat_model::{CommitSeq, Table};
 
-use super::Tables;
 use super::indexer::Indexer;
+use super::tables::Tables;
 use super::write_set::WriteSet;
 use crate::change_set::Completion;
 use crate::error::{Error, Result};
@@ -38,7 +36,7 @@ use commit::Shared;
 pub(super) use open::{Fate, Footing, Open, Outgrown, PenGrip};
 use open::{Member, Pen};
 pub use outlet::Outlet;
-use watchdog::Watchdog;
+use watchdog::{AGE_MAX, Watchdog};
 
 /// The most members of a group.
 const MEMBERS_MAX: usize = 256;
@@ -46,20 +44,6 @@ const MEMBERS_MAX: usize = 256;
 /// From how many changed rows on a group takes no more members: a commit of its own costs less than
 /// a hundredth of them by then.
 const ROWS_MAX: usize = 1024;
-
-/// From how many changed rows on a transaction goes on alone: to undo these and write them again
-/// costs less than a commit that all wait for.
-pub(super) const ROWS_TOGETHER: usize = 64;
-
-/// From how many listed rows on a transaction that is alone in its commit keeps ranges of the rows
-/// that it has inserted: 256 of 100 bytes take some 40 KiB.
-const LISTED_MAX: usize = 256;
-
-/// How long a group stays open while others join.
-const AGE_MAX: Duration = Duration::from_millis(5);
-
-/// How long finished members wait for one that runs.
-const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The groups of an engine, of which one at a time is open. Clones share them.
 #[derive(Clone)]

@@ -1,8 +1,24 @@
 //! The thread that commits finished members while another runs for long.
 
-use super::commit::Shared;
-use super::{AGE_MAX, PATIENCE};
+use std::time::{Duration, Instant};
+
 use crate::sync::{self, Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, Weak, thread};
+
+/// How long a group stays open while others join.
+pub(super) const AGE_MAX: Duration = Duration::from_millis(5);
+
+/// How long finished members wait for one that runs.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// The open group, as its watchdog sees it.
+pub(super) trait WatchedGroup: Send + Sync + 'static {
+    /// The watchdog.
+    fn watchdog(&self) -> &Watchdog;
+
+    /// Commits the finished members if `is_late` of the times when the first and the latest of them
+    /// finished. If none is left, lets the watchdog [rest](Watchdog::rest).
+    fn commit_late(&self, is_late: fn(Option<Instant>, Option<Instant>) -> bool);
+}
 
 /// Watches open groups; its thread starts with the first.
 #[derive(Default)]
@@ -26,7 +42,7 @@ impl Watchdog {
 
     /// Sees to it that the open group is committed in time, whatever its next member does; whether
     /// somebody watches it now.
-    pub(super) fn watch(&self, shared: &Arc<Shared>) -> bool {
+    pub(super) fn watch(&self, shared: &Arc<impl WatchedGroup>) -> bool {
         let mut state = self.lock();
         if state.watching || state.stopped {
             return state.watching;
@@ -43,6 +59,12 @@ impl Watchdog {
         state.thread = thread.spawn(move || run(&shared)).ok();
         state.watching = state.thread.is_some();
         state.watching
+    }
+
+    /// Ends the watch: no group is open. Called with the lock of the open group, so that the next
+    /// group is watched again.
+    pub(super) fn rest(&self) {
+        self.lock().watching = false;
     }
 
     /// Ends the thread; with `wait`, it has ended then.
@@ -75,28 +97,18 @@ impl Watchdog {
     }
 }
 
-fn run(shared: &Weak<Shared>) {
+fn run(shared: &Weak<impl WatchedGroup>) {
     // The engine may go while its last group waits for nobody.
     while let Some(shared) = shared.upgrade() {
-        if !shared.watchdog.wait() {
+        if !shared.watchdog().wait() {
             return;
         }
-        let mut open = shared.lock();
-        let impatient = open
-            .latest
-            .is_some_and(|latest| sync::have_passed(PATIENCE, latest));
-        let old = open
-            .first
-            .is_some_and(|first| sync::have_passed(AGE_MAX + PATIENCE, first));
-        if impatient || old {
-            shared.commit_finished(&mut open);
-        }
-        if open.members.is_empty() {
-            shared.watchdog.lock().watching = false;
-            open.watched = false;
-        }
-        drop(open);
-        // Not here: user code must not keep the next group waiting.
-        shared.outlet.hand_over();
+        shared.commit_late(is_late);
     }
+}
+
+/// Whether a group is late whose members finished first and latest at these times.
+fn is_late(first: Option<Instant>, latest: Option<Instant>) -> bool {
+    latest.is_some_and(|latest| sync::have_passed(PATIENCE, latest))
+        || first.is_some_and(|first| sync::have_passed(AGE_MAX + PATIENCE, first))
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use dflat_model::{RowId, Table};
 
+use super::coverage::Reach;
 use super::entries::present_entries;
-use super::row::Reach;
 use crate::error::Result;
 use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, WriteTransaction};
 
@@ -14,7 +14,10 @@ use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, Writ
 ///
 /// A row that cannot be decoded stays marked as foreign: reading it fails, and writing other rows
 /// does not.
-pub(super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<IndexStates> {
+pub(in crate::transaction) fn mend(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+) -> Result<IndexStates> {
     writer.create(table)?;
     let indexes = writer.indexes(table)?;
     if indexes.foreign.is_empty() {

@@ -3,7 +3,7 @@
 use dflat_model::{Table, Value};
 
 use super::entries::index_entries;
-use super::row::key_parts;
+use super::key::key_parts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::verify;
 

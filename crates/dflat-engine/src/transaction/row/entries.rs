@@ -2,14 +2,14 @@
 
 use dflat_model::{Field, IndexDescriptor, Table, ValueRef};
 
-use super::row::read;
+use super::key::read;
 use crate::error::Result;
 use crate::query::admits;
 use crate::storage::{EntryValues, IndexEntry};
 
 /// The entries of all indexes; absent ones are among them.
 #[inline]
-pub(super) fn index_entries<'a>(
+pub(in crate::transaction) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
@@ -28,7 +28,7 @@ pub(super) fn index_entries<'a>(
 
 /// The entries of a row that has none yet.
 #[inline]
-pub(super) fn present_entries<'a>(
+pub(in crate::transaction) fn present_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
@@ -38,7 +38,7 @@ pub(super) fn present_entries<'a>(
 }
 
 /// What an index has of an object.
-pub(super) fn entry_values<'a>(
+pub(in crate::transaction) fn entry_values<'a>(
     table: &Table,
     index: &'a IndexDescriptor,
     payload: &'a [u8],

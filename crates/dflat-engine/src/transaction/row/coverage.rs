@@ -1,0 +1,43 @@
+//! How far the indexes of a table are built.
+
+use std::sync::Arc;
+
+use dflat_model::RowId;
+
+use crate::storage::{IndexEntry, IndexState};
+
+/// How far a table's indexes are built: `None` if all are ready, else the largest row id that each
+/// has an entry for. What is behind that is left to the one who builds them.
+#[derive(Clone, Default)]
+pub(in crate::transaction) struct Reach(Option<Arc<[RowId]>>);
+
+impl Reach {
+    pub(in crate::transaction) fn of(states: &[IndexState]) -> Self {
+        if states.iter().all(|state| *state == IndexState::Ready) {
+            return Self(None);
+        }
+        let reaches = states.iter().map(|state| match state {
+            IndexState::Ready => RowId(i64::MAX),
+            IndexState::Incomplete(reach) => *reach,
+            IndexState::Missing => RowId(0),
+        });
+        Self(Some(reaches.collect()))
+    }
+
+    /// Whether all indexes are ready.
+    pub(in crate::transaction) const fn is_whole(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Leaves the entries to write for a row: one with this id, or a new one.
+    pub(in crate::transaction) fn leave(
+        &self,
+        entries: &mut Vec<IndexEntry<'_>>,
+        row_id: Option<RowId>,
+    ) {
+        if let Some(reaches) = &self.0 {
+            let row_id = row_id.unwrap_or(RowId(i64::MAX));
+            entries.retain(|entry| reaches.get(entry.index).is_some_and(|r| *r >= row_id));
+        }
+    }
+}

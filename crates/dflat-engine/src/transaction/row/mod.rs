@@ -1,0 +1,15 @@
+//! The stored form of an object: its key, its index entries, and the storage that they need.
+
+mod coverage;
+mod derived;
+mod entries;
+mod key;
+mod mend;
+mod prepared;
+
+pub(super) use coverage::Reach;
+pub use derived::{Derived, derive};
+pub(super) use entries::{entry_values, index_entries, present_entries};
+pub(super) use key::{changed_key, key_parts, shown};
+pub(super) use mend::mend;
+pub(super) use prepared::{Prepared, prepare};
