@@ -24,7 +24,7 @@ pub type Executor = dyn Fn(Job) + Send + Sync;
 /// A subscriber's callback with its queue and state. It also has the subscriber's registration, so
 /// that a subscriber is one allocation.
 pub struct Notifier<E, R> {
-    /// What the subscriber is registered for.
+    /// The registration of the subscriber.
     pub registration: R,
     /// Runs the calls; without an executor, the thread that delivers makes them. Most subscribers
     /// have none, so that it is boxed.
