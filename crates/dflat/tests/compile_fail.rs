@@ -1,4 +1,5 @@
-//! What the compiler must reject, with the message a user reads. `TRYBUILD=overwrite` blesses.
+//! Programs that must not compile, with the message that the user reads.
+//! `TRYBUILD=overwrite` writes the messages anew.
 
 #[test]
 fn mistakes_do_not_compile() {

@@ -122,7 +122,7 @@ impl Object for Labelled {
 }
 
 #[test]
-fn objects_of_a_type_that_is_more_than_a_handle_are_told_all_the_same() -> Result<()> {
+fn objects_of_a_type_with_more_than_a_handle_are_delivered() -> Result<()> {
     let workspace = Workspace::in_memory();
     add(&workspace, "first", 1)?;
     let known = workspace.fetch::<Labelled>().all()?;

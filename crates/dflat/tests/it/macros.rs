@@ -1,4 +1,4 @@
-//! The macro `query!` says what the methods say.
+//! The macro `query!` means the same as the methods of fields.
 
 use dflat::{Predicate, query};
 
@@ -20,7 +20,7 @@ fn same<T>(written: &Predicate<T>, meant: &Predicate<T>) {
     unused_qualifications,
     reason = "that a path will do is what is tested"
 )]
-fn operators_are_those_of_fields() {
+fn operators_mean_the_methods_of_fields() {
     let n = || Post::PRIORITY;
     same(&query!(Post: priority == 1), &n().eq(1));
     same(&query!(Post: priority != -1), &n().ne(-1));
@@ -68,7 +68,7 @@ fn and_binds_tighter_than_or() {
 }
 
 #[test]
-fn values_are_rust() {
+fn values_are_rust_expressions() {
     let (least, title) = (7, String::from("t"));
     same(
         &query!(Post: priority > { least + 1 }),
@@ -127,7 +127,7 @@ fn dots_lead_to_fields_and_methods() {
 }
 
 #[test]
-fn what_has_no_operator_is_called() {
+fn operations_without_an_operator_are_methods() {
     let n = || Post::PRIORITY;
     same(&query!(Post: priority.between(1, 5)), &n().between(1, 5));
     same(&query!(Post: priority.not_in([1, 2])), &n().not_in([1, 2]));

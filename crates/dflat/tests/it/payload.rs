@@ -16,7 +16,7 @@ fn data() -> PostData {
 }
 
 #[test]
-fn an_object_of_bytes_is_that_of_its_key() {
+fn object_read_from_bytes_is_looked_up_by_its_key() {
     let workspace = Workspace::in_memory();
     let created = workspace.perform_changes([Post::TABLE], |tx| {
         tx.submit(PostChangeRequest::creation(data()))
@@ -42,7 +42,7 @@ fn an_object_of_bytes_is_that_of_its_key() {
 }
 
 #[test]
-fn bytes_that_are_no_payload_are_refused() {
+fn malformed_payloads_are_refused() {
     let bytes = data().to_bytes().unwrap();
     for len in 0..bytes.len() {
         let object = Post::from_bytes(&bytes[..len]);

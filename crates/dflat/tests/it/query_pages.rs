@@ -1,5 +1,5 @@
 //! The code of `docs/queries.md` and `docs/modelling.md` runs: each block and each cell of the
-//! table stands, blanks apart, in this file.
+//! table is, blanks aside, in this file.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn images() -> VectorField<Post, str> {
 }
 
 #[test]
-fn conditions_of_the_table_are_told_apart() -> Result<()> {
+fn conditions_of_the_page_select_different_objects() -> Result<()> {
     let workspace = some_posts()?;
     let a = || Post::PRIORITY.eq(150);
     let b = || Post::COLOR.eq(Color::Red);
@@ -87,7 +87,7 @@ fn conditions_of_the_table_are_told_apart() -> Result<()> {
 }
 
 #[test]
-fn members_of_the_table_are_told_apart() -> Result<()> {
+fn conditions_on_members_of_the_page_select_different_objects() -> Result<()> {
     let workspace = some_posts()?;
     let created = workspace.perform_changes([Post::TABLE], |tx| {
         let posts: [(&str, &[&str]); 3] =
@@ -120,7 +120,7 @@ fn members_of_the_table_are_told_apart() -> Result<()> {
 }
 
 #[test]
-fn flags_and_structs_of_the_table_are_told_apart() -> Result<()> {
+fn conditions_on_flags_and_structs_of_the_page_select_different_objects() -> Result<()> {
     let workspace = Workspace::in_memory();
     let created = workspace.perform_changes([User::TABLE, BenchDoc::TABLE], |tx| {
         for (id, rights) in (0..).zip([Rights::empty(), Rights::READ, both()]) {
@@ -164,7 +164,7 @@ fn both() -> Rights {
 }
 
 #[test]
-fn results_of_the_table_are_told() -> Result<()> {
+fn results_of_the_page_are_as_it_says() -> Result<()> {
     let workspace = some_posts()?;
     let fetch = || workspace.fetch::<Post>();
     let titles = |fetch: dflat::Fetch<'_, Post>| -> Result<String> {
@@ -323,7 +323,7 @@ fn blocks_of_the_page_on_modelling_run() -> Result<()> {
 }
 
 #[test]
-fn what_the_pages_show_is_that_code() {
+fn every_block_of_the_pages_is_that_code() {
     let squeeze = |text: &str| {
         text.split_whitespace()
             .collect::<String>()

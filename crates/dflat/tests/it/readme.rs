@@ -1,4 +1,4 @@
-//! The README's code compiles: each of its blocks stands, blanks apart, in a file that does.
+//! Each block of code in the README is, blanks aside, in a file that compiles.
 
 use dflat::{Dictionary, Result, Workspace};
 
@@ -72,7 +72,7 @@ fn the_settings_are_kept() -> Result<()> {
 }
 
 #[test]
-fn every_block_of_code_stands_in_a_file_that_compiles() {
+fn every_block_of_code_is_in_a_file_that_compiles() {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
     let sources: String = SOURCES.iter().map(|source| squeeze(source)).collect();
     let sources = sources.replace("../../schemas/", "schemas/");

@@ -128,7 +128,7 @@ fn create_again(workspace: &Workspace) {
 }
 
 #[test]
-fn a_limit_of_none_stays_none_and_deep_conditions_are_refused() {
+fn limit_of_zero_fetches_nothing_and_deep_conditions_are_refused() {
     let workspace = Workspace::in_memory();
     create(&workspace);
     assert!(
@@ -164,7 +164,7 @@ fn a_query_of_another_workspace_is_refused() {
 }
 
 #[test]
-fn nothing_starts_after_a_shutdown_was_asked_for() {
+fn no_handler_starts_after_a_shutdown_began() {
     let workspace = Workspace::in_memory();
     let (send, done) = mpsc::channel();
     workspace.shutdown_then(move |outcome| send.send(outcome).unwrap());
@@ -206,7 +206,7 @@ fn ghost(workspace: &Workspace) -> Post {
     escaped.recv().unwrap()
 }
 
-fn an_undone_object_is_no_other_object(workspace: &Workspace) {
+fn undone_object_is_not_confused_with_its_successor(workspace: &Workspace) {
     let ghosts = [ghost(workspace), ghost(workspace)];
     let created = workspace.perform_changes([Post::TABLE], |tx| {
         let first = tx.submit(PostChangeRequest::creation(data("real", 2)))?;
@@ -228,20 +228,20 @@ fn an_undone_object_is_no_other_object(workspace: &Workspace) {
 }
 
 #[test]
-fn an_undone_object_is_no_other_object_in_memory() {
-    an_undone_object_is_no_other_object(&Workspace::in_memory());
+fn undone_object_is_not_confused_with_its_successor_in_memory() {
+    undone_object_is_not_confused_with_its_successor(&Workspace::in_memory());
 }
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn an_undone_object_is_no_other_object_in_a_file() {
+fn undone_object_is_not_confused_with_its_successor_in_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("post.db");
-    an_undone_object_is_no_other_object(&Workspace::open(path).unwrap());
+    undone_object_is_not_confused_with_its_successor(&Workspace::open(path).unwrap());
 }
 
 #[test]
-fn what_another_workspace_fetched_is_known_by_its_key() {
+fn object_of_another_workspace_is_looked_up_by_its_key() {
     let (one, other) = (Workspace::in_memory(), Workspace::in_memory());
     let insert = |workspace: &Workspace, titles: [&'static str; 2]| {
         let inserted = workspace.perform_changes([Post::TABLE], move |tx| {
