@@ -1,7 +1,7 @@
 //! The connections to a file, and what they share.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::telemetry::TARGET;
@@ -201,6 +201,15 @@ impl Connections {
         self.checkpoints
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Self::lock_checkpoints`]; `None` at once if somebody else makes a checkpoint.
+    pub(crate) fn try_lock_checkpoints(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.checkpoints.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(crate) fn pool(&self) -> &Pool {

@@ -91,12 +91,24 @@ impl Pool {
         }
     }
 
-    /// As [`Self::take_writer`], before all others who wait.
-    pub(crate) fn take_writer_first(&self) -> Result<Option<Session>> {
+    /// As [`Self::take_writer`], before all others who wait. Calls `meanwhile` after each `interval`
+    /// until then.
+    pub(crate) fn take_writer_first(
+        &self,
+        interval: Duration,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<Option<Session>> {
         let mut state = self.lock();
         state.upkeep_waiting += 1;
         while state.writer_out && state.phase == Phase::Open {
-            state = wait(self.writer_returned.wait(state));
+            let waited = self.writer_returned.wait_timeout(state, interval);
+            let timeout;
+            (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
+                drop(state);
+                meanwhile();
+                state = self.lock();
+            }
         }
         state.upkeep_waiting -= 1;
         if state.phase != Phase::Open {
@@ -119,6 +131,12 @@ impl Pool {
         }
         state.writer_out = true;
         Ok(Some(state.writer.take()))
+    }
+
+    /// Whether upkeep waits for the place of the writer, for tests.
+    #[cfg(test)]
+    pub(crate) fn is_upkeep_waiting(&self) -> bool {
+        self.lock().upkeep_waiting > 0
     }
 
     pub(crate) fn return_writer(&self, session: Option<Session>) {

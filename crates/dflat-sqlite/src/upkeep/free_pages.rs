@@ -15,15 +15,17 @@ pub(crate) fn is_incremental(session: &mut Session) -> Result<bool, Fault> {
     Ok(integer(&mut session.connection, "PRAGMA auto_vacuum")? == INCREMENTAL)
 }
 
-/// Gives up to `pages` unused pages back, unless someone writes. `return_writer` takes the writer's
+/// Gives up to `pages` unused pages back, unless someone writes. No read transaction is kept by a
+/// connection at rest while the device is waited for. `return_writer` takes the writer's
 /// connection, if it can be used again.
 pub(crate) fn reclaim_step(
     connections: &Connections,
     pages: u32,
     return_writer: impl FnOnce(Option<Session>),
-) -> Result<Rest> {
+) -> Result<Reclaimed> {
+    let _forbidden = connections.pool().readers().forbid_keeping();
     let Some(mut session) = connections.try_take_writer()? else {
-        return Ok(Rest::Taken);
+        return Ok(Reclaimed::Nothing);
     };
     let step = step(&mut session, pages);
     // After a fault the next writer opens another connection.
@@ -37,21 +39,21 @@ pub(crate) fn reclaim_step(
 }
 
 /// What a step of giving space back has left.
-pub(crate) enum Rest {
+pub(crate) enum Reclaimed {
     /// Of so many pages some are unused.
     Space(Space),
     /// The file can't give back pages.
     Unable,
     /// Someone writes: there was no step.
-    Taken,
+    Nothing,
 }
 
-fn step(session: &mut Session, pages: u32) -> Result<Rest, Fault> {
+fn step(session: &mut Session, pages: u32) -> Result<Reclaimed, Fault> {
     if !is_incremental(session)? {
-        return Ok(Rest::Unable);
+        return Ok(Reclaimed::Unable);
     }
     give_back(session, pages)?;
-    session.look_at_space().map(Rest::Space)
+    session.look_at_space().map(Reclaimed::Space)
 }
 
 /// Gives pages back: like any write of ours, so that it is not taken for one of somebody else.

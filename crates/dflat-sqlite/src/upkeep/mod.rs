@@ -1,11 +1,12 @@
 //! Work on the file as a whole: checkpoints, unused space, kept reads, backups.
 
 pub(crate) mod backup;
-pub(crate) mod checkpointer;
+pub(crate) mod checkpoint;
 pub(crate) mod free_pages;
-pub(crate) mod keeper;
+pub(crate) mod kept_reads;
+pub(crate) mod log_limit;
 mod maintain;
 pub(crate) mod owner;
-pub(crate) mod reclaimer;
+pub(crate) mod queue;
+pub(crate) mod reclaim;
 mod sync_ahead;
-mod worker;

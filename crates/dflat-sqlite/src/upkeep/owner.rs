@@ -1,31 +1,45 @@
-//! The one place that starts upkeep: it is notified of what is read and written.
+//! The one owner of upkeep: it is notified of what is read and written, and makes the steps that
+//! follow from that on one thread.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use crate::connection::connections::Connections;
 use crate::connection::readers::PlaceId;
 use crate::connection::session::Session;
-use crate::upkeep::checkpointer::Checkpointer;
-use crate::upkeep::keeper::Keeper;
-use crate::upkeep::reclaimer::Reclaimer;
+use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::free_pages::reclaim_step;
+use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
+use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
+use crate::upkeep::queue::{Queue, Step};
+use crate::upkeep::reclaim::{Next, Reclaiming};
 
 /// The upkeep of a file, with the connections to it.
 pub(crate) struct Upkeep {
     connections: Arc<Connections>,
-    reclaimer: Arc<Reclaimer>,
-    checkpointer: Arc<Checkpointer>,
-    keeper: Arc<Keeper>,
+    worker: Arc<Worker>,
+}
+
+/// What the thread shares with those who notify it.
+struct Worker {
+    queue: Queue,
+    log_limit: LogLimit,
+    reclaiming: Reclaiming,
+    kept_reads: KeptReads,
 }
 
 impl Upkeep {
     pub(crate) fn new(connections: Arc<Connections>) -> Self {
         let options = connections.options();
-        let checkpointer = Arc::new(Checkpointer::new(options.log_bytes_max));
+        let worker = Arc::new(Worker {
+            queue: Queue::default(),
+            log_limit: LogLimit::new(options.log_bytes_max),
+            reclaiming: Reclaiming::new(options.reclaim),
+            kept_reads: KeptReads::default(),
+        });
         Self {
-            reclaimer: Arc::new(Reclaimer::new(options.reclaim, Arc::clone(&checkpointer))),
-            checkpointer,
-            keeper: Arc::default(),
             connections,
+            worker,
         }
     }
 
@@ -36,55 +50,185 @@ impl Upkeep {
     /// Takes back a reader's connection, if it can be used again.
     pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Box<Session>>) {
         let keeps = self.connections.return_reader(place, session);
-        if keeps && !self.keeper.note_kept(&self.connections) {
-            self.connections.pool().readers().end_kept();
+        if keeps && !self.worker.kept_reads.is_ending() {
+            self.worker.end_kept_reads(&self.connections);
         }
     }
 
     /// Gives back the place of the writer, and the connection if it can be used again.
     pub(crate) fn return_writer(&self, session: Option<Session>) {
-        self.reclaimer.return_writer(&self.connections, session);
+        self.worker.return_writer(&self.connections, session);
     }
 
     /// Notes that a snapshot has ended, which may have pinned the log.
     pub(crate) fn note_snapshot_end(&self) {
-        self.checkpointer.note_snapshot_end(&self.connections);
+        if self.worker.log_limit.is_pinned() {
+            self.worker
+                .ask_for_checkpoint(&self.connections, Hurry(false));
+        }
     }
 
     /// Holds a writer back that is about to begin while the log is far too long.
     pub(crate) fn hold_back(&self) {
-        self.checkpointer.hold_back();
+        self.worker.log_limit.hold_back();
     }
 
-    /// Whether somebody who reads kept the log from starting again when that was last tried.
+    /// Whether a reader kept the log from starting again when that was last tried.
     pub(crate) fn is_log_pinned(&self) -> bool {
-        self.checkpointer.is_pinned()
+        self.worker.log_limit.is_pinned()
     }
 
     /// How often a writer was held back.
     pub(crate) fn held_count(&self) -> u64 {
-        self.checkpointer.held_count()
+        self.worker.log_limit.held_count()
     }
 
     /// Lets the file be tried again, which could not give back pages.
     pub(crate) fn set_able(&self) {
-        self.reclaimer.set_able();
+        self.worker.reclaiming.set_able();
     }
 
-    /// Ends what is being done, and lets nothing begin.
+    /// Waits for the step that is being made, and lets none begin.
     pub(crate) fn close(&self) {
-        self.reclaimer.close();
-        self.checkpointer.close();
-        self.keeper.close();
+        self.stop();
+        self.worker.queue.join();
+    }
+
+    fn stop(&self) {
+        self.worker.queue.begin_closing();
+        self.worker.log_limit.close();
+    }
+
+    /// Waits until none of these steps is pending, for tests. Whether one was made since this was
+    /// called last.
+    #[cfg(test)]
+    pub(crate) fn settle(&self, steps: &[Step]) -> bool {
+        self.worker.queue.settle(steps)
     }
 
     #[cfg(test)]
-    pub(crate) fn checkpointer(&self) -> &Arc<Checkpointer> {
-        &self.checkpointer
+    pub(crate) fn is_pending(&self, step: Step) -> bool {
+        self.worker.queue.is_pending(step)
     }
 
     #[cfg(test)]
-    pub(crate) fn reclaimer(&self) -> &Arc<Reclaimer> {
-        &self.reclaimer
+    pub(crate) fn reclaiming(&self) -> &Reclaiming {
+        &self.worker.reclaiming
+    }
+}
+
+/// A database that was not closed leaves no thread behind.
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Worker {
+    /// Puts a step into the queue; false if no thread can make it.
+    fn add(self: &Arc<Self>, connections: &Arc<Connections>, step: Step, at: Instant) -> bool {
+        let (worker, connections) = (Arc::clone(self), Arc::downgrade(connections));
+        self.queue.add(step, at, move || worker.run(&connections))
+    }
+
+    #[cold]
+    fn end_kept_reads(self: &Arc<Self>, connections: &Arc<Connections>) {
+        let at = Instant::now() + KEPT_MAX;
+        if self.kept_reads.begin() && !self.add(connections, Step::EndKeptReads, at) {
+            // What can't be ended in time is not kept.
+            self.kept_reads.stop();
+            connections.pool().readers().end_kept();
+        }
+    }
+
+    fn ask_for_checkpoint(self: &Arc<Self>, connections: &Arc<Connections>, hurry: Hurry) {
+        let add = |at| self.add(connections, Step::Checkpoint, at);
+        // Without a thread the log is left to the next commit.
+        self.log_limit.ask(hurry, add);
+    }
+
+    /// Gives back the place of the writer, and puts the steps into the queue that are due after
+    /// what was written.
+    fn return_writer(self: &Arc<Self>, connections: &Arc<Connections>, session: Option<Session>) {
+        let leftover = connections.return_writer(session);
+        if let Some(hurry) = leftover.log.and_then(|log| self.log_limit.note_commit(log)) {
+            self.ask_for_checkpoint(connections, hurry);
+        }
+        let after = self.reclaiming.note_write(leftover.space);
+        if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim)) {
+            self.reclaiming.note_queued();
+            // Without a thread the space stays unused until the next commit that leaves some.
+            self.add(connections, Step::Reclaim, Instant::now() + after);
+        }
+    }
+
+    /// Makes the steps that are in the queue; on the thread.
+    fn run(self: &Arc<Self>, connections: &Weak<Connections>) {
+        while let Some(step) = self.queue.next() {
+            let Some(connections) = connections.upgrade() else {
+                return self.queue.abandon();
+            };
+            match step {
+                Step::EndKeptReads => self.make_end_of_kept_reads(&connections),
+                Step::Checkpoint => self.make_checkpoint(&connections),
+                Step::Reclaim => self.make_reclaim(&connections),
+                Step::CheckpointReclaimed => self.make_checkpoint_of_reclaimed(&connections),
+            }
+        }
+    }
+
+    fn make_end_of_kept_reads(&self, connections: &Connections) {
+        if self.kept_reads.end(connections.pool().readers()) {
+            self.queue
+                .add_again(Step::EndKeptReads, Instant::now() + KEPT_MAX);
+        }
+    }
+
+    fn make_checkpoint(&self, connections: &Connections) {
+        if let Some(end) = self.log_limit.pause_end() {
+            self.queue.add_again(Step::Checkpoint, end);
+            return;
+        }
+        let Some(alone) = connections.try_lock_checkpoints() else {
+            self.queue
+                .add_again(Step::Checkpoint, Instant::now() + PAUSE);
+            return;
+        };
+        // One that fails is tried again after a later commit.
+        let outcome = checkpoint(connections, &alone, self.log_limit.bytes_max());
+        if outcome.is_err() {
+            self.queue.remove(Step::Checkpoint);
+        }
+        let is_queued = || self.queue.is_queued(Step::Checkpoint);
+        let path = connections.path();
+        self.log_limit
+            .note_outcome(path, outcome.as_ref().ok(), is_queued);
+    }
+
+    fn make_reclaim(self: &Arc<Self>, connections: &Arc<Connections>) {
+        let mut next = self.reclaiming.begin();
+        if let Next::Step(pages) = next {
+            let return_writer = |session| self.return_writer(connections, session);
+            let reclaimed = reclaim_step(connections, pages, return_writer);
+            next = self.reclaiming.end(&reclaimed);
+        }
+        let now = Instant::now();
+        match next {
+            Next::Step(_) => self.queue.add_again(Step::Reclaim, now),
+            Next::Wait(after) => self.queue.add_again(Step::Reclaim, now + after),
+            Next::Checkpoint => self.queue.add_again(Step::CheckpointReclaimed, now),
+            Next::Nothing => {}
+        }
+    }
+
+    fn make_checkpoint_of_reclaimed(&self, connections: &Connections) {
+        match connections.try_lock_checkpoints() {
+            // Without it the pages are gone from the file after a later checkpoint.
+            Some(alone) => drop(checkpoint(connections, &alone, u64::MAX)),
+            None => {
+                let at = Instant::now() + PAUSE;
+                self.queue.add_again(Step::CheckpointReclaimed, at);
+            }
+        }
     }
 }

@@ -15,7 +15,8 @@ use crate::ffi::{Access, Connection};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
-use crate::upkeep::checkpointer::checkpoint;
+use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::queue::Step;
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
@@ -84,7 +85,9 @@ fn a_transaction_is_kept_until_somebody_commits() {
         report.count_of(FileKind::LogIndex, Operation::Lock)
     };
     for expected in 1..=5 {
-        // The thread that ends what is kept may do so once or twice meanwhile.
+        // While a checkpoint waits for the device nothing is kept.
+        backend.upkeep().settle(&[Step::Checkpoint]);
+        // Upkeep may end what is kept once or twice meanwhile.
         assert_eq!(count(&backend), expected);
         let before = locks();
         for _ in 0..1000 {
@@ -226,7 +229,7 @@ fn what_readers_at_rest_keep_does_not_pin_the_log() {
     let mut other = other(&path);
     let mut is_pinned = || {
         // A checkpoint in the background is in the way, too.
-        backend.upkeep().checkpointer().settle();
+        backend.upkeep().settle(&[Step::Checkpoint]);
         let mut busy = 0;
         let sql = "PRAGMA wal_checkpoint(RESTART)";
         let note = |columns: crate::ffi::Columns<'_>| {
@@ -242,7 +245,9 @@ fn what_readers_at_rest_keep_does_not_pin_the_log() {
         count(&backend);
         commit(&backend, key + 10);
         // A checkpoint of ours is not in the way of one kept before.
-        checkpoint(backend.connections(), 1).unwrap();
+        let alone = backend.connections().lock_checkpoints();
+        checkpoint(backend.connections(), &alone, 1).unwrap();
+        drop(alone);
         assert_eq!(readers.counts().kept, 0);
         assert!(!is_pinned());
         // One that nobody goes on with ends by itself.

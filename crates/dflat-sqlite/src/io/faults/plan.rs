@@ -57,13 +57,17 @@ impl FaultPlan {
             .change(|script| script.skips_syncs = true);
     }
 
-    /// Takes all faults away: the device is well again. How many calls met one.
+    /// Takes all faults away, and ends delays: the device is well again. Returns how many calls met
+    /// a fault.
     pub fn clear(&self) -> u64 {
-        self.monitor.faults().change(|script| {
-            let fired = script.faults.iter().map(|armed| armed.fired).sum();
-            script.faults.clear();
-            fired
-        })
+        self.monitor.faults().clear()
+    }
+
+    /// How many calls have met a fault since the faults were last taken away; those that are being
+    /// delayed count.
+    #[must_use]
+    pub fn met_count(&self) -> u64 {
+        self.monitor.faults().change(|script| script.met_count())
     }
 
     /// What was counted so far.
@@ -120,8 +124,8 @@ impl std::fmt::Debug for FaultPlan {
 /// A plan that outlived its test must not concern the next one on the same path.
 impl Drop for FaultPlan {
     fn drop(&mut self) {
+        self.clear();
         self.monitor.faults().change(|script| {
-            script.faults.clear();
             script.events = None;
             script.skips_syncs = false;
         });

@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use libsqlite3_sys as sqlite;
@@ -39,7 +38,7 @@ pub enum Action {
     Tear,
     /// It does nothing, and reports success: the device lies. A read finds zeros.
     Pretend,
-    /// It takes this much longer.
+    /// It takes this much longer, or until the faults are taken away.
     Delay(Duration),
 }
 
@@ -93,7 +92,7 @@ fn io_code(operation: Operation, kind: FileKind) -> c_int {
 pub(in crate::io) struct Armed {
     fault: Fault,
     seen: u64,
-    pub(in crate::io) fired: u64,
+    fired: u64,
 }
 
 impl Armed {
@@ -126,6 +125,15 @@ pub(in crate::io) struct Script {
     pub(in crate::io) events: Option<Vec<Event>>,
     /// Whether syncs are counted and recorded, and not done.
     pub(in crate::io) skips_syncs: bool,
+    /// How often all faults were taken away.
+    clears_count: u64,
+}
+
+impl Script {
+    /// How many calls met a fault.
+    pub(in crate::io) fn met_count(&self) -> u64 {
+        self.faults.iter().map(|armed| armed.fired).sum()
+    }
 }
 
 /// The faults and the recording of one database.
@@ -134,6 +142,7 @@ pub(in crate::io) struct Faults {
     /// Whether there is anything in `script`.
     is_armed: AtomicBool,
     script: Mutex<Script>,
+    cleared: Condvar,
 }
 
 thread_local! {
@@ -147,6 +156,18 @@ pub(in crate::io) fn take_system_error() -> Option<c_int> {
 }
 
 impl Faults {
+    /// Takes all faults away, and ends delays. How many calls met one.
+    pub(in crate::io) fn clear(&self) -> u64 {
+        let met = self.change(|script| {
+            let met = script.met_count();
+            script.faults.clear();
+            script.clears_count += 1;
+            met
+        });
+        self.cleared.notify_all();
+        met
+    }
+
     /// Changes what a test asked for.
     pub(in crate::io) fn change<R>(&self, change: impl FnOnce(&mut Script) -> R) -> R {
         let mut script = self.lock();
@@ -177,9 +198,10 @@ impl Faults {
         let due = script.faults.iter_mut().filter_map(|fault| fault.due(call));
         let action = due.fold(None, |first, action| first.or(Some(action)));
         if let Some(Action::Delay(delay)) = action {
-            drop(script);
-            thread::sleep(delay);
-            script = self.lock();
+            let clears_count = script.clears_count;
+            let is_delayed = |script: &mut Script| script.clears_count == clears_count;
+            let waited = self.cleared.wait_timeout_while(script, delay, is_delayed);
+            (script, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         let (length, failure) = match action {
             None | Some(Action::Delay(_)) => (call.length, None),

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, WriteTransaction};
 use dflat_model::{RowId, ValueRef};
@@ -8,6 +9,9 @@ use crate::backend::SqliteBackend;
 use crate::io::{IoReport, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
+use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::free_pages::reclaim_step;
+use crate::upkeep::queue::Step;
 
 const SOON: Reclaim = Reclaim::Idle {
     pages: 16,
@@ -46,7 +50,9 @@ fn fill(backend: &Arc<SqliteBackend>, deleted: i64) {
     (0..400).for_each(|key| insert(&mut *tx, key));
     tx.commit().unwrap();
     // A checkpoint of what will be given back would not be its own.
-    checkpoint(backend.connections(), u64::MAX).unwrap();
+    let alone = backend.connections().lock_checkpoints();
+    checkpoint(backend.connections(), &alone, u64::MAX).unwrap();
+    drop(alone);
     delete(backend, 1..=deleted);
 }
 
@@ -58,13 +64,14 @@ fn delete(backend: &Arc<SqliteBackend>, rows: std::ops::RangeInclusive<i64>) {
     tx.commit().unwrap();
 }
 
-/// Waits for the thread that gives space back, if there is one.
+/// Waits until nothing is to be given back. Whether something was.
 fn settle(backend: &SqliteBackend) -> bool {
-    let thread = backend.upkeep().reclaimer().lock().thread.take();
-    thread.map(|thread| thread.join().unwrap()).is_some()
+    backend
+        .upkeep()
+        .settle(&[Step::Reclaim, Step::CheckpointReclaimed])
 }
 
-fn step(backend: &SqliteBackend) -> Result<Rest> {
+fn step(backend: &SqliteBackend) -> Result<Reclaimed> {
     reclaim_step(backend.connections(), 16, |session| {
         backend.upkeep().return_writer(session);
     })
@@ -122,7 +129,7 @@ fn a_writer_goes_first() {
     let mut tx = begin(&backend);
     insert(&mut *tx, 1000);
     let rest = step(&backend).unwrap();
-    assert!(matches!(rest, Rest::Taken));
+    assert!(matches!(rest, Reclaimed::Nothing));
     tx.commit().unwrap();
     assert!(settle(&backend));
     assert!(report(&backend).space.unwrap().free_percent() <= 10);
@@ -135,7 +142,7 @@ fn a_step_gives_back_no_more_than_asked_for() {
     fill(&backend, 200);
     let before = report(&backend).space.unwrap();
     let written = report(&backend);
-    let Rest::Space(after) = step(&backend).unwrap() else {
+    let Reclaimed::Space(after) = step(&backend).unwrap() else {
         panic!("there was no step");
     };
     assert_eq!(before.free_pages - after.free_pages, 16);
@@ -154,9 +161,9 @@ fn closing_does_not_wait_for_the_time_of_idleness() {
     };
     let backend = open(&directory.path().join("a.db"), later);
     fill(&backend, 200);
-    assert!(backend.upkeep().reclaimer().lock().is_running);
+    assert!(backend.upkeep().is_pending(Step::Reclaim));
     backend.close(CloseOptions::default()).unwrap();
-    assert!(!backend.upkeep().reclaimer().lock().is_running);
+    assert!(!backend.upkeep().is_pending(Step::Reclaim));
 }
 
 #[test]
@@ -168,21 +175,9 @@ fn a_file_that_cannot_give_back_pages_is_left_alone_until_it_is_compacted() {
     let backend = open(&path, SOON);
     fill(&backend, 350);
     settle(&backend);
-    assert!(
-        backend
-            .upkeep()
-            .reclaimer()
-            .is_unable
-            .load(Ordering::Relaxed)
-    );
+    assert!(backend.upkeep().reclaiming().is_unable());
     delete(&backend, 351..=352);
     assert!(!settle(&backend), "it was tried again");
     backend.compact().unwrap();
-    assert!(
-        !backend
-            .upkeep()
-            .reclaimer()
-            .is_unable
-            .load(Ordering::Relaxed)
-    );
+    assert!(!backend.upkeep().reclaiming().is_unable());
 }

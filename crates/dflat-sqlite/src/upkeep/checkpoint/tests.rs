@@ -1,15 +1,18 @@
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View};
 use dflat_model::ValueRef;
 
-use super::*;
 use crate::backend::SqliteBackend;
 use crate::faults::{Action, Failure, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
+use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
 
@@ -36,6 +39,11 @@ fn commit(backend: &Arc<SqliteBackend>, key: i64) {
     };
     tx.insert(&table(), &row).unwrap();
     tx.commit().unwrap();
+}
+
+/// Waits for the checkpoint, if one is to be made. Whether there was one.
+fn settle(backend: &SqliteBackend) -> bool {
+    backend.upkeep().settle(&[Step::Checkpoint])
 }
 
 /// A snapshot that has read.
@@ -67,9 +75,8 @@ fn largest_log(backend: &Arc<SqliteBackend>, commits: i64, mut after_each: impl 
 fn the_log_is_taken_in_behind_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
-    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 100, || {
-        checkpointer.settle();
+        settle(&backend);
     });
     assert!(largest <= LIMIT / 4 + COMMIT, "{largest}");
     assert!(!backend.is_log_pinned());
@@ -93,9 +100,8 @@ fn readers_that_overlap_do_not_starve_it() {
         }
         drop(held);
     });
-    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 400, || {
-        checkpointer.settle();
+        settle(&backend);
     });
     drop(stop);
     reader.join().unwrap();
@@ -110,15 +116,14 @@ fn a_snapshot_pins_the_log_until_it_ends() {
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, -1);
     let snapshot = pin(&backend);
-    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     let largest = largest_log(&backend, 30, || {
-        checkpointer.settle();
+        settle(&backend);
     });
     assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
     assert!(backend.is_log_pinned());
     assert_eq!(backend.log_waits(), 0, "nothing is gained by waiting");
     drop(snapshot);
-    assert!(checkpointer.settle());
+    assert!(settle(&backend));
     assert!(!backend.is_log_pinned());
     // The next commit starts the log again, and cuts it.
     commit(&backend, 1000);
@@ -160,16 +165,15 @@ fn nobody_waits_for_a_device_that_fails() {
     let plan = FaultPlan::attach(&path).unwrap();
     let backend = open(&path);
     commit(&backend, -1);
-    let checkpointer = Arc::clone(backend.upkeep().checkpointer());
     plan.add(every_write(Action::Fail(Failure::NoSpace)));
     let largest = largest_log(&backend, 18, || {
-        checkpointer.settle();
+        settle(&backend);
     });
     assert!(largest > LIMIT + 4 * COMMIT, "{largest}");
     assert_eq!(backend.log_waits(), 0);
     plan.clear();
     commit(&backend, 1000);
-    checkpointer.settle();
+    settle(&backend);
     // The next commit starts the log again, and cuts it.
     commit(&backend, 1001);
     assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());

@@ -1,0 +1,185 @@
+//! When the log is taken into the file, and which writers wait for that.
+//!
+//! A commit that leaves enough of the log to be taken asks for a checkpoint, which is made in the
+//! background: nobody waits for the device. That alone does not bound the log, which starts again
+//! only when all of it is taken and nobody reads from it, and so never while readers overlap. So
+//! when the log is longer than it may be, the checkpoint takes the place of the writer, before all
+//! who wait for it, and waits a moment for those who read.
+//!
+//! Where writers are faster than the device, the log would go on growing while it is taken. So a
+//! writer that begins while the log is longer than it may be by half waits for the checkpoint, as
+//! long as that gets on.
+//!
+//! A reader that still sees an older state then pins the log. A warning says so, and the checkpoint
+//! is tried again when a snapshot ends, or when the log has grown by another part.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dflat_engine::telemetry::TARGET;
+
+use crate::ffi::LogExtent;
+use crate::upkeep::checkpoint::Outcome;
+
+/// How long nothing is tried after a checkpoint in whose way a reader or writer was.
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a writer is held back at most, whatever the device does.
+const HELD_MAX: Duration = Duration::from_secs(5);
+
+/// The least that a log may be bounded to.
+const BYTES_MIN: u64 = 64 << 10;
+
+/// How long the log may be, and how far it is.
+pub(crate) struct LogLimit {
+    bytes_max: u64,
+    /// Whether a reader keeps the log from starting again.
+    is_pinned: AtomicBool,
+    /// The pages of the log when a reader or writer was in the way of a checkpoint.
+    tried: AtomicU32,
+    /// Whether the log was longer than it may be by half after the last commit.
+    is_over: AtomicBool,
+    /// How often a writer was held back.
+    held_count: AtomicU64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// A checkpoint is to be made, or being made.
+    is_pending: bool,
+    /// The last checkpoint failed, or a reader was in its way for good.
+    is_stuck: bool,
+    /// Nothing is tried before.
+    pause_end: Option<Instant>,
+}
+
+impl LogLimit {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Self {
+            bytes_max: bytes_max.max(BYTES_MIN),
+            is_pinned: AtomicBool::new(false),
+            tried: AtomicU32::new(0),
+            is_over: AtomicBool::new(false),
+            held_count: AtomicU64::new(0),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    /// Whether a reader kept the log from starting again when that was last tried.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.is_pinned.load(Ordering::Relaxed)
+    }
+
+    /// How often a writer was held back.
+    pub(crate) fn held_count(&self) -> u64 {
+        self.held_count.load(Ordering::Relaxed)
+    }
+
+    /// Holds a writer back that is about to begin, while the log is too long by half and a
+    /// checkpoint is about to shorten it.
+    pub(crate) fn hold_back(&self) {
+        if !self.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_held = |state: &mut State| {
+            state.is_pending && !state.is_stuck && self.is_over.load(Ordering::Relaxed)
+        };
+        let mut state = self.lock();
+        if is_held(&mut state) {
+            self.held_count.fetch_add(1, Ordering::Relaxed);
+            drop(self.changed.wait_timeout_while(state, HELD_MAX, is_held));
+        }
+    }
+
+    /// Notes how long the log is after a commit. Whether a checkpoint is to be made, and whether in
+    /// a hurry.
+    pub(crate) fn note_commit(&self, log: LogExtent) -> Option<Hurry> {
+        let part = self.bytes_max / 4;
+        let is_over = log.bytes() > self.bytes_max.saturating_add(self.bytes_max / 2);
+        self.is_over.store(is_over, Ordering::Relaxed);
+        // Nothing is to be taken of what could not be taken before.
+        let tried = self.tried.load(Ordering::Relaxed);
+        let taken = if log.pages < tried { 0 } else { tried };
+        let is_long = log.bytes() > self.bytes_max;
+        let is_due = log.bytes_of(log.pages.saturating_sub(log.taken.max(taken))) >= part
+            || (is_long && log.bytes_of(log.pages - taken) >= part);
+        is_due.then_some(Hurry(is_long))
+    }
+
+    /// Asks for a checkpoint: `add` puts it into the queue, to be made at the time it is given, or
+    /// returns false. In a hurry, no reader or writer that was in the way is left time.
+    pub(crate) fn ask(&self, Hurry(hurry): Hurry, add: impl FnOnce(Instant) -> bool) {
+        let mut state = self.lock();
+        if hurry && !state.is_stuck {
+            state.pause_end = None;
+        }
+        // Order: under the lock, so that a checkpoint that ends sees what is in the queue.
+        let at = state.pause_end.unwrap_or_else(Instant::now);
+        state.is_pending = add(at);
+    }
+
+    /// Whether the time has not come for the checkpoint that is due: then, when it comes.
+    pub(crate) fn pause_end(&self) -> Option<Instant> {
+        let pause_end = self.lock().pause_end;
+        pause_end.filter(|end| *end > Instant::now())
+    }
+
+    /// Notes what a checkpoint has done, or that it failed. `is_queued` tells whether another is to
+    /// be made.
+    pub(crate) fn note_outcome(
+        &self,
+        path: &Path,
+        outcome: Option<&Outcome>,
+        is_queued: impl FnOnce() -> bool,
+    ) {
+        let is_pinned = outcome.is_some_and(|outcome| outcome.is_pinned);
+        let in_the_way = outcome.is_none_or(|outcome| !outcome.is_all);
+        let pages = outcome.map_or(0, |outcome| outcome.pages);
+        self.tried
+            .store(if in_the_way { pages } else { 0 }, Ordering::Relaxed);
+        if outcome.is_some_and(|outcome| outcome.is_restarted) {
+            self.is_over.store(false, Ordering::Relaxed);
+        }
+        let mut state = self.lock();
+        state.is_stuck = is_pinned || outcome.is_none();
+        state.pause_end = in_the_way.then(|| Instant::now() + PAUSE);
+        state.is_pending = is_queued();
+        drop(state);
+        self.changed.notify_all();
+        let was_pinned = self.is_pinned.swap(is_pinned, Ordering::Relaxed);
+        if is_pinned && !was_pinned {
+            let path = path.display();
+            let bytes = outcome.map_or(0, |outcome| outcome.bytes);
+            tracing::warn!(
+                target: TARGET,
+                %path,
+                bytes,
+                "log pinned: a reader sees an older state, and the log can only grow"
+            );
+        }
+    }
+
+    /// Holds no writer back any more.
+    pub(crate) fn close(&self) {
+        self.lock().is_pending = false;
+        self.changed.notify_all();
+    }
+}
+
+/// Whether a checkpoint is in a hurry, because the log is longer than it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hurry(pub(crate) bool);

@@ -1,0 +1,135 @@
+//! When unused pages are given back: some at a time, while nobody writes.
+//!
+//! A commit that leaves enough of the file unused asks for it. The first step is made when nobody
+//! has written for a while; between steps others may write.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use dflat_engine::Result;
+
+use crate::io::Space;
+use crate::options::Reclaim;
+use crate::upkeep::free_pages::Reclaimed;
+
+/// Whether pages are to be given back, and who has written meanwhile.
+pub(crate) struct Reclaiming {
+    reclaim: Reclaim,
+    /// How often the place of the writer was given back.
+    writes: AtomicU64,
+    /// How often it had been when the next step was put into the queue.
+    writes_seen: AtomicU64,
+    /// Whether the file turned out to be unable to give back pages.
+    is_unable: AtomicBool,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A step of so many pages.
+    Step(u32),
+    /// A step, after this time.
+    Wait(Duration),
+    /// A checkpoint: enough was given back.
+    Checkpoint,
+    Nothing,
+}
+
+impl Reclaiming {
+    pub(crate) const fn new(reclaim: Reclaim) -> Self {
+        Self {
+            reclaim,
+            writes: AtomicU64::new(0),
+            writes_seen: AtomicU64::new(0),
+            is_unable: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes a write, and how much of the file was unused then, if that is known. How long after
+    /// the last write pages are to be given back, if they are.
+    pub(crate) fn note_write(&self, space: Option<Space>) -> Option<Duration> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        let is_due = space.is_some_and(|space| self.reclaim.is_due(space));
+        match self.reclaim {
+            Reclaim::Idle { after, .. } if is_due && !self.is_unable() => Some(after),
+            _ => None,
+        }
+    }
+
+    /// Notes that a step is put into the queue. Whether there was a write since the last was.
+    pub(crate) fn note_queued(&self) -> bool {
+        let writes = self.writes.load(Ordering::Relaxed);
+        self.writes_seen.swap(writes, Ordering::Relaxed) != writes
+    }
+
+    /// What is to be done when a step is due.
+    pub(crate) fn begin(&self) -> Next {
+        match self.reclaim {
+            Reclaim::Never => Next::Nothing,
+            Reclaim::Idle { after, .. } if self.note_queued() => Next::Wait(after),
+            Reclaim::Idle { pages, .. } => Next::Step(pages),
+        }
+    }
+
+    /// What is to be done after a step. One that failed is tried again after a later commit.
+    pub(crate) fn end(&self, reclaimed: &Result<Reclaimed>) -> Next {
+        let Reclaim::Idle { pages, after, .. } = self.reclaim else {
+            return Next::Nothing;
+        };
+        match reclaimed {
+            Ok(Reclaimed::Space(space)) if self.reclaim.is_done(*space) => Next::Checkpoint,
+            Ok(Reclaimed::Space(_)) => {
+                // The step itself is one.
+                let own = self.writes_seen.fetch_add(1, Ordering::Relaxed) + 1;
+                if self.writes.load(Ordering::Relaxed) == own {
+                    Next::Step(pages)
+                } else {
+                    self.note_queued();
+                    Next::Wait(after)
+                }
+            }
+            Ok(Reclaimed::Unable) => {
+                self.is_unable.store(true, Ordering::Relaxed);
+                Next::Nothing
+            }
+            Ok(Reclaimed::Nothing) => {
+                self.note_queued();
+                Next::Wait(after)
+            }
+            Err(_) => Next::Nothing,
+        }
+    }
+
+    /// Whether the file turned out to be unable to give back pages.
+    pub(crate) fn is_unable(&self) -> bool {
+        self.is_unable.load(Ordering::Relaxed)
+    }
+
+    /// Lets the file be tried again, which could not give back pages.
+    pub(crate) fn set_able(&self) {
+        self.is_unable.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Reclaim {
+    /// Whether so much is unused that it is to be given back.
+    fn is_due(self, space: Space) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Idle { pages, percent, .. } => {
+                space.free_pages >= u64::from(pages) && space.free_percent() > u64::from(percent)
+            }
+        }
+    }
+
+    /// Whether enough was given back: half of the share may stay, for what is written next.
+    fn is_done(self, space: Space) -> bool {
+        match self {
+            Self::Never => true,
+            Self::Idle { percent, .. } => space.free_percent() <= u64::from(percent / 2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
