@@ -34,5 +34,5 @@ pub use io::{
 };
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 pub use repair::check::{Derive, Problem, ProblemKind, Report};
-pub use repair::in_place::Aside;
+pub use repair::in_place::UnreadableRow;
 pub use upkeep::backup::{Progress, in_the_way};

@@ -18,14 +18,14 @@ use crate::ffi::{Connection, LogCount};
 
 /// What the header of a file says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Header {
+pub(crate) struct FileHeader {
     /// The commits that it has seen without a log.
     pub(crate) count: u32,
     /// It has a log.
     pub(crate) has_log: bool,
 }
 
-impl Header {
+impl FileHeader {
     /// Reads the header, past all locks and logs; that of an empty file is all zero.
     pub(crate) fn read(connection: &Connection) -> Option<Self> {
         // The version by which the file is to be read says that there is a log: SQLite goes by
@@ -43,12 +43,12 @@ impl Header {
 /// The counts of the header between which a connection was opened to write, and which name the same
 /// contents: the file was begun and got its log, if it had none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Opening {
+pub(crate) struct OpeningCounts {
     before: u32,
     after: u32,
 }
 
-impl Opening {
+impl OpeningCounts {
     /// Given the counts before and after. One that is not explained by beginning the file and
     /// giving it its log shows commits of others: then nothing is known of what was before.
     pub(crate) fn new(before: u32, after: u32) -> Self {
@@ -76,14 +76,14 @@ impl Opening {
 
 /// How many commits a file has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Count {
+pub(crate) enum CommitCount {
     /// By the file's header, if there is no log.
     File(u32),
     /// By the index of the log.
     Log(LogCount),
 }
 
-impl Count {
+impl CommitCount {
     /// Whether this is what follows `earlier`, or something after that.
     fn follows(self, earlier: Self) -> bool {
         self.is_of_log(earlier) && !is_after(earlier.number(), self.number())
@@ -132,15 +132,15 @@ fn is_after(count: u32, than: u32) -> bool {
 /// What a backend knows of the commits to its file.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
-    known: Mutex<Known>,
+    known: Mutex<KnownCommits>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownCommits {
     /// The count when this backend's latest write transaction ended.
-    last: Option<Count>,
+    last: Option<CommitCount>,
     /// The count after the latest commit of somebody else that was noticed.
-    elsewhere: u32,
+    last_foreign: u32,
     /// Counts how often counting began anew, as after the crash of another process.
     era: u32,
     /// The log whose count was seen last, and has begun.
@@ -148,46 +148,46 @@ struct Known {
     /// What the file was like when a connection was opened that found an empty log.
     file: Option<u64>,
     /// How this backend first opened the file to write.
-    opening: Option<Opening>,
+    opening: Option<OpeningCounts>,
     /// Somebody else may have committed, and nobody was told yet.
-    others_wrote: bool,
+    foreign_write: bool,
     /// This backend may have committed since `last`, and not noted it yet.
     writes: bool,
 }
 
 /// Where a write transaction stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
-    count: Count,
-    elsewhere: u32,
+pub(crate) struct CommitBase {
+    count: CommitCount,
+    last_foreign: u32,
     era: u32,
-    opening: Opening,
+    opening: OpeningCounts,
     follows_own: bool,
 }
 
-impl Known {
+impl KnownCommits {
     /// Notes a count that is seen: a log that somebody else has begun counts anew.
-    fn see(&mut self, count: Count) {
+    fn see(&mut self, count: CommitCount) {
         // While this backend writes, nobody else does: a log that begins then is its own.
-        if let Count::Log(log) = count
+        if let CommitCount::Log(log) = count
             && log.salt != 0
             && !self.writes
         {
-            let before = self.log.replace(log).map(Count::Log);
+            let before = self.log.replace(log).map(CommitCount::Log);
             if before.is_some_and(|before| !count.is_of_log(before)) {
-                self.era = (self.era + 1) & State::ERA_MAX;
+                self.era = (self.era + 1) & StateNumber::ERA_MAX;
             }
         }
     }
 }
 
 impl Commits {
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownCommits> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the file was opened to write.
-    pub(crate) fn note_open(&self, opening: Opening) {
+    pub(crate) fn note_open(&self, opening: OpeningCounts) {
         self.lock().opening.get_or_insert(opening);
     }
 
@@ -200,29 +200,29 @@ impl Commits {
             .is_some_and(|before| before != file)
         {
             // Somebody has written, maybe this backend: all connections were closed meanwhile.
-            known.era = (known.era + 1) & State::ERA_MAX;
+            known.era = (known.era + 1) & StateNumber::ERA_MAX;
             known.last = None;
         }
     }
 
     /// Notes the start of a write transaction, during which nobody else commits.
-    pub(crate) fn note_begin(&self, count: Count) -> Standing {
+    pub(crate) fn note_begin(&self, count: CommitCount) -> CommitBase {
         let mut known = self.lock();
         known.see(count);
         known.writes = true;
-        let is_last = |last: Count| last.number() == count.number() && last.is_of_log(count);
+        let is_last = |last: CommitCount| last.number() == count.number() && last.is_of_log(count);
         let follows_own = known.last.is_some_and(is_last);
         if !follows_own {
-            known.others_wrote = true;
+            known.foreign_write = true;
             if known.last.is_some_and(|last| !count.follows(last)) {
-                known.era = (known.era + 1) & State::ERA_MAX;
+                known.era = (known.era + 1) & StateNumber::ERA_MAX;
             }
-            known.elsewhere = count.number();
+            known.last_foreign = count.number();
             known.last = Some(count);
         }
-        Standing {
+        CommitBase {
             count,
-            elsewhere: known.elsewhere,
+            last_foreign: known.last_foreign,
             era: known.era,
             opening: known.opening.unwrap_or_default(),
             follows_own,
@@ -232,14 +232,14 @@ impl Commits {
     /// Notes the start of a write transaction that does not know where it stands.
     pub(crate) fn note_doubt(&self) {
         let mut known = self.lock();
-        known.others_wrote = true;
+        known.foreign_write = true;
         known.last = None;
     }
 
     /// Whether somebody else may have committed since this was last asked, upkeep of the file or
     /// not in between; at first, too.
-    pub(crate) fn take_others_wrote(&self) -> bool {
-        std::mem::take(&mut self.lock().others_wrote)
+    pub(crate) fn take_foreign_write(&self) -> bool {
+        std::mem::take(&mut self.lock().foreign_write)
     }
 
     /// Notes that a commit outside of a write transaction is about to be made.
@@ -254,34 +254,36 @@ impl Commits {
 
     /// Whether somebody else may have committed after the state `since`, and before that with this
     /// count, which was current a moment ago.
-    pub(crate) fn is_overtaken(&self, count: Count, since: StateId) -> bool {
+    pub(crate) fn is_overtaken(&self, count: CommitCount, since: StateId) -> bool {
         let mut known = self.lock();
         known.see(count);
-        if State::at(count, known.era).id() == since {
+        if StateNumber::at(count, known.era).id() == since {
             return false;
         }
         let Some(last) = known.last else { return true };
         let latest = if known.writes { last.next() } else { last };
-        let standing = Standing {
+        let commit_base = CommitBase {
             count,
-            elsewhere: known.elsewhere,
+            last_foreign: known.last_foreign,
             era: known.era,
             opening: known.opening.unwrap_or_default(),
             follows_own: false,
         };
-        !latest.follows(count) || standing.is_overtaken(since)
+        !latest.follows(count) || commit_base.is_overtaken(since)
     }
 
     /// Notes the commit of a write transaction that wrote something, and which log has it.
-    pub(crate) fn note_commit(&self, standing: Standing, now: Option<Count>) {
-        let mut last = standing.count.next();
+    pub(crate) fn note_commit(&self, commit_base: CommitBase, now: Option<CommitCount>) {
+        let mut last = commit_base.count.next();
         // Only the commit begins a log that has no salt yet. Its count may be of another's by now.
-        if let (Count::Log(log), Some(Count::Log(LogCount { salt, .. }))) = (&mut last, now) {
+        if let (CommitCount::Log(log), Some(CommitCount::Log(LogCount { salt, .. }))) =
+            (&mut last, now)
+        {
             log.salt = salt;
         }
         let mut known = self.lock();
         known.last = Some(last);
-        if let Count::Log(log) = last
+        if let CommitCount::Log(log) = last
             && log.salt != 0
         {
             known.log = Some(log);
@@ -291,25 +293,25 @@ impl Commits {
     /// Forgets what was known when all connections are closed: the log and its count end then.
     pub(crate) fn begin_anew(&self) {
         let mut known = self.lock();
-        *known = Known {
-            era: (known.era + 1) & State::ERA_MAX,
-            others_wrote: true,
-            ..Known::default()
+        *known = KnownCommits {
+            era: (known.era + 1) & StateNumber::ERA_MAX,
+            foreign_write: true,
+            ..KnownCommits::default()
         };
     }
 
     /// Names the state with this count.
-    pub(crate) fn state(&self, count: Option<Count>) -> StateId {
+    pub(crate) fn state(&self, count: Option<CommitCount>) -> StateId {
         let Some(count) = count else {
-            return State::Unknown.id();
+            return StateNumber::Unknown.id();
         };
         let mut known = self.lock();
         known.see(count);
-        State::at(count, known.era).id()
+        StateNumber::at(count, known.era).id()
     }
 }
 
-impl Standing {
+impl CommitBase {
     /// Whether nobody else has committed since this backend's transaction before.
     pub(crate) fn follows_own(self) -> bool {
         self.follows_own
@@ -317,40 +319,42 @@ impl Standing {
 
     /// Names the state on which the transaction stands.
     pub(crate) fn state(self) -> StateId {
-        State::at(self.count, self.era).id()
+        StateNumber::at(self.count, self.era).id()
     }
 
     /// Whether somebody else has committed since a state was current.
     pub(crate) fn is_overtaken(self, since: StateId) -> bool {
-        match (State::of(since), self.count) {
-            (State::Unknown, _) => false,
+        match (StateNumber::of(since), self.count) {
+            (StateNumber::Unknown, _) => false,
             // The file got its log, and the count began anew, when it was opened to write.
-            (State::NoFile, _) => self.elsewhere != 0 || !self.opening.has(0),
-            (State::File(then), Count::Log(_)) => self.elsewhere != 0 || !self.opening.has(then),
-            (State::File(then), Count::File(_)) => is_after(self.elsewhere, then),
-            (State::Log { .. }, Count::File(_)) => true,
-            (State::Log { era, count }, Count::Log(_)) => {
-                era != self.era || is_after(self.elsewhere, count)
+            (StateNumber::NoFile, _) => self.last_foreign != 0 || !self.opening.has(0),
+            (StateNumber::File(then), CommitCount::Log(_)) => {
+                self.last_foreign != 0 || !self.opening.has(then)
+            }
+            (StateNumber::File(then), CommitCount::File(_)) => is_after(self.last_foreign, then),
+            (StateNumber::Log { .. }, CommitCount::File(_)) => true,
+            (StateNumber::Log { era, count }, CommitCount::Log(_)) => {
+                era != self.era || is_after(self.last_foreign, count)
             }
         }
     }
 }
 
 /// What the number of a state says.
-enum State {
+enum StateNumber {
     NoFile,
     File(u32),
     Log { era: u32, count: u32 },
     Unknown,
 }
 
-impl State {
+impl StateNumber {
     const ERA_MAX: u32 = (1 << 30) - 1;
 
-    fn at(count: Count, era: u32) -> Self {
+    fn at(count: CommitCount, era: u32) -> Self {
         match count {
-            Count::File(count) => Self::File(count),
-            Count::Log(log) => Self::Log {
+            CommitCount::File(count) => Self::File(count),
+            CommitCount::Log(log) => Self::Log {
                 era,
                 count: log.commits,
             },

@@ -10,7 +10,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
 use crate::io::names::{beside, io_error};
-use crate::io::{Kind, name};
+use crate::io::{VfsKind, name};
 use crate::options::SqliteOptions;
 
 /// Held while a file is created and while a connection opens one: closing the handle of the
@@ -23,9 +23,9 @@ pub(crate) fn open(
     options: &SqliteOptions,
 ) -> Result<Connection, Fault> {
     let vfs = match access {
-        Access::OwnLogIndex => Some(Kind::OwnLogIndex),
-        Access::SharedReadOnly | Access::Immutable => Some(Kind::ReadOnly),
-        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(Kind::Shared),
+        Access::OwnLogIndex => Some(VfsKind::OwnLogIndex),
+        Access::SharedReadOnly | Access::Immutable => Some(VfsKind::ReadOnly),
+        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(VfsKind::Shared),
     };
     let missing = || Fault::misuse("SQLite has no VFS to hand calls on to");
     let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));

@@ -11,7 +11,7 @@ use crate::connection::commits::Commits;
 use crate::connection::identity::Identity;
 use crate::connection::open;
 use crate::connection::pool::Pool;
-use crate::connection::readers::PlaceId;
+use crate::connection::readers::ShardId;
 use crate::connection::session::Session;
 use crate::ffi::LogExtent;
 use crate::io::names::resolve;
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
 
 /// What a transaction has left behind, as far as that was looked at.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Leftover {
+pub(crate) struct FileSizes {
     /// How long the log is.
     pub(crate) log: Option<LogExtent>,
     /// How much of the file is unused.
@@ -116,7 +116,7 @@ impl Connections {
     }
 
     /// Counts a reader, and gives it a connection if there is a file.
-    pub(crate) fn take_reader(&self) -> Result<(PlaceId, Option<Box<Session>>)> {
+    pub(crate) fn take_reader(&self) -> Result<(ShardId, Option<Box<Session>>)> {
         let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
         if session.is_some() {
             return Ok((place, session));
@@ -139,7 +139,7 @@ impl Connections {
     }
 
     /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
-    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Box<Session>>) -> bool {
+    pub(crate) fn return_reader(&self, place: ShardId, session: Option<Box<Session>>) -> bool {
         self.pool.readers().give_back(place, session)
     }
 
@@ -182,13 +182,13 @@ impl Connections {
     }
 
     /// Gives back the place of the writer, and the connection if it can be used again.
-    pub(crate) fn return_writer(&self, mut session: Option<Session>) -> Leftover {
-        let leftover = Leftover {
+    pub(crate) fn return_writer(&self, mut session: Option<Session>) -> FileSizes {
+        let sizes = FileSizes {
             log: session.as_mut().and_then(Session::take_log_extent),
             space: session.as_mut().and_then(Session::take_space),
         };
         self.pool.return_writer(session);
-        leftover
+        sizes
     }
 
     /// What is known of the commits to the file.

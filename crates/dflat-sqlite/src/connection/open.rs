@@ -1,4 +1,4 @@
-//! Opening, creating, configuring and tidying up the file.
+//! OpeningCounts, creating, configuring and tidying up the file.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::commits::{Commits, Header, Opening};
+use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
     configure, create, create_error, exists, integer, open, vacuum,
 };
@@ -104,10 +104,10 @@ pub(crate) fn open_writer(
         let message = format!("{}: the file can't be written", what());
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
-    let header = |connection: &Connection| Header::read(connection).unwrap_or_default();
+    let header = |connection: &Connection| FileHeader::read(connection).unwrap_or_default();
     let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
-    commits.note_open(Opening::new(before.count, header(&connection).count));
+    commits.note_open(OpeningCounts::new(before.count, header(&connection).count));
     let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
     let durable = session.set_durability(options.durability);
     durable.map_err(|fault| fault.error(what()))?;

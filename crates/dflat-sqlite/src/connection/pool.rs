@@ -12,14 +12,14 @@ use crate::connection::session::Session;
 /// The connections.
 pub(crate) struct Pool {
     readers: Readers,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// As the phase, for those who begin and hardly ever have to wait.
     is_suspended: AtomicBool,
     writer_returned: Condvar,
     phase_changed: Condvar,
 }
 
-struct State {
+struct PoolState {
     phase: Phase,
     writer: Option<Session>,
     writer_out: bool,
@@ -48,7 +48,7 @@ impl Pool {
     pub(crate) fn new(readers_max: usize) -> Self {
         Self {
             readers: Readers::new(readers_max),
-            state: Mutex::new(State {
+            state: Mutex::new(PoolState {
                 phase: Phase::Open,
                 writer: None,
                 writer_out: false,
@@ -63,7 +63,7 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,8 +91,8 @@ impl Pool {
         }
     }
 
-    /// As [`Self::take_writer`], before all others who wait. Calls `meanwhile` after each `interval`
-    /// until then.
+    /// As [`Self::take_writer`], before all others who wait. Until then, `meanwhile` is called
+    /// after each `interval`.
     pub(crate) fn take_writer_first(
         &self,
         interval: Duration,
@@ -175,14 +175,14 @@ impl Pool {
         let mut state = self.lock();
         state.check_open()?;
         if state.phase.keeps_out() {
-            let unsettled = |state: &mut State| state.phase == Phase::Suspending;
+            let unsettled = |state: &mut PoolState| state.phase == Phase::Suspending;
             state = wait(self.phase_changed.wait_while(state, unsettled));
             return state.check_suspended();
         }
         self.set_phase(&mut state, Phase::Suspending);
         // Upkeep that waits for the writer's place gives up.
         self.writer_returned.notify_all();
-        let used = |state: &mut State| {
+        let used = |state: &mut PoolState| {
             (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspending
         };
         let waited = self.phase_changed.wait_timeout_while(state, timeout, used);
@@ -210,7 +210,7 @@ impl Pool {
         outcome
     }
 
-    fn set_phase(&self, state: &mut State, phase: Phase) {
+    fn set_phase(&self, state: &mut PoolState, phase: Phase) {
         let gate = match phase {
             Phase::Open => Gate::Open,
             Phase::Suspending | Phase::Suspended => Gate::Suspended,
@@ -225,7 +225,7 @@ impl Pool {
     /// Waits for the end of a suspension, if there is one.
     pub(crate) fn wait_while_suspended(&self) {
         if self.is_suspended.load(Ordering::Acquire) {
-            let suspended = |state: &mut State| state.phase.keeps_out();
+            let suspended = |state: &mut PoolState| state.phase.keeps_out();
             drop(wait(self.phase_changed.wait_while(self.lock(), suspended)));
         }
     }
@@ -278,7 +278,7 @@ impl Phase {
     }
 }
 
-impl State {
+impl PoolState {
     fn check_open(&self) -> Result<()> {
         match self.phase {
             Phase::Open | Phase::Suspending | Phase::Suspended => Ok(()),

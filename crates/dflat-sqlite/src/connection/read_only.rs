@@ -18,9 +18,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::connection::appearance::{Apart, Look, Sharing};
-use crate::connection::commits::Header;
+use crate::connection::commits::FileHeader;
 use crate::connection::configure;
+use crate::connection::polled_file::{FileStamps, PolledFile, Sharing};
 use crate::connection::session::Session;
 use crate::ffi::{Access, Fault, Switch};
 use crate::io::Monitor;
@@ -29,7 +29,7 @@ use crate::options::SqliteOptions;
 /// Whether the file is to be read without writing even if it could be written: so it is for as long
 /// as nobody has begun its log, because if the index can't be written, SQLite finds out late.
 pub(crate) fn is_wanted(path: &Path) -> bool {
-    Look::of(path).is_log_dead(path)
+    FileStamps::of(path).is_log_dead(path)
 }
 
 /// A connection that reads, and writes nothing.
@@ -39,10 +39,10 @@ pub(crate) fn reader(
     monitor: Option<&Arc<Monitor>>,
 ) -> Result<Session, Fault> {
     // Order: what changes while it is opened shows the next time.
-    let look = Look::of(path);
+    let look = FileStamps::of(path);
     let has_log = {
         let connection = configure::open(path, Access::SharedReadOnly, options)?;
-        Header::read(&connection).is_some_and(|header| header.has_log)
+        FileHeader::read(&connection).is_some_and(|header| header.has_log)
     };
     let access = look.access(path, has_log);
     let mut connection = configure::open(path, access, options)?;
@@ -56,7 +56,7 @@ pub(crate) fn reader(
         Access::SharedReadOnly if !has_log => Some(Sharing::Locked),
         _ => Some(Sharing::Unguarded),
     };
-    session.apart = sharing.map(|sharing| Apart { look, sharing });
+    session.polled = sharing.map(|sharing| PolledFile { look, sharing });
     session.touch()?;
     Ok(session)
 }

@@ -1,6 +1,6 @@
 //! The connections that read, and who has them.
 //!
-//! A reader takes a connection from the place of its thread, and gives it back there, so that
+//! A reader takes a connection from the shard of its thread, and gives it back there, so that
 //! threads that read do not wait for one another. There are as many connections as readers at the
 //! same time; a few stay open for those to come.
 //!
@@ -16,16 +16,16 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::session::Session;
 
-/// The most places that connections rest at.
-const PLACES_MAX: usize = 16;
+/// The most shards that connections rest at.
+const SHARDS_MAX: usize = 16;
 
 /// All connections that read.
 pub(crate) struct Readers {
-    places: Box<[Place]>,
-    /// How many rest at a place at most.
-    rest_max: usize,
+    shards: Box<[Shard]>,
+    /// How many rest at a shard at most.
+    idle_max: usize,
     /// Those who want no reader to keep its state.
-    against_keeping: AtomicUsize,
+    forbidden_count: AtomicUsize,
     /// Counts how often all kept transactions were ended: those of an earlier time are too old.
     epoch: AtomicU32,
 }
@@ -33,20 +33,20 @@ pub(crate) struct Readers {
 /// Where the connections of some threads rest; apart from others in the processor's caches.
 #[repr(align(128))]
 #[derive(Default)]
-struct Place {
-    state: Mutex<State>,
+struct Shard {
+    state: Mutex<ShardState>,
     returned: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ShardState {
     gate: Gate,
     #[allow(
         clippy::vec_box,
         reason = "it is large, and handed on several times a read"
     )]
-    at_rest: Vec<Box<Session>>,
-    out_count: usize,
+    idle: Vec<Box<Session>>,
+    lent_count: usize,
 }
 
 /// Whether readers are let in.
@@ -59,45 +59,45 @@ pub(crate) enum Gate {
     Closed,
 }
 
-/// The place that a reader took its connection from, and gives it back to.
+/// The shard that a reader took its connection from, and gives it back to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlaceId(usize);
+pub(crate) struct ShardId(usize);
 
-impl Place {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl Shard {
+    fn lock(&self) -> MutexGuard<'_, ShardState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Readers {
-    /// Of which about `rest_max` stay open between reads.
-    pub(crate) fn new(rest_max: usize) -> Self {
-        let places = rest_max.clamp(1, PLACES_MAX);
+    /// Of which about `idle_max` stay open between reads.
+    pub(crate) fn new(idle_max: usize) -> Self {
+        let shards = idle_max.clamp(1, SHARDS_MAX);
         Self {
-            places: (0..places).map(|_| Place::default()).collect(),
-            rest_max: (rest_max / places).max(1),
-            against_keeping: AtomicUsize::new(0),
+            shards: (0..shards).map(|_| Shard::default()).collect(),
+            idle_max: (idle_max / shards).max(1),
+            forbidden_count: AtomicUsize::new(0),
             epoch: AtomicU32::new(0),
         }
     }
 
-    /// The place of this thread.
-    fn place(&self) -> PlaceId {
+    /// The shard of this thread.
+    fn shard(&self) -> ShardId {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed));
         // A thread that ends may read in the destructor of another of its values.
-        PlaceId(THREAD.try_with(|thread| *thread).unwrap_or(0) % self.places.len())
+        ShardId(THREAD.try_with(|thread| *thread).unwrap_or(0) % self.shards.len())
     }
 
     /// Counts a reader, and gives it a connection if one is at rest. It is given back by
     /// [`Self::give_back`]. A suspension is waited for up to `timeout`.
-    pub(crate) fn take(&self, timeout: Duration) -> Result<(PlaceId, Option<Box<Session>>)> {
-        let PlaceId(own) = self.place();
-        let mut state = self.places[own].lock();
+    pub(crate) fn take(&self, timeout: Duration) -> Result<(ShardId, Option<Box<Session>>)> {
+        let ShardId(own) = self.shard();
+        let mut state = self.shards[own].lock();
         if state.gate != Gate::Open {
-            let suspended = |state: &mut State| state.gate == Gate::Suspended;
-            let changed = &self.places[own].returned;
+            let suspended = |state: &mut ShardState| state.gate == Gate::Suspended;
+            let changed = &self.shards[own].returned;
             let waited = changed.wait_timeout_while(state, timeout, suspended);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
@@ -109,39 +109,41 @@ impl Readers {
             }
             Gate::Closed => return Err(closed()),
         }
-        state.out_count += 1;
-        if let Some(session) = state.at_rest.pop() {
-            return Ok((PlaceId(own), Some(session)));
+        state.lent_count += 1;
+        if let Some(session) = state.idle.pop() {
+            return Ok((ShardId(own), Some(session)));
         }
         drop(state);
-        // One of another place is better than a new one, unless it has to be waited for.
-        let others = self.places.iter().enumerate().filter(|(id, _)| *id != own);
-        let found = others.filter_map(|(_, place)| place.state.try_lock().ok()?.at_rest.pop());
-        Ok((PlaceId(own), found.take(1).next()))
+        // One of another shard is better than a new one, unless it has to be waited for.
+        let others = self.shards.iter().enumerate().filter(|(id, _)| *id != own);
+        let found = others.filter_map(|(_, shard)| shard.state.try_lock().ok()?.idle.pop());
+        Ok((ShardId(own), found.take(1).next()))
     }
 
     /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
-    pub(crate) fn give_back(&self, place: PlaceId, session: Option<Box<Session>>) -> bool {
-        let place = &self.places[place.0];
-        let mut state = place.lock();
+    pub(crate) fn give_back(&self, shard: ShardId, session: Option<Box<Session>>) -> bool {
+        let shard = &self.shards[shard.0];
+        let mut state = shard.lock();
         let session = session.and_then(|mut session| {
             // Order: under the lock, so that who is against it either is seen or sees this one.
-            let may_keep = self.against_keeping.load(Ordering::Relaxed) == 0;
+            let may_keep = self.forbidden_count.load(Ordering::Relaxed) == 0;
             ((may_keep && session.is_current()) || session.end()).then_some(session)
         });
-        let keeps = session.as_ref().is_some_and(|session| session.keeps());
-        if state.at_rest.len() < self.rest_max {
-            state.at_rest.extend(session);
+        let keeps = session
+            .as_ref()
+            .is_some_and(|session| session.has_kept_read());
+        if state.idle.len() < self.idle_max {
+            state.idle.extend(session);
         } else if session.is_some() {
             // Order: it is closed before it is out, so that who waits for that closes the log last.
             drop(state);
             drop(session);
-            state = place.lock();
+            state = shard.lock();
         }
-        state.out_count -= 1;
+        state.lent_count -= 1;
         if state.gate != Gate::Open {
             drop(state);
-            place.returned.notify_all();
+            shard.returned.notify_all();
         }
         keeps
     }
@@ -155,10 +157,10 @@ impl Readers {
     pub(crate) fn end_kept(&self) -> usize {
         self.epoch.fetch_add(1, Ordering::Relaxed);
         let mut ended = 0;
-        for place in &self.places {
-            let mut state = place.lock();
-            state.at_rest.retain_mut(|session| {
-                ended += usize::from(session.keeps());
+        for shard in &self.shards {
+            let mut state = shard.lock();
+            state.idle.retain_mut(|session| {
+                ended += usize::from(session.has_kept_read());
                 // One that can't end is not to be used again.
                 session.end()
             });
@@ -168,37 +170,37 @@ impl Readers {
 
     /// Ends the transactions of all connections at rest, and lets none keep one for as long as
     /// the result lives.
-    pub(crate) fn forbid_keeping(&self) -> KeepingForbidden<'_> {
-        self.against_keeping.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn forbid_kept_reads(&self) -> KeptReadsForbidden<'_> {
+        self.forbidden_count.fetch_add(1, Ordering::Relaxed);
         self.end_kept();
-        KeepingForbidden(self)
+        KeptReadsForbidden(self)
     }
 
     /// Lets readers in, or not.
     pub(crate) fn set_gate(&self, gate: Gate) {
-        for place in &self.places {
-            place.lock().gate = gate;
-            place.returned.notify_all();
+        for shard in &self.shards {
+            shard.lock().gate = gate;
+            shard.returned.notify_all();
         }
     }
 
     /// Waits, while the gate is not open, until all are out, and closes the connections. Whether
     /// that was done in time.
     pub(crate) fn drain(&self, deadline: Option<Instant>) -> bool {
-        for place in &self.places {
-            let mut state = place.lock();
-            while state.out_count > 0 {
+        for shard in &self.shards {
+            let mut state = shard.lock();
+            while state.lent_count > 0 {
                 let rest = deadline.map(|end| end.saturating_duration_since(Instant::now()));
                 if rest.is_some_and(|rest| rest.is_zero()) {
                     return false;
                 }
                 let rest = rest.unwrap_or(Duration::from_secs(3600));
-                let waited = place.returned.wait_timeout(state, rest);
+                let waited = shard.returned.wait_timeout(state, rest);
                 (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             }
-            let at_rest = std::mem::take(&mut state.at_rest);
+            let idle = std::mem::take(&mut state.idle);
             drop(state);
-            drop(at_rest);
+            drop(idle);
         }
         true
     }
@@ -206,23 +208,23 @@ impl Readers {
     /// The most statements that a connection at rest holds, for tests.
     #[cfg(test)]
     pub(crate) fn statements_max(&self) -> usize {
-        let most = |place: &Place| {
-            let state = place.lock();
-            let held = state.at_rest.iter();
+        let most = |shard: &Shard| {
+            let state = shard.lock();
+            let held = state.idle.iter();
             held.map(|session| session.connection.statements_count())
                 .max()
         };
-        self.places.iter().filter_map(most).max().unwrap_or(0)
+        self.shards.iter().filter_map(most).max().unwrap_or(0)
     }
 
     #[cfg(test)]
     pub(crate) fn counts(&self) -> ReaderCounts {
         let mut counts = ReaderCounts::default();
-        for place in &self.places {
-            let state = place.lock();
-            counts.out += state.out_count;
-            counts.at_rest += state.at_rest.len();
-            counts.kept += state.at_rest.iter().filter(|s| s.keeps()).count();
+        for shard in &self.shards {
+            let state = shard.lock();
+            counts.out += state.lent_count;
+            counts.idle += state.idle.len();
+            counts.kept += state.idle.iter().filter(|s| s.has_kept_read()).count();
         }
         counts
     }
@@ -233,16 +235,16 @@ impl Readers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReaderCounts {
     pub(crate) out: usize,
-    pub(crate) at_rest: usize,
+    pub(crate) idle: usize,
     pub(crate) kept: usize,
 }
 
 /// No reader at rest keeps a transaction meanwhile.
-pub(crate) struct KeepingForbidden<'r>(&'r Readers);
+pub(crate) struct KeptReadsForbidden<'r>(&'r Readers);
 
-impl Drop for KeepingForbidden<'_> {
+impl Drop for KeptReadsForbidden<'_> {
     fn drop(&mut self) {
-        self.0.against_keeping.fetch_sub(1, Ordering::Relaxed);
+        self.0.forbidden_count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -2,24 +2,24 @@
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::appearance::{Look, Sharing};
-use crate::connection::commits::Header;
-use crate::connection::session::Kept;
+use crate::connection::commits::FileHeader;
+use crate::connection::polled_file::{FileStamps, Sharing};
+use crate::connection::session::KeptRead;
 use crate::connection::session::Session;
 use crate::ffi::Fault;
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 
 impl Session {
     /// Whether the file may have changed in a way that this connection does not see.
     pub(crate) fn is_outdated(&self) -> bool {
-        let apart = self.apart.as_ref();
-        apart.is_some_and(|apart| apart.look != Look::of(&self.path))
+        let polled = self.polled.as_ref();
+        polled.is_some_and(|polled| polled.look != FileStamps::of(&self.path))
     }
 
     /// Fails if what was read since the file was opened, by one transaction, may be of several
     /// states.
     pub(crate) fn check_untorn(&self) -> Result<()> {
-        let sharing = self.apart.as_ref().map(|apart| apart.sharing);
+        let sharing = self.polled.as_ref().map(|polled| polled.sharing);
         if !matches!(sharing, None | Some(Sharing::Locked)) && self.is_outdated() {
             let message = "somebody writes to the file, which can't be shared read-only";
             return Err(Error::new(ErrorKind::Busy, message));
@@ -28,20 +28,20 @@ impl Session {
     }
 
     pub(crate) fn is_immutable(&self) -> bool {
-        let apart = self.apart.as_ref();
-        apart.is_some_and(|apart| apart.sharing == Sharing::Immutable)
+        let polled = self.polled.as_ref();
+        polled.is_some_and(|polled| polled.sharing == Sharing::Immutable)
     }
 
     /// Reads something, which shows whether that can be done.
     pub(crate) fn touch(&mut self) -> Result<(), Fault> {
-        self.control(Control::Touch)?;
+        self.control(ControlStatement::Touch)?;
         self.note_read();
         Ok(())
     }
 
     /// Notes that something was read, which fixes the state of an open transaction.
     pub(crate) fn note_read(&mut self) {
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.kept_read {
             kept.has_read = true;
         }
     }
@@ -50,14 +50,18 @@ impl Session {
     /// committed since it began, or by a new one, which is kept then. In a file without a log none
     /// is: it would be in the way of writers.
     pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
-        if self.kept.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
+        if self.kept_read.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
             return Ok(());
         }
         if !self.end() {
             return Err(Fault::misuse("a transaction can't be ended"));
         }
         if !self.has_log {
-            if self.is_immutable() || !Header::read(&self.connection).unwrap_or_default().has_log {
+            if self.is_immutable()
+                || !FileHeader::read(&self.connection)
+                    .unwrap_or_default()
+                    .has_log
+            {
                 return Ok(());
             }
             // The log is opened by the first read.
@@ -66,8 +70,8 @@ impl Session {
         // Order: the state is looked at before the transaction sees one. What is committed in
         // between is seen and taken for something new the next time, which does no harm.
         if let Some(stamp) = self.connection.log_stamp() {
-            self.control(Control::Begin)?;
-            self.kept = Some(Kept {
+            self.control(ControlStatement::Begin)?;
+            self.kept_read = Some(KeptRead {
                 stamp,
                 epoch,
                 has_read: false,
@@ -78,23 +82,23 @@ impl Session {
 
     /// Fixes the state that is read, as of now if no transaction is open that has read.
     pub(crate) fn pin(&mut self) -> Result<(), Fault> {
-        if self.kept.is_some_and(|kept| kept.has_read) {
+        if self.kept_read.is_some_and(|kept| kept.has_read) {
             return Ok(());
         }
         if self.connection.is_autocommit() {
-            self.control(Control::Begin)?;
+            self.control(ControlStatement::Begin)?;
         }
         self.touch()
     }
 
     /// Whether a transaction is kept, and nothing was committed since it began.
     pub(crate) fn is_current(&mut self) -> bool {
-        self.kept
+        self.kept_read
             .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
     }
 
     /// Whether a transaction is kept.
-    pub(crate) const fn keeps(&self) -> bool {
-        self.kept.is_some()
+    pub(crate) const fn has_kept_read(&self) -> bool {
+        self.kept_read.is_some()
     }
 }

@@ -9,14 +9,14 @@ use dflat_engine::Result;
 use dflat_engine::storage::Durability;
 use dflat_model::{Table, ValueRef};
 
-use crate::connection::appearance::Apart;
-use crate::connection::commits::{Commits, Count, Header, Standing};
-use crate::connection::table_entry::{TableEntry, note_use};
+use crate::connection::commits::{CommitBase, CommitCount, Commits, FileHeader};
+use crate::connection::held_table::{HeldTable, note_use};
+use crate::connection::polled_file::PolledFile;
 use crate::ffi::{Connection, Fault, LogCount, LogExtent, LogStamp, Param, StatementId};
 use crate::io::{Monitor, Space};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
-use crate::layout::statement_text::Operation;
+use crate::layout::statement_text::TableStatement;
 
 /// Tables whose statements are held. Descriptors made at run time, again and again for one table,
 /// must not fill the memory: beyond this all statements are forgotten.
@@ -28,7 +28,7 @@ const LOOK_EVERY: u64 = 64;
 
 /// A read transaction that goes on after what it was begun for.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRead {
     /// That of the log at a moment before it began: it sees this state or a later one.
     pub(crate) stamp: LogStamp,
     /// When it began, as [`Readers`](crate::connection::readers::Readers) count.
@@ -41,16 +41,16 @@ pub(crate) struct Kept {
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) path: Arc<Path>,
-    pub(crate) tables: Vec<TableEntry>,
-    controls: [Option<StatementId>; Control::COUNT],
+    pub(crate) tables: Vec<HeldTable>,
+    controls: [Option<StatementId>; ControlStatement::COUNT],
     /// What its commits survive, if that was said.
     durability: Option<Durability>,
     /// The file has a log, for as long as this connection is open.
     pub(crate) has_log: bool,
     /// There if nothing but this tells that the file has changed.
-    pub(crate) apart: Option<Apart>,
+    pub(crate) polled: Option<PolledFile>,
     /// The read transaction that is kept from one read to the next.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept_read: Option<KeptRead>,
     /// How long the log was after the last commit, if that was not asked for yet.
     log_extent: Option<LogExtent>,
     /// There if this connection writes for a backend.
@@ -60,7 +60,7 @@ pub(crate) struct Session {
     /// A write transaction is open.
     is_writing: bool,
     /// Where it stands.
-    standing: Option<Standing>,
+    commit_base: Option<CommitBase>,
     /// Counts what is used, if that is wanted.
     monitor: Option<Arc<Monitor>>,
     commits_count: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Session {
 
 /// The position of a table in a session, until the next call of [`Session::enter`].
 #[derive(Clone, Copy)]
-pub(crate) struct Entry(pub(crate) usize);
+pub(crate) struct TableId(pub(crate) usize);
 
 impl Session {
     pub(crate) fn new(
@@ -84,16 +84,16 @@ impl Session {
             connection,
             path,
             tables: Vec::new(),
-            controls: [None; Control::COUNT],
+            controls: [None; ControlStatement::COUNT],
             durability: None,
             has_log: false,
-            apart: None,
-            kept: None,
+            polled: None,
+            kept_read: None,
             log_extent: None,
             commits: None,
             is_known: false,
             is_writing: false,
-            standing: None,
+            commit_base: None,
             monitor,
             commits_count: 0,
             has_deleted: false,
@@ -102,22 +102,22 @@ impl Session {
     }
 
     /// Finds or makes the entry of a table.
-    pub(crate) fn enter(&mut self, table: &Table) -> Entry {
+    pub(crate) fn enter(&mut self, table: &Table) -> TableId {
         let found = self.tables.iter().position(|e| e.table.is_same(table));
-        Entry(found.unwrap_or_else(|| self.add(table)))
+        TableId(found.unwrap_or_else(|| self.add(table)))
     }
 
     fn add(&mut self, table: &Table) -> usize {
         // A transaction that writes relies on what is known of the tables that it has created.
         if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
-            self.controls = [None; Control::COUNT];
+            self.controls = [None; ControlStatement::COUNT];
             self.connection.forget_statements();
         }
-        self.tables.push(TableEntry {
+        self.tables.push(HeldTable {
             table: table.clone(),
             names: Names::new(table),
-            placed: [None; Operation::PLACES],
+            placed: [None; TableStatement::PLACES],
             others: Vec::new(),
             created: false,
             lenient: Vec::new(),
@@ -135,8 +135,8 @@ impl Session {
     #[inline]
     pub(crate) fn statement(
         &mut self,
-        entry: Entry,
-        operation: Operation,
+        entry: TableId,
+        operation: TableStatement,
     ) -> Result<StatementId, Fault> {
         let held = &self.tables[entry.0];
         // What has a place is not about an index, whose uses are counted.
@@ -147,7 +147,7 @@ impl Session {
         found.map_or_else(|| self.prepare(entry, operation), Ok)
     }
 
-    fn prepare(&mut self, entry: Entry, operation: Operation) -> Result<StatementId, Fault> {
+    fn prepare(&mut self, entry: TableId, operation: TableStatement) -> Result<StatementId, Fault> {
         self.refuse_computed(entry)?;
         let held = &mut self.tables[entry.0];
         let sql = operation
@@ -163,12 +163,12 @@ impl Session {
 
     /// Fails if what a table gives is computed when it is read: a small file could give any number
     /// of rows, each as large as SQLite's largest value.
-    pub(crate) fn refuse_computed(&mut self, Entry(position): Entry) -> Result<(), Fault> {
+    pub(crate) fn refuse_computed(&mut self, TableId(position): TableId) -> Result<(), Fault> {
         if self.tables[position].is_stored {
             return Ok(());
         }
         let table = self.tables[position].table.clone();
-        if self.exists(Control::FindComputed, &table.name)? {
+        if self.exists(ControlStatement::FindComputed, &table.name)? {
             let text = format!("what {} gives is computed, and not stored", table.name);
             return Err(Fault::damage(&text));
         }
@@ -180,12 +180,12 @@ impl Session {
     #[inline]
     pub(crate) fn run<'p>(
         &mut self,
-        entry: Entry,
-        operation: Operation,
+        entry: TableId,
+        operation: TableStatement,
         params: impl IntoIterator<Item = Param<'p>>,
     ) -> Result<(), Fault> {
         let statement = self.statement(entry, operation)?;
-        self.has_deleted |= matches!(operation, Operation::Delete);
+        self.has_deleted |= matches!(operation, TableStatement::Delete);
         self.connection.run(statement, params)?;
         if operation.may_do_nothing()
             && self.connection.changes_count() > 0
@@ -197,13 +197,13 @@ impl Session {
     }
 
     /// Runs a statement that is not about one table.
-    pub(crate) fn control(&mut self, control: Control) -> Result<(), Fault> {
+    pub(crate) fn control(&mut self, control: ControlStatement) -> Result<(), Fault> {
         let statement = self.control_statement(control)?;
         self.connection.run(statement, [])
     }
 
     /// Whether the file's schema has a table or an index of this name.
-    pub(crate) fn exists(&mut self, what: Control, name: &str) -> Result<bool, Fault> {
+    pub(crate) fn exists(&mut self, what: ControlStatement, name: &str) -> Result<bool, Fault> {
         let statement = self.control_statement(what)?;
         let mut found = false;
         let name = Param::Value(ValueRef::Text(name));
@@ -214,7 +214,10 @@ impl Session {
         Ok(found)
     }
 
-    pub(crate) fn control_statement(&mut self, control: Control) -> Result<StatementId, Fault> {
+    pub(crate) fn control_statement(
+        &mut self,
+        control: ControlStatement,
+    ) -> Result<StatementId, Fault> {
         let position = control as usize;
         if let Some(id) = self.controls[position] {
             return Ok(id);
@@ -244,16 +247,16 @@ impl Session {
 
     /// Starts a write transaction: from here to its end nobody else writes.
     pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
-        self.control(Control::BeginImmediate)?;
+        self.control(ControlStatement::BeginImmediate)?;
         self.is_writing = true;
-        self.standing = None;
+        self.commit_base = None;
         if let Some(commits) = self.commits.clone() {
             if !std::mem::replace(&mut self.is_known, true)
                 && let Some(file) = self.file_under_empty_log()
             {
                 commits.note_empty_log(file);
             }
-            self.standing = match self.count() {
+            self.commit_base = match self.count() {
                 Some(count) => Some(commits.note_begin(count)),
                 None => {
                     commits.note_doubt();
@@ -262,7 +265,7 @@ impl Session {
             };
             self.connection.take_pages_written();
         }
-        if !self.standing.is_some_and(Standing::follows_own) {
+        if !self.commit_base.is_some_and(CommitBase::follows_own) {
             // Someone else committed, who may have dropped tables.
             self.forget_created();
         }
@@ -275,16 +278,16 @@ impl Session {
         run: impl FnOnce(&mut Connection) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.begin_write()?;
-        let standing = self.standing;
+        let commit_base = self.commit_base;
         self.end_write()?;
         self.connection.take_pages_written();
         let commits = self.commits.clone();
         commits.iter().for_each(|commits| commits.note_alone());
         let run = run(&mut self.connection);
-        if let (Ok(()), Some(commits), Some(standing)) = (&run, &commits, standing)
+        if let (Ok(()), Some(commits), Some(commit_base)) = (&run, &commits, commit_base)
             && self.connection.take_pages_written() > 0
         {
-            commits.note_commit(standing, self.log_count());
+            commits.note_commit(commit_base, self.log_count());
         }
         commits.iter().for_each(|commits| commits.note_end());
         run
@@ -292,7 +295,7 @@ impl Session {
 
     /// Reads, and notes whether the file has a log.
     pub(crate) fn look_for_log(&mut self) -> Result<(), Fault> {
-        self.control(Control::Touch)?;
+        self.control(ControlStatement::Touch)?;
         self.count();
         Ok(())
     }
@@ -313,17 +316,17 @@ impl Session {
     }
 
     /// Where the open write transaction stands.
-    pub(crate) fn standing(&self) -> Option<Standing> {
-        self.standing
+    pub(crate) fn commit_base(&self) -> Option<CommitBase> {
+        self.commit_base
     }
 
     /// How many commits the file has seen; inside a transaction.
-    pub(crate) fn count(&mut self) -> Option<Count> {
+    pub(crate) fn count(&mut self) -> Option<CommitCount> {
         if !self.has_log {
-            let header = Header::read(&self.connection)?;
+            let header = FileHeader::read(&self.connection)?;
             // SQLite must not be asked for a log that it does not look at.
             if !header.has_log || self.is_immutable() {
-                return Some(Count::File(header.count));
+                return Some(CommitCount::File(header.count));
             }
             self.has_log = true;
         }
@@ -334,27 +337,27 @@ impl Session {
     /// nothing was written to that; after this connection has read.
     pub(crate) fn file_under_empty_log(&mut self) -> Option<u64> {
         let metadata = std::fs::metadata(&self.path).ok()?;
-        let header = Header::read(&self.connection)?;
+        let header = FileHeader::read(&self.connection)?;
         let mut hasher = DefaultHasher::new();
         (metadata.len(), metadata.modified().ok(), header.count).hash(&mut hasher);
         // Order: what was written since then is in the log, which is open here and stays.
         match self.count()? {
-            Count::Log(LogCount { salt: 0, .. }) => Some(hasher.finish()),
+            CommitCount::Log(LogCount { salt: 0, .. }) => Some(hasher.finish()),
             _ => None,
         }
     }
 
     /// How many commits the log has seen, if there was one when this connection last read.
-    pub(crate) fn log_count(&self) -> Option<Count> {
+    pub(crate) fn log_count(&self) -> Option<CommitCount> {
         let log = self.has_log.then_some(&self.connection)?;
-        log.log_count().map(Count::Log)
+        log.log_count().map(CommitCount::Log)
     }
 
     /// Looks how much of the file is in use.
     pub(crate) fn look_at_space(&mut self) -> Result<Space, Fault> {
         let space = Space {
-            pages: self.control_number(Control::Pages)?,
-            free_pages: self.control_number(Control::FreePages)?,
+            pages: self.control_number(ControlStatement::Pages)?,
+            free_pages: self.control_number(ControlStatement::FreePages)?,
         };
         if let Some(monitor) = &self.monitor {
             monitor.note_space(space);
@@ -369,12 +372,12 @@ impl Session {
 
     /// Whether a statement was ever run.
     #[cfg(test)]
-    pub(crate) fn has_run(&self, control: Control) -> bool {
+    pub(crate) fn has_run(&self, control: ControlStatement) -> bool {
         self.controls[control as usize].is_some()
     }
 
     /// The number that a statement gives.
-    pub(crate) fn control_number(&mut self, control: Control) -> Result<u64, Fault> {
+    pub(crate) fn control_number(&mut self, control: ControlStatement) -> Result<u64, Fault> {
         let statement = self.control_statement(control)?;
         let mut number = 0;
         self.connection.query(statement, [], |columns| {
@@ -398,13 +401,13 @@ impl Session {
 
     /// The same, without a look at the space.
     pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
-        let committed = self.control(Control::Commit);
+        let committed = self.control(ControlStatement::Commit);
         if committed.is_err() {
             self.rollback_write();
-        } else if let (Some(commits), Some(standing)) = (&self.commits, self.standing.take())
+        } else if let (Some(commits), Some(commit_base)) = (&self.commits, self.commit_base.take())
             && self.connection.take_pages_written() > 0
         {
-            commits.note_commit(standing, self.log_count());
+            commits.note_commit(commit_base, self.log_count());
             self.log_extent = self.log_extent();
         }
         self.is_writing = false;
@@ -423,13 +426,13 @@ impl Session {
 
     /// Ends a transaction that is open, without keeping its changes. Whether none is open then.
     pub(crate) fn end(&mut self) -> bool {
-        if self.kept.take().is_some() {
+        if self.kept_read.take().is_some() {
             for entry in &mut self.tables {
                 entry.indexes = None;
             }
         }
         self.connection.is_autocommit()
-            || (self.control(Control::Rollback).is_ok() && self.connection.is_autocommit())
+            || (self.control(ControlStatement::Rollback).is_ok() && self.connection.is_autocommit())
     }
 
     pub(crate) fn forget_created(&mut self) {
@@ -441,10 +444,10 @@ impl Session {
 
     /// The stored schema of a table.
     pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, Fault> {
-        if !self.exists(Control::FindTable, "dflat__schema")? {
+        if !self.exists(ControlStatement::FindTable, "dflat__schema")? {
             return Ok(None);
         }
-        let statement = self.control_statement(Control::FindSchema)?;
+        let statement = self.control_statement(ControlStatement::FindSchema)?;
         let mut found = None;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.query(statement, [name], |row| {
@@ -456,8 +459,8 @@ impl Session {
 
     /// Stores the schema of a table.
     pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), Fault> {
-        self.control(Control::CreateSchemas)?;
-        let statement = self.control_statement(Control::PutSchema)?;
+        self.control(ControlStatement::CreateSchemas)?;
+        let statement = self.control_statement(ControlStatement::PutSchema)?;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.run(statement, [name, Param::Blob(schema)])
     }

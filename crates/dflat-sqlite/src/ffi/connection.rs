@@ -292,7 +292,7 @@ impl Connection {
         const OFFSETS: [usize; 4] = [8, 16, 40, 44];
         let index = match self.log_index {
             Some(index) => index,
-            // Kept, because to ask for it takes a lock that all connections of a file share.
+            // KeptRead, because to ask for it takes a lock that all connections of a file share.
             // Invariant: what is mapped stays where it is until the connection closes its log,
             // which it does only when it is closed or asked to leave the log.
             None => *self.log_index.insert(self.map_log_index()?),

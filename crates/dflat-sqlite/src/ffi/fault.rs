@@ -14,11 +14,11 @@ use libsqlite3_sys as sqlite;
 
 /// A call of SQLite's that failed: a single word, because each call of each write may return one.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault(Box<Account>);
+pub(crate) struct Fault(Box<FaultDetails>);
 
 /// SQLite's own account of a failure.
 #[derive(Clone, Debug)]
-struct Account {
+struct FaultDetails {
     /// The extended result code.
     code: c_int,
     /// The operating system's error number, or 0.
@@ -28,7 +28,7 @@ struct Account {
 
 impl Fault {
     fn new(code: c_int, system: c_int, text: String) -> Self {
-        Self(Box::new(Account { code, system, text }))
+        Self(Box::new(FaultDetails { code, system, text }))
     }
 
     /// The fault of the call that just returned `code`.
@@ -171,7 +171,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Account { code, system, text } = self.0.as_ref();
+        let FaultDetails { code, system, text } = self.0.as_ref();
         write!(f, "{text} (SQLite code {code}")?;
         if *system != 0 {
             write!(f, ", system error {system}")?;

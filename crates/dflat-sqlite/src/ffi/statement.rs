@@ -84,7 +84,7 @@ impl Statement {
         params: impl IntoIterator<Item = Param<'p>>,
         mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
-        let run = Run(self);
+        let run = RunGuard(self);
         run.bind(params)?;
         loop {
             // SAFETY: The statement is live, and what it is bound to is borrowed for `'p`, which
@@ -119,9 +119,9 @@ impl Drop for Statement {
 ///
 /// What was bound stays bound, for to let go of it costs as much as to bind it. SQLite looks at it
 /// when the statement is stepped, and by then all of it was bound anew.
-struct Run<'s>(&'s mut Statement);
+struct RunGuard<'s>(&'s mut Statement);
 
-impl Run<'_> {
+impl RunGuard<'_> {
     fn bind<'p>(&self, params: impl IntoIterator<Item = Param<'p>>) -> Result<(), Fault> {
         let mut position: c_int = 0;
         params.into_iter().try_for_each(|param| {
@@ -186,7 +186,7 @@ impl Run<'_> {
     }
 }
 
-impl Drop for Run<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         // SAFETY: The statement is live. The result of the reset repeats that of the last step.
         unsafe { sqlite::sqlite3_reset(self.0.raw.as_ptr()) };

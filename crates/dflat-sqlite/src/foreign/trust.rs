@@ -6,13 +6,13 @@ use dflat_engine::Result;
 use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
-use crate::connection::session::{Entry, Session};
-use crate::connection::table_entry::Trust;
+use crate::connection::held_table::Trust;
+use crate::connection::session::{Session, TableId};
 use crate::ffi::{Fault, Param};
 use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_index};
-use crate::layout::statement_text::Operation;
+use crate::layout::statement_text::TableStatement;
 
 impl Session {
     /// How far a table's indexes are to be believed.
@@ -25,7 +25,7 @@ impl Session {
         if let Some(known) = self.tables[entry.0]
             .indexes
             .as_ref()
-            .filter(|_| self.keeps())
+            .filter(|_| self.has_kept_read())
         {
             return Ok(known.clone());
         }
@@ -57,18 +57,18 @@ impl Session {
             }
             Ok(())
         })?;
-        if self.keeps() {
+        if self.has_kept_read() {
             self.tables[entry.0].indexes = Some(found.clone());
         }
         Ok(found)
     }
 
-    fn is_there(&mut self, table: &Table, entry: Entry) -> Result<bool, Fault> {
+    fn is_there(&mut self, table: &Table, entry: TableId) -> Result<bool, Fault> {
         Ok(self.tables[entry.0].created || self.trust(table)?.exists)
     }
 
     /// Whether each index has what shows that it is ours.
-    fn believed(&mut self, table: &Table, entry: Entry) -> Result<Vec<bool>, Fault> {
+    fn believed(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, Fault> {
         if self.tables[entry.0].created {
             return Ok(vec![true; table.indexes.len()]);
         }
@@ -79,12 +79,12 @@ impl Session {
 
     /// Which tables have all of their triggers.
     pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, Fault> {
-        let schema_version = self.control_number(Control::SchemaVersion)?;
-        let Entry(position) = self.enter(table);
+        let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
+        let TableId(position) = self.enter(table);
         let known = self.tables[position].trust.as_ref();
         if known.is_none_or(|trust| trust.schema_version != schema_version) {
             let prefix = triggers::prefix(table);
-            let statement = self.control_statement(Control::FindTriggers)?;
+            let statement = self.control_statement(ControlStatement::FindTriggers)?;
             let pattern = Param::Value(ValueRef::Text(&prefix));
             let mut there: Vec<Trigger> = Vec::new();
             self.connection
@@ -113,12 +113,12 @@ impl Session {
                 indexes.push(is_ours && self.is_defined(&name, &stored_index(table, index))?);
             }
             // What a REPLACE deletes because of another's unique index is noted by no trigger.
-            let main =
-                has(&triggers::of_main(table)) && !self.exists(Control::FindUnique, &table.name)?;
+            let main = has(&triggers::of_main(table))
+                && !self.exists(ControlStatement::FindUnique, &table.name)?;
             let trust = Trust {
                 schema_version,
-                exists: self.exists(Control::FindTable, &table.name)?,
-                has_foreign: self.exists(Control::FindTable, "dflat__foreign")?,
+                exists: self.exists(ControlStatement::FindTable, &table.name)?,
+                has_foreign: self.exists(ControlStatement::FindTable, "dflat__foreign")?,
                 main,
                 indexes,
             };
@@ -131,7 +131,7 @@ impl Session {
     /// Whether the table of a name has the first of these definitions, and whatever is on it one of
     /// the others.
     pub(crate) fn is_defined(&mut self, name: &str, definitions: &[String]) -> Result<bool, Fault> {
-        let statement = self.control_statement(Control::FindDefinitions)?;
+        let statement = self.control_statement(ControlStatement::FindDefinitions)?;
         let (mut is_there, mut others) = (false, false);
         let name = Param::Value(ValueRef::Text(name));
         self.connection.query(statement, [name], |row| {
@@ -148,7 +148,7 @@ impl Session {
     pub(crate) fn foreign_rows(
         &mut self,
         table: &Table,
-        entry: Entry,
+        entry: TableId,
     ) -> Result<Vec<RowId>, Fault> {
         if self.tables[entry.0].created && self.tables[entry.0].unspoilt {
             return Ok(Vec::new());
@@ -156,7 +156,7 @@ impl Session {
         if !self.trust(table)?.has_foreign {
             return Ok(Vec::new());
         }
-        let statement = self.control_statement(Control::FindForeign)?;
+        let statement = self.control_statement(ControlStatement::FindForeign)?;
         let mut rows = Vec::new();
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.query(statement, [name], |row| {
@@ -182,9 +182,13 @@ impl Session {
     pub(crate) fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<(), Fault> {
         let entry = self.enter(table);
         for position in 0..table.indexes.len() {
-            self.run(entry, Operation::DeleteEntry(position), [Param::id(row_id)])?;
+            self.run(
+                entry,
+                TableStatement::DeleteEntry(position),
+                [Param::id(row_id)],
+            )?;
         }
-        let statement = self.control_statement(Control::ForgetForeign)?;
+        let statement = self.control_statement(ControlStatement::ForgetForeign)?;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.run(statement, [name, Param::id(row_id)])
     }

@@ -12,14 +12,14 @@ use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
 use super::call::Operation;
 use super::request::Effect;
-use super::watch::FileState;
+use super::watch::OpenFile;
 
 /// What SQLite sees as the file. The real file follows it.
 #[repr(C)]
 pub(super) struct ShimFile {
     base: sqlite3_file,
     // Invariant: from `Box::into_raw`, freed by `close`.
-    state: *mut FileState,
+    state: *mut OpenFile,
 }
 
 /// The bytes that SQLite must reserve before the real file's. SQLite aligns the whole for any type,
@@ -91,7 +91,7 @@ pub(super) unsafe fn set_closed(file: *mut sqlite3_file) {
 ///
 /// # Safety
 /// As [`real_of`]; the real file is open, and this one is not.
-pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: FileState) {
+pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: OpenFile) {
     // SAFETY: The real file is open, so that its methods are a table that outlives it. The prefix
     // is ours to write, and nothing in it needs to be dropped.
     unsafe {
@@ -111,7 +111,7 @@ pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: FileState) {
 
 /// What an open file consists of.
 struct Parts<'f> {
-    state: &'f FileState,
+    state: &'f OpenFile,
     real: *mut sqlite3_file,
     methods: &'f sqlite3_io_methods,
 }

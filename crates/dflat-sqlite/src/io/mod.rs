@@ -26,7 +26,7 @@ mod watched;
 
 pub use call::{FileKind, Operation};
 pub(crate) use monitor::Monitor;
-pub(crate) use register::{Kind, name};
+pub(crate) use register::{VfsKind, name};
 pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space};
 pub use suggestion::Suggestion;
 pub(crate) use usage::TableUsage;

@@ -59,9 +59,9 @@ pub(crate) fn place_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// The name of a file that nobody else makes; deleted when this is dropped.
-pub(crate) struct Name(PathBuf);
+pub(crate) struct PartialName(PathBuf);
 
-impl Name {
+impl PartialName {
     /// Creates an empty file for a copy at this place.
     pub(crate) fn create(to: &Path) -> io::Result<Self> {
         // Each has keys of its own, from the system's random numbers.
@@ -76,7 +76,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for PartialName {
     fn drop(&mut self) {
         // The file may have another name, and this one no more.
         let _ = fs::remove_file(&self.0);

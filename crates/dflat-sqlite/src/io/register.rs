@@ -20,7 +20,7 @@ use super::file;
 use super::memory_index::MemoryIndex;
 use super::monitor::Monitor;
 use super::request::{Call, Effect};
-use super::watch::{FileState, Watch};
+use super::watch::{FileMonitor, OpenFile};
 use super::watched::{self, watched};
 
 /// A symbol of a shared library, as SQLite declares it.
@@ -28,7 +28,7 @@ type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const 
 
 /// How the files of a database are used that are opened through the VFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum VfsKind {
     /// As by any other VFS.
     Shared,
     /// Logs are only read.
@@ -40,17 +40,17 @@ pub(crate) enum Kind {
 /// What a VFS of ours keeps.
 struct Registration {
     real: *mut sqlite3_vfs,
-    kind: Kind,
+    kind: VfsKind,
 }
 
 /// The name under which the VFS is registered, once a process and never as the default; `None` if
 /// SQLite has no VFS to hand on to.
-pub(crate) fn name(kind: Kind) -> Option<&'static CStr> {
+pub(crate) fn name(kind: VfsKind) -> Option<&'static CStr> {
     static NAMES: [OnceLock<Option<&'static CStr>>; 3] = [const { OnceLock::new() }; 3];
     *NAMES[kind as usize].get_or_init(|| register(kind))
 }
 
-fn register(kind: Kind) -> Option<&'static CStr> {
+fn register(kind: VfsKind) -> Option<&'static CStr> {
     static UNIQUE: u8 = 0;
     // Each copy of this crate in a process has VFSs of its own.
     let name = format!("dflat-{:p}-{}", &raw const UNIQUE, kind as usize);
@@ -105,7 +105,7 @@ unsafe fn real_of(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
 ///
 /// # Safety
 /// As [`real_of`].
-unsafe fn kind_of(vfs: *mut sqlite3_vfs) -> Kind {
+unsafe fn kind_of(vfs: *mut sqlite3_vfs) -> VfsKind {
     // SAFETY: As in `real_of`.
     unsafe { (*(*vfs).pAppData.cast::<Registration>()).kind }
 }
@@ -164,7 +164,7 @@ unsafe extern "C" fn open(
 ) -> c_int {
     // SAFETY: SQLite calls it with the VFS that is ours.
     let vfs_kind = unsafe { kind_of(vfs) };
-    let flags = if vfs_kind != Kind::Shared && flags & sqlite::SQLITE_OPEN_WAL != 0 {
+    let flags = if vfs_kind != VfsKind::Shared && flags & sqlite::SQLITE_OPEN_WAL != 0 {
         let write = sqlite::SQLITE_OPEN_READWRITE | sqlite::SQLITE_OPEN_CREATE;
         flags & !write | sqlite::SQLITE_OPEN_READONLY
     } else {
@@ -201,15 +201,16 @@ unsafe extern "C" fn open(
         let journal = sqlite::SQLITE_OPEN_MAIN_JOURNAL | sqlite::SQLITE_OPEN_WAL;
         let created = flags & sqlite::SQLITE_OPEN_CREATE != 0 && flags & journal != 0;
         let (watch, kind) = match watched {
-            Some((monitor, kind)) => (Some(Watch::new(monitor, kind)), kind),
+            Some((monitor, kind)) => (Some(FileMonitor::new(monitor, kind)), kind),
             None => (None, FileKind::Other),
         };
-        let state = FileState {
+        let state = OpenFile {
             kind,
             watch,
             // What SQLite's VFS for Unix does, whether the file was there before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
-            log_index: (vfs_kind == Kind::OwnLogIndex && flags & sqlite::SQLITE_OPEN_MAIN_DB != 0)
+            log_index: (vfs_kind == VfsKind::OwnLogIndex
+                && flags & sqlite::SQLITE_OPEN_MAIN_DB != 0)
                 .then(MemoryIndex::default),
         };
         // SAFETY: The real file is open, and ours is not.

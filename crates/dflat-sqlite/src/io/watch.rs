@@ -12,10 +12,10 @@ use super::request::{Call, Effect};
 use super::watched::note_current;
 
 /// What we know of an open file.
-pub(super) struct FileState {
+pub(super) struct OpenFile {
     pub(super) kind: FileKind,
     /// `None` if nobody watches the file's database.
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<FileMonitor>,
     /// Whether the next sync is one of the directory too.
     pub(super) syncs_directory: Cell<bool>,
     /// The index of the log, if it is in memory.
@@ -23,14 +23,14 @@ pub(super) struct FileState {
 }
 
 /// Who watches an open file, and where its calls are counted.
-pub(super) struct Watch {
+pub(super) struct FileMonitor {
     monitor: Arc<Monitor>,
     file: Arc<FileCounters>,
     /// The index of the log, which is mapped and locked through the main file.
     log_index: Option<Arc<FileCounters>>,
 }
 
-impl Watch {
+impl FileMonitor {
     pub(super) fn new(monitor: Arc<Monitor>, kind: FileKind) -> Self {
         Self {
             file: monitor.open_file(kind),
@@ -48,7 +48,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for FileMonitor {
     fn drop(&mut self) {
         for counters in [Some(&self.file), self.log_index.as_ref()]
             .into_iter()
@@ -59,7 +59,7 @@ impl Drop for Watch {
     }
 }
 
-impl FileState {
+impl OpenFile {
     /// Makes a call that the monitor, if there is one, counts and may make fail.
     #[inline]
     pub(super) fn run(

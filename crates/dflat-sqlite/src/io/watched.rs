@@ -10,7 +10,7 @@ use super::monitor::Monitor;
 use super::names;
 
 /// A database that is watched, or was.
-struct Watched {
+struct MonitoredDatabase {
     monitor: Weak<Monitor>,
     /// How often it was opened.
     opens: u64,
@@ -20,7 +20,7 @@ struct Watched {
 const REMEMBERED_MAX: usize = 1024;
 
 /// The databases, by the path of their main file.
-static WATCHED: Mutex<Option<HashMap<PathBuf, Watched>>> = Mutex::new(None);
+static WATCHED: Mutex<Option<HashMap<PathBuf, MonitoredDatabase>>> = Mutex::new(None);
 
 thread_local! {
     /// The address of the monitor of the database that this thread locked last, or 0.
@@ -36,7 +36,7 @@ pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
     if watched.len() >= REMEMBERED_MAX {
         watched.retain(|_, database| database.monitor.strong_count() > 0);
     }
-    let database = watched.entry(key).or_insert_with(|| Watched {
+    let database = watched.entry(key).or_insert_with(|| MonitoredDatabase {
         monitor: Weak::new(),
         opens: 0,
     });

@@ -2,7 +2,7 @@
 
 /// A statement that is not about one table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Control {
+pub(crate) enum ControlStatement {
     Begin,
     BeginImmediate,
     Commit,
@@ -44,7 +44,7 @@ pub(crate) enum Control {
     Pages,
 }
 
-impl Control {
+impl ControlStatement {
     /// How many there are.
     pub(crate) const COUNT: usize = Self::Pages as usize + 1;
 

@@ -33,19 +33,19 @@ pub(crate) struct KeyShape {
     /// Whether there is a row id that all rows have a larger one than.
     pub(crate) after: bool,
     /// What is wanted beside row ids.
-    pub(crate) content: Content,
+    pub(crate) content: ScanContent,
 }
 
 /// What a scan gives beside row ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum ScanContent {
     Payload,
     /// The values in the index.
     Values,
     Nothing,
 }
 
-impl Content {
+impl ScanContent {
     pub(crate) const fn payload(wanted: bool) -> Self {
         if wanted { Self::Payload } else { Self::Nothing }
     }
@@ -94,7 +94,7 @@ pub(crate) type Segments<'a> = [Option<Segment<'a>>; 2];
 pub(crate) fn primary_key(
     table: &TableDescriptor,
     key: &[ValueRef<'_>],
-    content: Content,
+    content: ScanContent,
 ) -> Result<Option<KeyShape>> {
     if key.len() != table.primary_key.len() {
         let message = format!("the key of {} has another number of parts", table.name);
@@ -122,14 +122,14 @@ fn fits<'v>(fields: &[Field], values: impl Iterator<Item = ValueRef<'v>>) -> boo
     let columns = fields.iter().map(|field| field.column_type());
     columns
         .zip(values)
-        .all(|(column, value)| matches!(fit(column, value), Fit::Exact(_)))
+        .all(|(column, value)| matches!(fit(column, value), ColumnFit::Exact(_)))
 }
 
 /// The ranges of a scan.
 pub(crate) fn segments<'a>(
     table: &TableDescriptor,
     scan: &KeyScan<'a>,
-    content: Content,
+    content: ScanContent,
 ) -> Result<Segments<'a>> {
     let fields = key_fields(table, scan.key)?;
     let Some((fixed, open)) = fields.split_at_checked(scan.prefix.len()) else {
@@ -165,7 +165,7 @@ pub(crate) fn segments<'a>(
         };
         return Ok([Some(plain(shape, scan.after)), None]);
     };
-    let range = Range {
+    let range = KeyRange {
         shape,
         unique_without_null: unique && open.len() == 1,
         lower: lower_bound(next.column_type(), scan.lower),
@@ -191,7 +191,7 @@ fn key_fields(table: &TableDescriptor, key: Key) -> Result<&[Field]> {
 }
 
 /// The range of the next part, its bounds made to fit the column.
-struct Range<'a> {
+struct KeyRange<'a> {
     shape: KeyShape,
     unique_without_null: bool,
     lower: Bound<ValueRef<'a>>,
@@ -199,7 +199,7 @@ struct Range<'a> {
     after: Option<RowId>,
 }
 
-impl<'a> Range<'a> {
+impl<'a> KeyRange<'a> {
     fn segments(&self) -> Segments<'a> {
         let null_admitted = match self.lower {
             Bound::Unbounded => true,
@@ -279,30 +279,34 @@ fn is_null(value: ValueRef<'_>) -> bool {
 }
 
 /// How a value relates to those that a column can hold.
-enum Fit<'a> {
+enum ColumnFit<'a> {
     /// SQLite compares it with the column's values as the total order does.
     Exact(ValueRef<'a>),
     /// The column can't hold it, and this is the smallest value above it that the column can.
     Below(ValueRef<'a>),
 }
 
-fn fit(column: ColumnType, value: ValueRef<'_>) -> Fit<'_> {
+fn fit(column: ColumnType, value: ValueRef<'_>) -> ColumnFit<'_> {
     match (column, value) {
-        _ if is_null(value) => Fit::Exact(ValueRef::Null),
-        (ColumnType::Text, ValueRef::Int(_) | ValueRef::Float(_)) => Fit::Below(ValueRef::Text("")),
+        _ if is_null(value) => ColumnFit::Exact(ValueRef::Null),
+        (ColumnType::Text, ValueRef::Int(_) | ValueRef::Float(_)) => {
+            ColumnFit::Below(ValueRef::Text(""))
+        }
         // Above all numbers are the unsigned integers that are stored as blobs.
         (ColumnType::Integer | ColumnType::Real, ValueRef::Text(_)) => {
-            Fit::Below(ValueRef::UInt(0))
+            ColumnFit::Below(ValueRef::UInt(0))
         }
         (ColumnType::Real, ValueRef::Int(int)) => {
             let float = ValueRef::Float(int as f64);
             match value.order(float) {
-                std::cmp::Ordering::Equal => Fit::Exact(float),
-                std::cmp::Ordering::Less => Fit::Below(float),
-                std::cmp::Ordering::Greater => Fit::Below(ValueRef::Float((int as f64).next_up())),
+                std::cmp::Ordering::Equal => ColumnFit::Exact(float),
+                std::cmp::Ordering::Less => ColumnFit::Below(float),
+                std::cmp::Ordering::Greater => {
+                    ColumnFit::Below(ValueRef::Float((int as f64).next_up()))
+                }
             }
         }
-        _ => Fit::Exact(value),
+        _ => ColumnFit::Exact(value),
     }
 }
 
@@ -313,8 +317,8 @@ fn lower_bound<'a>(column: ColumnType, bound: Bound<&'a Value>) -> Bound<ValueRe
         Bound::Excluded(value) => (value, false),
     };
     match fit(column, value.as_ref()) {
-        Fit::Exact(value) if !included => Bound::Excluded(value),
-        Fit::Exact(value) | Fit::Below(value) => Bound::Included(value),
+        ColumnFit::Exact(value) if !included => Bound::Excluded(value),
+        ColumnFit::Exact(value) | ColumnFit::Below(value) => Bound::Included(value),
     }
 }
 
@@ -325,7 +329,7 @@ fn upper_bound<'a>(column: ColumnType, bound: Bound<&'a Value>) -> Bound<ValueRe
         Bound::Excluded(value) => (value, false),
     };
     match fit(column, value.as_ref()) {
-        Fit::Exact(value) if included => Bound::Included(value),
-        Fit::Exact(value) | Fit::Below(value) => Bound::Excluded(value),
+        ColumnFit::Exact(value) if included => Bound::Included(value),
+        ColumnFit::Exact(value) | ColumnFit::Below(value) => Bound::Excluded(value),
     }
 }

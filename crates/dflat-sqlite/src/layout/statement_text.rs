@@ -5,11 +5,11 @@ use std::iter;
 use dflat_model::Direction;
 
 use crate::layout::ddl::{IndexNames, Names};
-use crate::layout::key_range::{Content, KeyShape, Lower, Upper};
+use crate::layout::key_range::{KeyShape, Lower, ScanContent, Upper};
 
 /// A statement on a table: what a cached statement is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum TableStatement {
     /// All rows, with their payloads or without.
     ScanRows(bool),
     /// All rows behind a row id, with their payloads or without.
@@ -47,7 +47,7 @@ pub(crate) enum IndexUse {
     Lookup(usize),
 }
 
-impl Operation {
+impl TableStatement {
     /// How many operations have a [`place`](Self::place).
     pub(crate) const PLACES: usize = 5;
 
@@ -195,7 +195,7 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             "rowid",
             format!(
                 "SELECT rowid, {} FROM {}",
-                wanted("p", shape.content == Content::Payload),
+                wanted("p", shape.content == ScanContent::Payload),
                 names.main
             ),
         ),
@@ -206,14 +206,14 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
             let table = &index.table;
             let main = &names.main;
             let from = match shape.content {
-                Content::Payload => format!(
+                ScanContent::Payload => format!(
                     "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
                 ),
-                Content::Values => {
+                ScanContent::Values => {
                     let values = index.columns.join(", i.");
                     format!("SELECT i.rowid, i.{values} FROM {table} AS i")
                 }
-                Content::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
+                ScanContent::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
             };
             let columns = index.columns.iter().map(|column| format!("i.{column}"));
             (columns.collect(), "i.rowid", from)

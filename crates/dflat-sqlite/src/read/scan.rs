@@ -8,18 +8,18 @@ use dflat_engine::fetch::KeyParts;
 use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Field, RowId, Table};
 
-use crate::connection::session::{Entry, Session};
+use crate::connection::session::{Session, TableId};
 use crate::ffi::{Fault, Param};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::PlainIndexNames;
-use crate::layout::key_range::{Content, Segment, primary_key, segments};
-use crate::layout::statement_text::Operation;
+use crate::layout::key_range::{ScanContent, Segment, primary_key, segments};
+use crate::layout::statement_text::TableStatement;
 
 type Visit<'v> = dyn FnMut(Row<'_>) -> ControlFlow<()> + 'v;
 
 /// How a statement that reads ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ScanEnd {
     /// After its last row.
     Complete,
     /// Because the visitor broke.
@@ -29,9 +29,9 @@ enum End {
 }
 
 /// The fields of an index whose values a statement gives; none if it gives payloads.
-fn fields_read(table: &Table, operation: Operation) -> &[Field] {
+fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
     match operation {
-        Operation::ScanKey(shape) if shape.content == Content::Values => {
+        TableStatement::ScanKey(shape) if shape.content == ScanContent::Values => {
             let index = shape.index.and_then(|position| table.indexes.get(position));
             index.map_or(&[], |index| &index.fields)
         }
@@ -49,7 +49,7 @@ impl Session {
         match &plan.source {
             Source::Rows => {
                 let entry = self.enter(table);
-                self.read(table, entry, Operation::ScanRows(payload), None, visit)?;
+                self.read(table, entry, TableStatement::ScanRows(payload), None, visit)?;
                 Ok(())
             }
             Source::RowsAfter(row_id) => {
@@ -58,7 +58,7 @@ impl Session {
                 self.read(
                     table,
                     entry,
-                    Operation::ScanRowsAfter(payload),
+                    TableStatement::ScanRowsAfter(payload),
                     param,
                     visit,
                 )?;
@@ -68,17 +68,17 @@ impl Session {
                 session.scan_row_ids(table, row_ids, visit)
             }),
             Source::PrimaryKey(key) => {
-                if let Some(shape) = primary_key(table, key, Content::payload(payload))? {
+                if let Some(shape) = primary_key(table, key, ScanContent::payload(payload))? {
                     let entry = self.enter(table);
                     let params = key.iter().copied().map(Param::Value);
-                    self.read(table, entry, Operation::ScanKey(shape), params, visit)?;
+                    self.read(table, entry, TableStatement::ScanKey(shape), params, visit)?;
                 }
                 Ok(())
             }
             Source::Key(scan) | Source::Entries(scan) => {
                 let content = match plan.source {
-                    Source::Entries(_) => Content::Values,
-                    _ => Content::payload(payload),
+                    Source::Entries(_) => ScanContent::Values,
+                    _ => ScanContent::payload(payload),
                 };
                 let segments = segments(table, scan, content)?;
                 self.in_transaction(table, segments[1].is_some(), |session| {
@@ -98,9 +98,9 @@ impl Session {
             return work(self);
         }
         let fail = |fault: Fault| fault.read_error(format_args!("cannot read {}", table.name));
-        self.control(Control::Begin).map_err(fail)?;
+        self.control(ControlStatement::Begin).map_err(fail)?;
         let outcome = work(self);
-        let ended = self.control(Control::Commit).map_err(fail);
+        let ended = self.control(ControlStatement::Commit).map_err(fail);
         if ended.is_err() {
             self.end();
         }
@@ -116,7 +116,8 @@ impl Session {
         let entry = self.enter(table);
         for row_id in row_ids {
             let param = Some(Param::id(*row_id));
-            if self.read(table, entry, Operation::FindRow, param, visit)? != End::Complete {
+            if self.read(table, entry, TableStatement::FindRow, param, visit)? != ScanEnd::Complete
+            {
                 break;
             }
         }
@@ -132,9 +133,9 @@ impl Session {
     ) -> Result<()> {
         let entry = self.enter(table);
         for segment in segments {
-            let operation = Operation::ScanKey(segment.shape);
+            let operation = TableStatement::ScanKey(segment.shape);
             let params = segment.params(scan.prefix);
-            if self.read(table, entry, operation, params, visit)? != End::Complete {
+            if self.read(table, entry, operation, params, visit)? != ScanEnd::Complete {
                 break;
             }
         }
@@ -145,18 +146,18 @@ impl Session {
     fn read<'p, I>(
         &mut self,
         table: &Table,
-        entry: Entry,
-        operation: Operation,
+        entry: TableId,
+        operation: TableStatement,
         params: I,
         visit: &mut Visit<'_>,
-    ) -> Result<End>
+    ) -> Result<ScanEnd>
     where
         I: IntoIterator<Item = Param<'p>>,
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
         let fields = fields_read(table, operation);
-        let end = Cell::new(End::Complete);
+        let end = Cell::new(ScanEnd::Complete);
         let visited = Cell::new(false);
         let mut attempt = |session: &mut Self| {
             let statement = session.statement(entry, operation)?;
@@ -184,7 +185,7 @@ impl Session {
                         }
                     };
                     if flow.is_break() {
-                        end.set(End::Broken);
+                        end.set(ScanEnd::Broken);
                     }
                     Ok(flow)
                 })
@@ -192,7 +193,7 @@ impl Session {
         let mut outcome = attempt(self);
         if matches!(&outcome, Err(fault) if fault.may_be_missing_name()) && !visited.get() {
             if !self.main_exists(table)? {
-                return Ok(End::NoTable);
+                return Ok(ScanEnd::NoTable);
             }
             // Outside a transaction it may have been created just now.
             outcome = attempt(self);
@@ -203,7 +204,7 @@ impl Session {
     }
 
     fn main_exists(&mut self, table: &Table) -> Result<bool> {
-        self.exists(Control::FindTable, &table.name)
+        self.exists(ControlStatement::FindTable, &table.name)
             .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
     }
 
@@ -211,14 +212,14 @@ impl Session {
     pub(crate) fn index_state(
         &mut self,
         table: &Table,
-        entry: Entry,
+        entry: TableId,
         (position, apart): (usize, bool),
     ) -> Result<IndexState> {
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
         let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
-        let operation = Operation::IndexState(position, apart);
+        let operation = TableStatement::IndexState(position, apart);
         let outcome = self.statement(entry, operation).and_then(|id| {
             self.connection.query(id, [], |columns| {
                 is_known = true;
@@ -233,7 +234,10 @@ impl Session {
             Ok(()) if equal => Ok(IndexState::Ready),
             Ok(()) => Ok(IndexState::Incomplete(reach)),
             Err(fault) if fault.may_be_missing_name() => {
-                if !self.exists(Control::FindTable, &table.name).map_err(fail)? {
+                if !self
+                    .exists(ControlStatement::FindTable, &table.name)
+                    .map_err(fail)?
+                {
                     // An index of no rows has an entry for each.
                     return Ok(IndexState::Ready);
                 }
@@ -241,14 +245,14 @@ impl Session {
                 let names = PlainIndexNames::new(table, index);
                 let is_noted = index.condition.is_none()
                     || self
-                        .exists(Control::FindTable, "dflat__filled")
+                        .exists(ControlStatement::FindTable, "dflat__filled")
                         .map_err(fail)?;
                 let whole = is_noted
                     && self
-                        .exists(Control::FindTable, &names.table)
+                        .exists(ControlStatement::FindTable, &names.table)
                         .map_err(fail)?
                     && self
-                        .exists(Control::FindIndex, &names.index)
+                        .exists(ControlStatement::FindIndex, &names.index)
                         .map_err(fail)?;
                 if whole {
                     Err(fail(fault))

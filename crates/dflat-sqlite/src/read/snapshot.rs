@@ -7,8 +7,8 @@ use dflat_engine::Result;
 use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
-use crate::connection::commits::Count;
-use crate::connection::readers::PlaceId;
+use crate::connection::commits::CommitCount;
+use crate::connection::readers::ShardId;
 use crate::connection::session::Session;
 use crate::upkeep::owner::Upkeep;
 
@@ -18,17 +18,17 @@ const ATTEMPTS: usize = 100;
 /// A snapshot: a reader, and its connection once there is a file.
 pub(crate) struct SqliteSnapshot {
     upkeep: Arc<Upkeep>,
-    place: PlaceId,
+    place: ShardId,
     session: Option<Box<Session>>,
-    state: State,
+    state: ReadState,
     /// How many commits the pinned state has seen, if that is known.
-    count: Option<Count>,
+    count: Option<CommitCount>,
     /// Whether the connection met an error, and is not to be used again.
     faulty: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReadState {
     /// Each scan sees the latest state.
     Latest,
     /// The first scan will fix the state.
@@ -46,8 +46,8 @@ impl SqliteSnapshot {
             place,
             session,
             state: match view {
-                View::Latest => State::Latest,
-                View::Pinned => State::Unpinned,
+                View::Latest => ReadState::Latest,
+                View::Pinned => ReadState::Unpinned,
             },
             count: None,
             faulty: false,
@@ -57,21 +57,21 @@ impl SqliteSnapshot {
     /// The connection, in the state to read; `None` if there is nothing to read.
     fn ready(&mut self) -> Result<Option<&mut Session>> {
         match &self.session {
-            Some(session) if self.state == State::Pinned => session.check_untorn()?,
+            Some(session) if self.state == ReadState::Pinned => session.check_untorn()?,
             Some(session) if session.is_outdated() => self.session = None,
             _ => {}
         }
-        if self.session.is_none() && self.state != State::Pinned {
+        if self.session.is_none() && self.state != ReadState::Pinned {
             self.session = self.upkeep.connections().open_reader()?;
         }
-        if self.state != State::Pinned
+        if self.state != ReadState::Pinned
             && let Some(session) = &mut self.session
         {
             let epoch = self.upkeep.connections().pool().readers().epoch();
             let stands = session
                 .stand_on_latest(epoch)
                 .and_then(|()| match self.state {
-                    State::Unpinned => session.pin(),
+                    ReadState::Unpinned => session.pin(),
                     _ => Ok(()),
                 });
             if let Err(fault) = stands {
@@ -81,8 +81,8 @@ impl SqliteSnapshot {
                 return Err(fault.read_error(format_args!("cannot read {path}")));
             }
         }
-        if self.state == State::Unpinned {
-            self.state = State::Pinned;
+        if self.state == ReadState::Unpinned {
+            self.state = ReadState::Pinned;
         }
         Ok(self.session.as_deref_mut())
     }
@@ -110,7 +110,7 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn pin(&mut self) -> Result<StateId> {
-        if self.state != State::Unpinned {
+        if self.state != ReadState::Unpinned {
             // Which state that is was not looked at.
             return Ok(self.upkeep.connections().commits().state(None));
         }
@@ -124,13 +124,13 @@ impl Snapshot for SqliteSnapshot {
                 return Ok(StateId::default());
             };
             let after = session.count();
-            if before == after || matches!(after, None | Some(Count::File(_))) {
+            if before == after || matches!(after, None | Some(CommitCount::File(_))) {
                 self.count = after;
                 return Ok(self.upkeep.connections().commits().state(after));
             }
             // Somebody has committed meanwhile, and whether it is seen is not known.
             self.faulty |= !session.end();
-            self.state = State::Unpinned;
+            self.state = ReadState::Unpinned;
         }
         self.ready()?;
         Ok(self.upkeep.connections().commits().state(None))
@@ -158,7 +158,7 @@ impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
         let session = self.session.take().filter(|_| !self.faulty);
         self.upkeep.return_reader(self.place, session);
-        if self.state == State::Pinned {
+        if self.state == ReadState::Pinned {
             self.upkeep.note_snapshot_end();
         }
     }

@@ -12,7 +12,7 @@ use crate::backend::SqliteBackend;
 use crate::connection::configure::integer;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param, StatementId};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::upkeep::backup::Progress;
 
@@ -55,14 +55,14 @@ pub type Derive<'d> = &'d dyn Fn(&Table, &[u8]) -> Result<Derived>;
 /// Told how far the work has come; it may end it.
 pub type Report<'r> = &'r mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-type Found<'f> = &'f mut dyn FnMut(Problem);
+type OnProblem<'f> = &'f mut dyn FnMut(Problem);
 
 impl SqliteBackend {
     /// Looks at the pages of the file, by SQLite's own check; how many there are.
     ///
     /// # Errors
     /// As reading can fail for another reason than damage.
-    pub fn check_pages(&self, found: Found<'_>) -> Result<u64> {
+    pub fn check_pages(&self, found: OnProblem<'_>) -> Result<u64> {
         self.inspect(|session| {
             let mut damage = |message: String| {
                 found(Problem {
@@ -98,7 +98,7 @@ impl SqliteBackend {
         &self,
         table: &Table,
         derive: Derive<'_>,
-        found: Found<'_>,
+        found: OnProblem<'_>,
         report: Report<'_>,
     ) -> Result<u64> {
         self.inspect_rows(table, derive, found, report)
@@ -108,13 +108,13 @@ impl SqliteBackend {
         &self,
         table: &Table,
         derive: Derive<'_>,
-        found: Found<'_>,
+        found: OnProblem<'_>,
         report: Report<'_>,
     ) -> Result<u64> {
         let mut cancelled = false;
         let rows = self.inspect(|session| {
-            session.control(Control::Begin)?;
-            let mut walk = Walk::new(session, table)?;
+            session.control(ControlStatement::Begin)?;
+            let mut walk = TableChecker::new(session, table)?;
             let Some(total) = walk.total()? else {
                 return Ok(0);
             };
@@ -196,7 +196,7 @@ impl SqliteBackend {
     ) -> Result<Vec<bool>> {
         let mut stored = Vec::with_capacity(rows.len());
         self.inspect(|session| {
-            let mut walk = Walk::new(session, table)?;
+            let mut walk = TableChecker::new(session, table)?;
             for (row_id, key, payload) in rows {
                 let bytes = Some(*payload);
                 stored.push(walk.has_with(Key::Primary, *row_id, key, bytes)?);
@@ -209,21 +209,21 @@ impl SqliteBackend {
 }
 
 /// A walk over the rows of a table, in one state of the file.
-struct Walk<'s> {
+struct TableChecker<'s> {
     session: &'s mut Session,
     table: &'s Table,
     names: Names,
     /// Up to which row each index has entries; `None` if it does not exist.
     reaches: Vec<Option<RowId>>,
     /// Rows that others wrote, which queries do not look up in indexes.
-    apart: HashSet<RowId>,
+    foreign: HashSet<RowId>,
     last: RowId,
     statements: HashMap<String, StatementId>,
     /// Pages that can't be read have ended it.
     is_broken: bool,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> TableChecker<'s> {
     fn new(session: &'s mut Session, table: &'s Table) -> Result<Self, Fault> {
         let indexes = session.indexes(table).unwrap_or_default();
         let reach = |state: &IndexState| match state {
@@ -238,7 +238,7 @@ impl<'s> Walk<'s> {
             session,
             table,
             reaches,
-            apart: indexes.foreign.into_iter().collect(),
+            foreign: indexes.foreign.into_iter().collect(),
             last: RowId(i64::MIN),
             statements: HashMap::new(),
             is_broken: false,
@@ -247,7 +247,10 @@ impl<'s> Walk<'s> {
 
     /// How many rows there are, about; `None` if there is no table.
     fn total(&mut self) -> Result<Option<u64>, Fault> {
-        if !self.session.exists(Control::FindTable, &self.table.name)? {
+        if !self
+            .session
+            .exists(ControlStatement::FindTable, &self.table.name)?
+        {
             return Ok(None);
         }
         let sql = format!("SELECT count(*) FROM {}", self.names.main);
@@ -265,7 +268,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Looks at the next rows; how many.
-    fn step(&mut self, derive: Derive<'_>, found: Found<'_>) -> Result<u64, Fault> {
+    fn step(&mut self, derive: Derive<'_>, found: OnProblem<'_>) -> Result<u64, Fault> {
         if self.is_broken {
             return Ok(0);
         }
@@ -324,7 +327,7 @@ impl<'s> Walk<'s> {
         &mut self,
         row_id: RowId,
         derived: Result<Derived>,
-        found: Found<'_>,
+        found: OnProblem<'_>,
     ) -> Result<(), Fault> {
         let derived = match derived {
             Ok(derived) => derived,
@@ -339,7 +342,7 @@ impl<'s> Walk<'s> {
         }
         for (position, values) in derived.entries.iter().enumerate() {
             let reach = self.reaches.get(position).copied().flatten();
-            if reach.is_none_or(|reach| row_id > reach) || self.apart.contains(&row_id) {
+            if reach.is_none_or(|reach| row_id > reach) || self.foreign.contains(&row_id) {
                 continue;
             }
             let key = Key::Index(position);
@@ -409,7 +412,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Looks for entries of rows that are not there.
-    fn orphans(&mut self, found: Found<'_>) -> Result<(), Fault> {
+    fn orphans(&mut self, found: OnProblem<'_>) -> Result<(), Fault> {
         for position in 0..self.reaches.len() {
             if self.reaches[position].is_none() {
                 continue;
@@ -429,7 +432,7 @@ impl<'s> Walk<'s> {
                 looked => looked?,
             }
             for row_id in orphans {
-                if self.apart.contains(&row_id) {
+                if self.foreign.contains(&row_id) {
                     continue;
                 }
                 let message = format!(

@@ -7,12 +7,12 @@ use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 
 /// The bytes of a row that are kept, though they are no object of the table.
 #[derive(Clone, Debug)]
-pub struct Aside {
+pub struct UnreadableRow {
     /// Its row id.
     pub row_id: RowId,
     /// Why it is none.
@@ -42,7 +42,7 @@ impl SqliteBackend {
             let mut tables = vec![names.main.clone()];
             for (position, index) in names.indexes.iter().enumerate() {
                 let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
-                if session.exists(Control::FindTable, &plain)? {
+                if session.exists(ControlStatement::FindTable, &plain)? {
                     tables.push(index.table.clone());
                 }
             }
@@ -67,7 +67,7 @@ impl SqliteBackend {
     ///
     /// # Errors
     /// As writing can fail.
-    pub fn keep_aside(&self, table: &Table, rows: &[Aside]) -> Result<()> {
+    pub fn keep_aside(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
         self.mend(|session| {
             session.connection.execute(CREATE_UNREADABLE)?;
             let sql = "INSERT INTO dflat__unreadable VALUES (?, ?, ?, ?)";
@@ -95,7 +95,7 @@ impl SqliteBackend {
         self.mend(|session| {
             for index in table.indexes.iter() {
                 let plain = PlainIndexNames::new(table, index).table;
-                if session.exists(Control::FindTable, &plain)? {
+                if session.exists(ControlStatement::FindTable, &plain)? {
                     session.connection.execute(&drop_table(&plain))?;
                 }
             }
@@ -119,9 +119,9 @@ impl SqliteBackend {
         }
         let mut session = self.connections().take_writer()?;
         let mended = session
-            .control(Control::BeginImmediate)
+            .control(ControlStatement::BeginImmediate)
             .and_then(|()| work(&mut session))
-            .and_then(|()| session.control(Control::Commit));
+            .and_then(|()| session.control(ControlStatement::Commit));
         // The connection is not used again: it knows tables that may be gone.
         drop(session);
         self.upkeep().return_writer(None);

@@ -9,11 +9,11 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{create_error, open};
 use crate::connection::connections::Connections;
-use crate::connection::readers::PlaceId;
+use crate::connection::readers::ShardId;
 use crate::connection::session::Session;
 use crate::ffi::{Access, Connection, Fault, sync_directory};
-use crate::io::names::{self, Name, beside, resolve};
-use crate::layout::control::Control;
+use crate::io::names::{self, PartialName, beside, resolve};
+use crate::layout::control::ControlStatement;
 use crate::options::SqliteOptions;
 use crate::upkeep::sync_ahead::sync_ahead;
 
@@ -89,10 +89,10 @@ pub(crate) fn backup(
 }
 
 /// A file for the copy, which nobody takes for one that was left.
-fn create_part(options: &SqliteOptions, to: &Path) -> Result<Part> {
+fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     let what = || format!("cannot back up to {}", to.display());
     loop {
-        let name = Name::create(to).map_err(|error| create_error(error, what()))?;
+        let name = PartialName::create(to).map_err(|error| create_error(error, what()))?;
         let part = lock_part(options, name).map_err(|fault| fault.error(what()))?;
         if let Some(part) = part {
             return Ok(part);
@@ -101,7 +101,7 @@ fn create_part(options: &SqliteOptions, to: &Path) -> Result<Part> {
 }
 
 /// Makes a file that was created a part; `None` if somebody took it for one that was left.
-fn lock_part(options: &SqliteOptions, name: Name) -> Result<Option<Part>, Fault> {
+fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<PartialCopy>, Fault> {
     let opened = open(name.path(), Access::ReadWrite, options);
     let locked = opened.and_then(|mut connection| {
         lock(&mut connection)?;
@@ -111,7 +111,7 @@ fn lock_part(options: &SqliteOptions, name: Name) -> Result<Option<Part>, Fault>
         // Nobody else makes a file of its name: it is this one.
         Ok(connection) if name.path().exists() => {
             let file = OpenOptions::new().write(true).open(name.path()).ok();
-            Ok(Some(Part {
+            Ok(Some(PartialCopy {
                 connection,
                 file,
                 name,
@@ -168,8 +168,8 @@ fn copy(
     source.end();
     // Order: one state is copied, and a writer does not make it start again.
     source
-        .control(Control::Begin)
-        .and_then(|()| source.control(Control::Touch))
+        .control(ControlStatement::Begin)
+        .and_then(|()| source.control(ControlStatement::Touch))
         .map_err(|fault| fault.read_error(what()))?;
     source
         .connection
@@ -192,7 +192,7 @@ pub fn in_the_way(to: &Path) -> Option<PathBuf> {
 /// A place among the readers; given back when dropped, also by a panic.
 struct Source<'b> {
     connections: &'b Connections,
-    place: PlaceId,
+    place: ShardId,
     session: Option<Box<Session>>,
     /// Whether the connection can be used again.
     is_well: bool,
@@ -207,16 +207,16 @@ impl Drop for Source<'_> {
 }
 
 /// A file that is not whole yet; deleted when dropped.
-struct Part {
+struct PartialCopy {
     // Order: closed before its name is deleted, without which some systems don't. The connection
     // first: its locks end when any handle of the file is closed.
     connection: Connection,
     /// To sync it while it is written; none if it can't be opened again.
     file: Option<File>,
-    name: Name,
+    name: PartialName,
 }
 
-impl Part {
+impl PartialCopy {
     /// Copies a database into it; whether that came to its end.
     fn fill(
         &mut self,
@@ -273,7 +273,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let to = fs::canonicalize(directory.path()).unwrap().join("copy.db");
         let options = SqliteOptions::default();
-        let first = Name::create(&to).unwrap();
+        let first = PartialName::create(&to).unwrap();
         remove_stale_parts(&options, &to);
         assert!(!first.path().exists());
         let second = create_part(&options, &to).unwrap();

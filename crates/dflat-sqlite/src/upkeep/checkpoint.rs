@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const TIMES_MAX: u64 = 20;
 
 /// What a checkpoint has done.
-pub(crate) struct Outcome {
+pub(crate) struct CheckpointOutcome {
     /// Whether all of the log is in the file.
     pub(crate) is_all: bool,
     /// Whether the log is too long, and could not start again.
@@ -39,14 +39,14 @@ pub(crate) fn checkpoint(
     connections: &Connections,
     _alone: &MutexGuard<'_, ()>,
     bytes_max: u64,
-) -> Result<Outcome> {
+) -> Result<CheckpointOutcome> {
     connections.pool().begin_upkeep()?;
     let outcome = checkpoint_alone(connections, bytes_max);
     connections.pool().end_upkeep();
     outcome
 }
 
-fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome> {
+fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<CheckpointOutcome> {
     let what = || {
         format!(
             "cannot make a checkpoint of {}",
@@ -55,7 +55,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome
     };
     // With a connection of its own: it waits for the device, and nobody else is to wait.
     let readers = connections.pool().readers();
-    let forbidden = readers.forbid_keeping();
+    let forbidden = readers.forbid_kept_reads();
     let mut session = connections.open_writer()?;
     let taken = take(&mut session, "passive").map_err(|fault| fault.error(what()))?;
     let log = session.log_extent();
@@ -67,7 +67,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome
     let connection = connections.pool().take_writer_first(KEPT_MAX, || {
         readers.end_kept();
     })?;
-    let forbidden = readers.forbid_keeping();
+    let forbidden = readers.forbid_kept_reads();
     let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
     let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
     session.connection.set_busy_timeout(patience);
@@ -75,7 +75,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome
     drop(forbidden);
     connections.pool().return_writer(connection);
     let restarted = restarted.map_err(|fault| fault.error(what()))?;
-    Ok(Outcome {
+    Ok(CheckpointOutcome {
         bytes: log.map_or(0, LogExtent::bytes),
         is_pinned: !restarted.is_all,
         is_restarted: restarted.is_all,
@@ -83,7 +83,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Outcome
     })
 }
 
-fn take(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
+fn take(session: &mut Session, mode: &str) -> Result<CheckpointOutcome, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode);
     let _in = span.enter();
     // Without a transaction that has looked, it is not known whether there is a log.
@@ -93,7 +93,7 @@ fn take(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
         &format!("PRAGMA wal_checkpoint({mode})"),
     )?;
     let Some(log) = session.log_extent() else {
-        return Ok(Outcome {
+        return Ok(CheckpointOutcome {
             is_all: true,
             is_pinned: false,
             is_restarted: false,
@@ -102,7 +102,7 @@ fn take(session: &mut Session, mode: &str) -> Result<Outcome, Fault> {
         });
     };
     tracing::debug!(target: TARGET, pages = log.taken, of = log.pages, "checkpoint made");
-    Ok(Outcome {
+    Ok(CheckpointOutcome {
         is_all: busy == 0 && log.taken >= log.pages,
         is_pinned: false,
         is_restarted: false,

@@ -23,7 +23,7 @@ pub(crate) fn reclaim_step(
     pages: u32,
     return_writer: impl FnOnce(Option<Session>),
 ) -> Result<Reclaimed> {
-    let _forbidden = connections.pool().readers().forbid_keeping();
+    let _forbidden = connections.pool().readers().forbid_kept_reads();
     let Some(mut session) = connections.try_take_writer()? else {
         return Ok(Reclaimed::Nothing);
     };

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::telemetry::TARGET;
 
 use crate::ffi::LogExtent;
-use crate::upkeep::checkpoint::Outcome;
+use crate::upkeep::checkpoint::CheckpointOutcome;
 
 /// How long nothing is tried after a checkpoint in whose way a reader or writer was.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
@@ -43,12 +43,12 @@ pub(crate) struct LogLimit {
     is_over: AtomicBool,
     /// How often a writer was held back.
     held_count: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<CheckpointState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CheckpointState {
     /// A checkpoint is to be made, or being made.
     is_pending: bool,
     /// The last checkpoint failed, or a reader was in its way for good.
@@ -70,7 +70,7 @@ impl LogLimit {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CheckpointState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,7 +95,7 @@ impl LogLimit {
         if !self.is_over.load(Ordering::Relaxed) {
             return;
         }
-        let is_held = |state: &mut State| {
+        let is_held = |state: &mut CheckpointState| {
             state.is_pending && !state.is_stuck && self.is_over.load(Ordering::Relaxed)
         };
         let mut state = self.lock();
@@ -143,7 +143,7 @@ impl LogLimit {
     pub(crate) fn note_outcome(
         &self,
         path: &Path,
-        outcome: Option<&Outcome>,
+        outcome: Option<&CheckpointOutcome>,
         is_queued: impl FnOnce() -> bool,
     ) {
         let is_pinned = outcome.is_some_and(|outcome| outcome.is_pinned);

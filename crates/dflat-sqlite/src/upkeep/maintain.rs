@@ -6,7 +6,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use crate::connection::configure::{exists, integer, vacuum};
 use crate::connection::session::Session;
 use crate::ffi::Fault;
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::upkeep::free_pages::{free_pages, give_back, is_incremental};
 use crate::upkeep::owner::Upkeep;
 
@@ -15,12 +15,12 @@ impl Upkeep {
     pub(crate) fn reclaim(&self, pages: u32) -> Result<u64> {
         self.maintain("reclaim space in", |session| {
             if !is_incremental(session)? {
-                return Ok(Step::NeedsCompact);
+                return Ok(Maintained::NeedsCompact);
             }
             if pages > 0 {
                 give_back(session, pages)?;
             }
-            Ok(Step::Done(free_pages(session)?))
+            Ok(Maintained::Done(free_pages(session)?))
         })
     }
 
@@ -28,7 +28,7 @@ impl Upkeep {
     pub(crate) fn purge(&self) -> Result<()> {
         self.maintain("purge", |session| {
             if !is_incremental(session)? {
-                return Ok(Step::NeedsCompact);
+                return Ok(Maintained::NeedsCompact);
             }
             forget_samples(session)?;
             session.commit_alone(vacuum)?;
@@ -55,7 +55,7 @@ impl Upkeep {
     fn maintain(
         &self,
         verb: &str,
-        work: impl FnOnce(&mut Session) -> Result<Step, Fault>,
+        work: impl FnOnce(&mut Session) -> Result<Maintained, Fault>,
     ) -> Result<u64> {
         let connections = self.connections();
         let what = || format!("cannot {verb} {}", connections.path().display());
@@ -65,7 +65,7 @@ impl Upkeep {
         let _alone = connections.lock_checkpoints();
         let mut session = connections.take_writer()?;
         // What readers at rest keep must not be in the way.
-        let _forbidden = connections.pool().readers().forbid_keeping();
+        let _forbidden = connections.pool().readers().forbid_kept_reads();
         match work(&mut session) {
             Ok(step) => {
                 self.return_writer(Some(session));
@@ -82,7 +82,7 @@ impl Upkeep {
 }
 
 /// How far work on the file came.
-enum Step {
+enum Maintained {
     /// To its end; so many pages are unused.
     Done(u64),
     /// The log could not be emptied.
@@ -91,7 +91,7 @@ enum Step {
     NeedsCompact,
 }
 
-impl Step {
+impl Maintained {
     fn outcome(self, what: impl FnOnce() -> String) -> Result<u64> {
         match self {
             Self::Done(free) => Ok(free),
@@ -114,7 +114,7 @@ impl Step {
 fn forget_samples(session: &mut Session) -> Result<(), Fault> {
     session.begin_write()?;
     for table in ["sqlite_stat3", "sqlite_stat4"] {
-        if session.exists(Control::FindTable, table)? {
+        if session.exists(ControlStatement::FindTable, table)? {
             session
                 .connection
                 .execute(&format!("DELETE FROM {table}"))?;
@@ -124,12 +124,12 @@ fn forget_samples(session: &mut Session) -> Result<(), Fault> {
 }
 
 /// Takes the log into the file and cuts it to nothing.
-fn empty_log(session: &mut Session) -> Result<Step, Fault> {
+fn empty_log(session: &mut Session) -> Result<Maintained, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
     let _in = span.enter();
     let busy = integer(&mut session.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
     match busy {
-        0 => Ok(Step::Done(free_pages(session)?)),
-        _ => Ok(Step::Busy),
+        0 => Ok(Maintained::Done(free_pages(session)?)),
+        _ => Ok(Maintained::Busy),
     }
 }

@@ -5,14 +5,14 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::connection::connections::Connections;
-use crate::connection::readers::PlaceId;
+use crate::connection::readers::ShardId;
 use crate::connection::session::Session;
 use crate::upkeep::checkpoint::checkpoint;
 use crate::upkeep::free_pages::reclaim_step;
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
 use crate::upkeep::queue::{Queue, Step};
-use crate::upkeep::reclaim::{Next, Reclaiming};
+use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
 
 /// The upkeep of a file, with the connections to it.
 pub(crate) struct Upkeep {
@@ -48,7 +48,7 @@ impl Upkeep {
     }
 
     /// Takes back a reader's connection, if it can be used again.
-    pub(crate) fn return_reader(&self, place: PlaceId, session: Option<Box<Session>>) {
+    pub(crate) fn return_reader(&self, place: ShardId, session: Option<Box<Session>>) {
         let keeps = self.connections.return_reader(place, session);
         if keeps && !self.worker.kept_reads.is_ending() {
             self.worker.end_kept_reads(&self.connections);
@@ -150,11 +150,11 @@ impl Worker {
     /// Gives back the place of the writer, and puts the steps into the queue that are due after
     /// what was written.
     fn return_writer(self: &Arc<Self>, connections: &Arc<Connections>, session: Option<Session>) {
-        let leftover = connections.return_writer(session);
-        if let Some(hurry) = leftover.log.and_then(|log| self.log_limit.note_commit(log)) {
+        let sizes = connections.return_writer(session);
+        if let Some(hurry) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {
             self.ask_for_checkpoint(connections, hurry);
         }
-        let after = self.reclaiming.note_write(leftover.space);
+        let after = self.reclaiming.note_write(sizes.space);
         if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim)) {
             self.reclaiming.note_queued();
             // Without a thread the space stays unused until the next commit that leaves some.
@@ -207,17 +207,17 @@ impl Worker {
 
     fn make_reclaim(self: &Arc<Self>, connections: &Arc<Connections>) {
         let mut next = self.reclaiming.begin();
-        if let Next::Step(pages) = next {
+        if let NextReclaim::Step(pages) = next {
             let return_writer = |session| self.return_writer(connections, session);
             let reclaimed = reclaim_step(connections, pages, return_writer);
             next = self.reclaiming.end(&reclaimed);
         }
         let now = Instant::now();
         match next {
-            Next::Step(_) => self.queue.add_again(Step::Reclaim, now),
-            Next::Wait(after) => self.queue.add_again(Step::Reclaim, now + after),
-            Next::Checkpoint => self.queue.add_again(Step::CheckpointReclaimed, now),
-            Next::Nothing => {}
+            NextReclaim::Step(_) => self.queue.add_again(Step::Reclaim, now),
+            NextReclaim::Wait(after) => self.queue.add_again(Step::Reclaim, now + after),
+            NextReclaim::Checkpoint => self.queue.add_again(Step::CheckpointReclaimed, now),
+            NextReclaim::Nothing => {}
         }
     }
 

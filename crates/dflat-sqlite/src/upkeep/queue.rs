@@ -35,12 +35,12 @@ const WAIT_MAX: Duration = Duration::from_secs(3600);
 /// The steps to be made.
 #[derive(Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// When each step is due, if it is in the queue.
     due: [Option<Instant>; Step::ALL.len()],
     running: Option<Step>,
@@ -52,7 +52,7 @@ struct State {
     made: [bool; Step::ALL.len()],
 }
 
-impl State {
+impl QueueState {
     fn is_pending(&self, step: Step) -> bool {
         self.due[step as usize].is_some() || self.running == Some(step)
     }
@@ -66,7 +66,7 @@ impl State {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,11 +79,15 @@ impl Queue {
         if state.is_closing {
             return true;
         }
+        let first = state.first();
         let due = &mut state.due[step as usize];
         *due = Some(due.map_or(at, |due| due.min(at)));
         if state.has_thread {
-            drop(state);
-            self.changed.notify_all();
+            // The thread is woken only if it waits for something later.
+            if state.first() != first {
+                drop(state);
+                self.changed.notify_all();
+            }
             return true;
         }
         match thread::Builder::new()
@@ -183,7 +187,7 @@ impl Queue {
     /// called last.
     #[cfg(test)]
     pub(crate) fn settle(&self, steps: &[Step]) -> bool {
-        let pending = |state: &mut State| steps.iter().any(|step| state.is_pending(*step));
+        let pending = |state: &mut QueueState| steps.iter().any(|step| state.is_pending(*step));
         let settled = self.changed.wait_while(self.lock(), pending);
         let mut state = settled.unwrap_or_else(PoisonError::into_inner);
         steps.iter().fold(false, |made, step| {

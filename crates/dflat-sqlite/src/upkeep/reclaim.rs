@@ -25,7 +25,7 @@ pub(crate) struct Reclaiming {
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextReclaim {
     /// A step of so many pages.
     Step(u32),
     /// A step, after this time.
@@ -63,40 +63,40 @@ impl Reclaiming {
     }
 
     /// What is to be done when a step is due.
-    pub(crate) fn begin(&self) -> Next {
+    pub(crate) fn begin(&self) -> NextReclaim {
         match self.reclaim {
-            Reclaim::Never => Next::Nothing,
-            Reclaim::Idle { after, .. } if self.note_queued() => Next::Wait(after),
-            Reclaim::Idle { pages, .. } => Next::Step(pages),
+            Reclaim::Never => NextReclaim::Nothing,
+            Reclaim::Idle { after, .. } if self.note_queued() => NextReclaim::Wait(after),
+            Reclaim::Idle { pages, .. } => NextReclaim::Step(pages),
         }
     }
 
     /// What is to be done after a step. One that failed is tried again after a later commit.
-    pub(crate) fn end(&self, reclaimed: &Result<Reclaimed>) -> Next {
+    pub(crate) fn end(&self, reclaimed: &Result<Reclaimed>) -> NextReclaim {
         let Reclaim::Idle { pages, after, .. } = self.reclaim else {
-            return Next::Nothing;
+            return NextReclaim::Nothing;
         };
         match reclaimed {
-            Ok(Reclaimed::Space(space)) if self.reclaim.is_done(*space) => Next::Checkpoint,
+            Ok(Reclaimed::Space(space)) if self.reclaim.is_done(*space) => NextReclaim::Checkpoint,
             Ok(Reclaimed::Space(_)) => {
                 // The step itself is one.
                 let own = self.writes_seen.fetch_add(1, Ordering::Relaxed) + 1;
                 if self.writes.load(Ordering::Relaxed) == own {
-                    Next::Step(pages)
+                    NextReclaim::Step(pages)
                 } else {
                     self.note_queued();
-                    Next::Wait(after)
+                    NextReclaim::Wait(after)
                 }
             }
             Ok(Reclaimed::Unable) => {
                 self.is_unable.store(true, Ordering::Relaxed);
-                Next::Nothing
+                NextReclaim::Nothing
             }
             Ok(Reclaimed::Nothing) => {
                 self.note_queued();
-                Next::Wait(after)
+                NextReclaim::Wait(after)
             }
-            Err(_) => Next::Nothing,
+            Err(_) => NextReclaim::Nothing,
         }
     }
 

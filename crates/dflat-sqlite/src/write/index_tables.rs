@@ -6,20 +6,20 @@ use dflat_engine::storage::{IndexEntry, IndexRepair, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
-use crate::connection::session::{Entry, Session};
+use crate::connection::session::{Session, TableId};
 use crate::ffi::{Fault, Param};
 use crate::foreign::triggers::{self, Trigger};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{
     FILLED, IndexNames, Names, PlainIndexNames, create_index, create_main, drop_index, drop_table,
     drop_trigger, index_prefixes, is_other_index, stored,
 };
-use crate::layout::statement_text::Operation;
+use crate::layout::statement_text::TableStatement;
 
 impl Session {
     /// Creates what is missing of the table and its index tables.
     pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
-        let Entry(position) = self.enter(table);
+        let TableId(position) = self.enter(table);
         if self.tables[position].created {
             return Ok(());
         }
@@ -47,7 +47,7 @@ impl Session {
     /// Drops the index tables that are not ours, or of which too much was written by others, and
     /// makes the triggers that the main table lacks.
     fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), Fault> {
-        self.control(Control::CreateForeign)?;
+        self.control(ControlStatement::CreateForeign)?;
         let overrun = self.is_overrun(table)?;
         let trust = self.trust(table)?;
         let whole = trust.main && !overrun;
@@ -62,7 +62,7 @@ impl Session {
             return Ok(());
         }
         // No entry is left that a note could be about.
-        let forget = self.control_statement(Control::ForgetAllForeign)?;
+        let forget = self.control_statement(ControlStatement::ForgetAllForeign)?;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.run(forget, [name])?;
         self.create_triggers(&triggers::of_main(table))
@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// Whether a unique index is to be looked up before a value is put into it.
-    pub(crate) fn is_lenient(&self, entry: Entry, index: usize) -> bool {
+    pub(crate) fn is_lenient(&self, entry: TableId, index: usize) -> bool {
         self.tables[entry.0].lenient.contains(&index)
     }
 
@@ -128,7 +128,7 @@ impl Session {
 
     /// Makes an index one that SQLite does not keep unique.
     fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
-        let Entry(position) = self.enter(table);
+        let TableId(position) = self.enter(table);
         let entry = &mut self.tables[position];
         let Some(names) = entry.names.indexes.get(index) else {
             return Ok(());
@@ -138,7 +138,7 @@ impl Session {
         if let Some([_, create]) = create_index(table, index, false) {
             self.connection.execute(&create)?;
         }
-        if table.indexes[index].unique && !self.is_lenient(Entry(position), index) {
+        if table.indexes[index].unique && !self.is_lenient(TableId(position), index) {
             self.tables[position].lenient.push(index);
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Session {
     /// Drops the index tables of indexes that the descriptor does not have: an update would leave
     /// the old value in them.
     fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
-        let statement = self.control_statement(Control::FindTables)?;
+        let statement = self.control_statement(ControlStatement::FindTables)?;
         let mut found = Vec::new();
         for prefix in index_prefixes(table) {
             let pattern = Param::Value(ValueRef::Text(&prefix));
@@ -178,7 +178,7 @@ impl Session {
         };
         let names = Names::new(table);
         let plain = PlainIndexNames::new(table, &table.indexes[position]);
-        if !self.exists(Control::FindTable, &plain.table)? {
+        if !self.exists(ControlStatement::FindTable, &plain.table)? {
             self.connection.execute(&index_table)?;
             // One of that name has gone with a table that was renamed.
             self.connection
@@ -223,7 +223,7 @@ impl Session {
         let Some(name) = &index.filled else {
             return Ok(true);
         };
-        if !self.exists(Control::FindTable, "dflat__filled")? {
+        if !self.exists(ControlStatement::FindTable, "dflat__filled")? {
             return Ok(false);
         }
         let sql = format!("SELECT 1 FROM dflat__filled WHERE name = {name}");
@@ -244,12 +244,16 @@ impl Session {
     ) -> Result<(), Fault> {
         let entry = self.enter(table);
         let up_to = up_to.map_or(ValueRef::Null, |row_id| ValueRef::Int(row_id.0));
-        self.run(entry, Operation::NoteFilled(index), [Param::Value(up_to)])
+        self.run(
+            entry,
+            TableStatement::NoteFilled(index),
+            [Param::Value(up_to)],
+        )
     }
 
     /// Whether SQLite keeps the index of this name unique: it has this definition.
     fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, Fault> {
-        let statement = self.control_statement(Control::FindIndex)?;
+        let statement = self.control_statement(ControlStatement::FindIndex)?;
         let mut is_kept = false;
         let name = Param::Value(ValueRef::Text(name));
         self.connection.query(statement, [name], |row| {
@@ -262,12 +266,12 @@ impl Session {
     /// Whether a row other than this one has the same values in an index.
     pub(crate) fn other_has(
         &mut self,
-        entry: Entry,
+        entry: TableId,
         index: usize,
         values: &[ValueRef<'_>],
         row_id: RowId,
     ) -> Result<bool, Fault> {
-        let statement = self.statement(entry, Operation::FindOther(index))?;
+        let statement = self.statement(entry, TableStatement::FindOther(index))?;
         let mut found = false;
         let params = values.iter().copied().map(Param::Value);
         let params = params.chain([Param::id(row_id)]);

@@ -6,25 +6,25 @@ use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
-use crate::connection::session::{Entry, Session};
+use crate::connection::session::{Session, TableId};
 use crate::ffi::{Fault, Param};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_main};
-use crate::layout::statement_text::Operation;
+use crate::layout::statement_text::TableStatement;
 
 /// An error that may have lost the transaction.
-pub(crate) trait Loss: From<Error> {
+pub(crate) trait TransactionError: From<Error> {
     /// The error, unless the transaction goes on.
     fn error(&self) -> Option<&Error>;
 }
 
-impl Loss for Error {
+impl TransactionError for Error {
     fn error(&self) -> Option<&Error> {
         Some(self)
     }
 }
 
-impl Loss for WriteError {
+impl TransactionError for WriteError {
     fn error(&self) -> Option<&Error> {
         match self {
             Self::Conflict(_) => None,
@@ -41,7 +41,7 @@ impl Session {
         &mut self,
         table: &Table,
         row: &RowWrite<'_>,
-        work: impl FnOnce(&mut Self, Entry) -> Result<T, WriteError>,
+        work: impl FnOnce(&mut Self, TableId) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let entry = self.enter(table);
         // A single statement that fails undoes itself. What can fail after the first is an entry of
@@ -54,16 +54,18 @@ impl Session {
             return work(self, entry);
         }
         let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
-        self.control(Control::Savepoint).map_err(fail)?;
+        self.control(ControlStatement::Savepoint).map_err(fail)?;
         let outcome = work(self, entry);
         if let Err(error) = &outcome {
             if error.error().is_some() {
                 // The transaction is lost, and will be rolled back as a whole.
                 return outcome;
             }
-            self.control(Control::RollbackToSavepoint).map_err(fail)?;
+            self.control(ControlStatement::RollbackToSavepoint)
+                .map_err(fail)?;
         }
-        self.control(Control::ReleaseSavepoint).map_err(fail)?;
+        self.control(ControlStatement::ReleaseSavepoint)
+            .map_err(fail)?;
         outcome
     }
 
@@ -73,7 +75,7 @@ impl Session {
     pub(crate) fn index(
         &mut self,
         table: &Table,
-        entry: Entry,
+        entry: TableId,
         row_id: RowId,
         index_entries: &[IndexEntry<'_>],
     ) -> Result<(), WriteError> {
@@ -88,7 +90,7 @@ impl Session {
     fn refuse_duplicates(
         &mut self,
         table: &Table,
-        entry: Entry,
+        entry: TableId,
         row_id: RowId,
         index_entries: &[IndexEntry<'_>],
     ) -> Result<(), WriteError> {
@@ -110,20 +112,20 @@ impl Session {
     /// Replaces a key and a payload; whether there is such a row.
     pub(crate) fn put_row(
         &mut self,
-        entry: Entry,
+        entry: TableId,
         row_id: RowId,
         (key, payload): (&[ValueRef<'_>], &[u8]),
     ) -> Result<bool, Fault> {
         let key = key.iter().copied().map(Param::Value);
         let params = key.chain([Param::Blob(payload), Param::id(row_id)]);
-        self.run(entry, Operation::UpdateRow, params)?;
+        self.run(entry, TableStatement::UpdateRow, params)?;
         Ok(self.connection.changes_count() > 0)
     }
 
     /// Replaces a payload; whether there is such a row.
     pub(crate) fn put_payload(
         &mut self,
-        entry: Entry,
+        entry: TableId,
         row_id: RowId,
         payload: &[u8],
     ) -> Result<bool, Fault> {
@@ -137,7 +139,7 @@ impl Session {
                 return Ok(true);
             }
         }
-        let statement = self.statement(entry, Operation::UpdatePayload)?;
+        let statement = self.statement(entry, TableStatement::UpdatePayload)?;
         let params = [Param::Blob(payload), Param::id(row_id)];
         self.connection
             .query(statement, params, |_| Ok(ControlFlow::Continue(())))?;
@@ -146,7 +148,7 @@ impl Session {
 
     /// Whether the table is as we or the original make it, and has no index of somebody else's: in
     /// any other, something may follow from a payload that SQLite would not see to.
-    pub(crate) fn holds_payloads_alone(&mut self, entry: Entry) -> Result<bool, Fault> {
+    pub(crate) fn holds_payloads_alone(&mut self, entry: TableId) -> Result<bool, Fault> {
         if let Some(known) = self.tables[entry.0].holds_payloads_alone {
             return Ok(known);
         }
@@ -159,7 +161,7 @@ impl Session {
     pub(crate) fn put_entries(
         &mut self,
         table: &Table,
-        entry: Entry,
+        entry: TableId,
         row_id: RowId,
         index_entries: &[IndexEntry<'_>],
     ) -> Result<(), WriteError> {
@@ -168,9 +170,13 @@ impl Session {
             let written = match values.get() {
                 Some(values) => {
                     let values = values.iter().copied().map(Param::Value);
-                    self.run(entry, Operation::PutEntry(*index), row_id.chain(values))
+                    self.run(
+                        entry,
+                        TableStatement::PutEntry(*index),
+                        row_id.chain(values),
+                    )
                 }
-                None => self.run(entry, Operation::DeleteEntry(*index), row_id),
+                None => self.run(entry, TableStatement::DeleteEntry(*index), row_id),
             };
             written.map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
         }
@@ -180,7 +186,7 @@ impl Session {
     pub(crate) fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
         let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
         let entry = self.enter(table);
-        let deleted = match self.run(entry, Operation::Delete, [Param::id(row_id)]) {
+        let deleted = match self.run(entry, TableStatement::Delete, [Param::id(row_id)]) {
             Ok(()) => self.connection.changes_count() > 0,
             Err(fault) => {
                 self.tolerate_missing(fault, &table.name).map_err(fail)?;
@@ -188,7 +194,7 @@ impl Session {
             }
         };
         for (position, index) in table.indexes.iter().enumerate() {
-            let operation = Operation::DeleteEntry(position);
+            let operation = TableStatement::DeleteEntry(position);
             if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
                 let plain = PlainIndexNames::new(table, index);
                 self.tolerate_missing(fault, &plain.table).map_err(fail)?;
@@ -199,7 +205,7 @@ impl Session {
 
     /// Forgives that there is nothing to delete from.
     fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
-        if fault.may_be_missing_name() && !self.exists(Control::FindTable, name)? {
+        if fault.may_be_missing_name() && !self.exists(ControlStatement::FindTable, name)? {
             Ok(())
         } else {
             Err(fault)

@@ -10,12 +10,12 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-use crate::connection::commits::Standing;
+use crate::connection::commits::CommitBase;
 use crate::connection::session::Session;
 use crate::ffi::{Fault, Param};
-use crate::layout::statement_text::Operation;
+use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
-use crate::write::row_write::{Loss, bad_argument, check_arguments, refused};
+use crate::write::row_write::{TransactionError, bad_argument, check_arguments, refused};
 
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
@@ -55,7 +55,7 @@ impl SqliteTransaction {
                     .upkeep
                     .connections()
                     .commits()
-                    .take_others_wrote();
+                    .take_foreign_write();
             }
             Err(fault) => {
                 let usable = fault.is_busy();
@@ -81,12 +81,12 @@ impl SqliteTransaction {
     }
 
     /// Runs a write. If it fails for another reason than a conflict, the transaction is lost.
-    fn write<T, E: Loss>(
+    fn write<T, E: TransactionError>(
         &mut self,
         work: impl FnOnce(&mut Session) -> Result<T, E>,
     ) -> Result<T, E> {
         let outcome = self.session().map_err(E::from).and_then(work);
-        if let Err(Some(error)) = outcome.as_ref().map_err(Loss::error) {
+        if let Err(Some(error)) = outcome.as_ref().map_err(TransactionError::error) {
             self.failed.get_or_insert_with(|| error.clone());
         }
         outcome
@@ -129,8 +129,8 @@ impl Snapshot for SqliteTransaction {
     }
 
     fn is_overtaken(&self, since: StateId) -> bool {
-        let standing = self.session.as_ref().and_then(Session::standing);
-        standing.is_some_and(|standing| standing.is_overtaken(since))
+        let commit_base = self.session.as_ref().and_then(Session::commit_base);
+        commit_base.is_some_and(|commit_base| commit_base.is_overtaken(since))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
@@ -148,10 +148,10 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn base(&self) -> BaseState {
-        let standing = self.session.as_ref().and_then(Session::standing);
+        let commit_base = self.session.as_ref().and_then(Session::commit_base);
         let unknown = || self.upkeep.connections().commits().state(None);
         BaseState {
-            id: standing.map_or_else(unknown, Standing::state),
+            id: commit_base.map_or_else(unknown, CommitBase::state),
             is_own: self.follows_own,
         }
     }
@@ -189,7 +189,7 @@ impl WriteTransaction for SqliteTransaction {
                 let params = key.iter().copied().map(Param::Value);
                 let params = params.chain([Param::Blob(row.payload)]);
                 session
-                    .run(entry, Operation::Insert, params)
+                    .run(entry, TableStatement::Insert, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
                 let row_id = RowId(session.connection.last_insert_row_id());
                 session.index(table, entry, row_id, row.entries)?;
@@ -251,7 +251,7 @@ impl WriteTransaction for SqliteTransaction {
                 let params = key.iter().copied().map(Param::Value);
                 let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
                 session
-                    .run(entry, Operation::InsertWithId, params)
+                    .run(entry, TableStatement::InsertWithId, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
                 session.put_entries(table, entry, row_id, row.entries)
             })

@@ -1,10 +1,10 @@
 use super::*;
 
-fn of(commits: u32, salt: u32) -> Count {
-    Count::Log(LogCount { commits, salt })
+fn of(commits: u32, salt: u32) -> CommitCount {
+    CommitCount::Log(LogCount { commits, salt })
 }
 
-fn log(commits: u32) -> Count {
+fn log(commits: u32) -> CommitCount {
     of(commits, 7)
 }
 
@@ -143,12 +143,15 @@ fn counts_may_wrap_and_begin_anew() {
 #[test]
 fn states_before_the_log_are_known_by_the_header() {
     let commits = Commits::default();
-    let (nothing, read) = (StateId::default(), commits.state(Some(Count::File(9))));
-    commits.note_open(Opening::new(9, 10));
+    let (nothing, read) = (
+        StateId::default(),
+        commits.state(Some(CommitCount::File(9))),
+    );
+    commits.note_open(OpeningCounts::new(9, 10));
     let ours = commits.note_begin(log(0));
     assert!(!ours.is_overtaken(read), "the log was ours");
     assert!(ours.is_overtaken(nothing));
-    let counted = |count| ours.is_overtaken(commits.state(Some(Count::File(count))));
+    let counted = |count| ours.is_overtaken(commits.state(Some(CommitCount::File(count))));
     assert_eq!([8, 9, 10, 11].map(counted), [true, false, false, true]);
     assert!(
         !ours.is_overtaken(commits.state(None)),

@@ -167,7 +167,7 @@ fn statement_cache_is_bounded() {
 
 /// The original's pool of readers never shrank.
 #[test]
-fn reader_pool_shrinks_to_those_that_rest() {
+fn reader_pool_shrinks_to_those_thidle() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -181,9 +181,9 @@ fn reader_pool_shrinks_to_those_that_rest() {
     assert_eq!(backend.connections().pool().readers().counts().out, 20);
     assert_eq!(count(&backend), 1);
     drop(held);
-    let ReaderCounts { out, at_rest, .. } = backend.connections().pool().readers().counts();
+    let ReaderCounts { out, idle, .. } = backend.connections().pool().readers().counts();
     assert_eq!(out, 0);
-    assert!(at_rest <= 2, "{at_rest} connections stay open");
+    assert!(idle <= 2, "{idle} connections stay open");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn who_gives_up_reading_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_readers_at_rest_keep_does_not_pin_the_log() {
+fn what_readers_idle_keep_does_not_pin_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -267,7 +267,7 @@ fn upkeep_ends_what_is_kept() {
     commit(&backend, 0);
     count(&backend);
     let readers = backend.connections().pool().readers();
-    let forbidden = readers.forbid_keeping();
+    let forbidden = readers.forbid_kept_reads();
     assert_eq!(readers.counts().kept, 0);
     count(&backend);
     assert_eq!(readers.counts().kept, 0);

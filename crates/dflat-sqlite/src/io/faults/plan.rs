@@ -17,7 +17,7 @@ use crate::io::watched::monitor_of;
 /// The name of the VFS that counts, for connections of other libraries in the same process.
 #[must_use]
 pub fn vfs_name() -> Option<&'static CStr> {
-    crate::io::register::name(crate::io::register::Kind::Shared)
+    crate::io::register::name(crate::io::register::VfsKind::Shared)
 }
 
 /// Faults of one database, for as long as this lives.

@@ -9,7 +9,7 @@ use dflat_model::ValueRef;
 use super::*;
 use crate::backend::SqliteBackend;
 use crate::ffi::{Access, Connection};
-use crate::layout::control::Control;
+use crate::layout::control::ControlStatement;
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
 
@@ -129,12 +129,15 @@ fn submit_savepoint() {
     assert_eq!(count(&backend, &table), 3);
 
     let mut session = backend.connections().take_writer().unwrap();
-    assert!(session.has_run(Control::BeginImmediate) && session.has_run(Control::Commit));
-    assert!(!session.has_run(Control::Savepoint));
+    assert!(
+        session.has_run(ControlStatement::BeginImmediate)
+            && session.has_run(ControlStatement::Commit)
+    );
+    assert!(!session.has_run(ControlStatement::Savepoint));
     // It would have been noticed.
     session.begin_write().unwrap();
-    session.control(Control::Savepoint).unwrap();
-    assert!(session.has_run(Control::Savepoint));
+    session.control(ControlStatement::Savepoint).unwrap();
+    assert!(session.has_run(ControlStatement::Savepoint));
     assert!(session.rollback_write());
     backend.upkeep().return_writer(Some(session));
 }

@@ -11,7 +11,7 @@ use dflat_engine::storage::{
 };
 use dflat_engine::transaction::Derived;
 use dflat_model::{RowId, Table, Value, ValueRef};
-use dflat_sqlite::{Aside, SqliteBackend};
+use dflat_sqlite::{SqliteBackend, UnreadableRow};
 
 use super::SalvageReport;
 use crate::Result;
@@ -37,7 +37,7 @@ pub(super) struct Saved<'s> {
     target: &'s Arc<SqliteBackend>,
     table: &'s Table,
     rows: Vec<SavedRow>,
-    asides: Vec<Aside>,
+    asides: Vec<UnreadableRow>,
     saved: u64,
     set_aside: u64,
 }
@@ -70,7 +70,7 @@ impl<'s> Saved<'s> {
 
     /// Adds bytes to be set aside, with the reason.
     pub(super) fn set_aside(&mut self, row_id: RowId, reason: String, payload: &[u8]) {
-        self.asides.push(Aside {
+        self.asides.push(UnreadableRow {
             row_id,
             reason,
             payload: payload.to_vec(),

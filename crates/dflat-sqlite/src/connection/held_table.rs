@@ -9,17 +9,17 @@ use dflat_model::Table;
 use crate::ffi::StatementId;
 use crate::io::TableUsage;
 use crate::layout::ddl::Names;
-use crate::layout::statement_text::{IndexUse, Operation};
+use crate::layout::statement_text::{IndexUse, TableStatement};
 
 /// What is held for a table.
-pub(crate) struct TableEntry {
+pub(crate) struct HeldTable {
     // Invariant: kept alive, so that no other descriptor can have the same address.
     pub(crate) table: Table,
     pub(crate) names: Names,
     /// The statements that write rows, so that none is looked for by each of many changes.
-    pub(crate) placed: [Option<StatementId>; Operation::PLACES],
+    pub(crate) placed: [Option<StatementId>; TableStatement::PLACES],
     /// All other statements.
-    pub(crate) others: Vec<(Operation, StatementId)>,
+    pub(crate) others: Vec<(TableStatement, StatementId)>,
     /// Whether all tables are known to exist.
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
@@ -38,15 +38,15 @@ pub(crate) struct TableEntry {
     pub(crate) usage: Option<Arc<TableUsage>>,
 }
 
-impl TableEntry {
+impl HeldTable {
     /// The statement of an operation that has no place of its own; counts its use.
-    pub(crate) fn find(&self, operation: Operation) -> Option<StatementId> {
+    pub(crate) fn find(&self, operation: TableStatement) -> Option<StatementId> {
         if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
             note_use(usage, operation);
         }
         // What kind it is, is compared in place; the rest is a call.
         let kind = discriminant(&operation);
-        let is_it = |o: &Operation| discriminant(o) == kind && *o == operation;
+        let is_it = |o: &TableStatement| discriminant(o) == kind && *o == operation;
         let found = self.others.iter().find(|(other, _)| is_it(other));
         found.map(|(_, id)| *id)
     }
@@ -66,7 +66,7 @@ pub(crate) struct Trust {
 }
 
 /// Counts a statement that uses an index.
-pub(crate) fn note_use(usage: &TableUsage, operation: Operation) {
+pub(crate) fn note_use(usage: &TableUsage, operation: TableStatement) {
     match operation.index_use() {
         Some(IndexUse::Write(position)) => usage.note_write(position),
         Some(IndexUse::Lookup(position)) => usage.note_lookup(position),

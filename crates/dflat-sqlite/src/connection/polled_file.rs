@@ -10,8 +10,8 @@ use crate::ffi::Access;
 use crate::io::names::beside;
 
 /// A file that is read without a way to learn what others write.
-pub(crate) struct Apart {
-    pub(crate) look: Look,
+pub(crate) struct PolledFile {
+    pub(crate) look: FileStamps,
     pub(crate) sharing: Sharing,
 }
 
@@ -28,14 +28,14 @@ pub(crate) enum Sharing {
 
 /// What a file and those beside it look like from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct FileStamps {
     main: Option<(u64, SystemTime)>,
     log: Option<(u64, SystemTime)>,
     has_journal: bool,
     pub(crate) has_index: bool,
 }
 
-impl Look {
+impl FileStamps {
     /// Of the file at `path`, which is not opened: to close it again would drop the locks of others
     /// in this process.
     pub(crate) fn of(path: &Path) -> Self {
