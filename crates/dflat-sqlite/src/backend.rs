@@ -1,4 +1,4 @@
-//! A file as a place where objects are stored.
+//! The backend that keeps objects in a file.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,9 +16,9 @@ use crate::upkeep::backup::{self, Progress};
 use crate::upkeep::owner::Upkeep;
 use crate::write::transaction::SqliteTransaction;
 
-/// A database in a file of SQLite's.
+/// A database in an SQLite file.
 ///
-/// Several may have one file open at a time, in this process and in others.
+/// Several backends may have one file open at a time, in this process and in others.
 ///
 /// # Compatibility
 /// Dflat for Swift reads and writes the same files.
@@ -27,15 +27,15 @@ pub struct SqliteBackend {
 }
 
 impl SqliteBackend {
-    /// Opens the file at `path`, or gets ready to create it with the first write.
+    /// Opens the file at `path`; if there is none, the first write creates it.
     ///
-    /// Nothing is written, and nothing is left beside the file. A file in rollback-journal mode
-    /// turns to a write-ahead log with the first write. That write waits for pinned snapshots, and
-    /// fails with [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than the busy
-    /// timeout.
+    /// Opening writes nothing and leaves nothing beside the file. The first write to a file in
+    /// rollback-journal mode switches it to a write-ahead log. That write waits for pinned
+    /// snapshots, and fails with [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than
+    /// the busy timeout.
     ///
     /// # Errors
-    /// - `NotADatabase` if the file is something else.
+    /// - `NotADatabase` if the file is not an SQLite database.
     /// - `Io` if its directory does not exist, or it can't be read.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
         let connections = Connections::new(path.as_ref(), options)?;
@@ -50,28 +50,29 @@ impl SqliteBackend {
         self.connections().path()
     }
 
-    /// Whether `path` names the file of this backend: by another name of it, too, and also while
-    /// neither exists.
+    /// Whether `path` names the file of this backend, also by another name of the file, and also
+    /// while the file does not exist.
     #[must_use]
     pub fn is_on(&self, path: &Path) -> bool {
         self.connections().is_on(path)
     }
 
     /// The I/O of the file since it was opened, by all backends of this process that count it;
-    /// `None` if this one does not.
+    /// `None` if this backend does not count.
     #[must_use]
     pub fn io_report(&self) -> Option<IoReport> {
         let monitor = self.connections().monitor();
         monitor.map(|monitor| monitor.report())
     }
 
-    /// Closes the file, so that no lock on it is held, when those who use it are done; they are
-    /// waited for up to the busy timeout. Until [`Self::resume`], writers wait, and readers, too,
-    /// up to the busy timeout. A suspension that another thread has begun is waited for, and has
-    /// the same outcome.
+    /// Closes the file, so that this backend holds no lock on it, after waiting up to the busy
+    /// timeout for transactions, snapshots and backups to end. Until [`Self::resume`], writers
+    /// wait, and readers wait up to the busy timeout. If another thread is suspending, this call
+    /// waits for it and has the same outcome.
     ///
     /// # Errors
-    /// `Busy` if somebody still uses it then: all goes on as before. `ShutDown` after closing.
+    /// `Busy` if the file is still in use then; the backend goes on as before. `ShutDown` after
+    /// closing.
     pub fn suspend(&self) -> Result<()> {
         self.connections().suspend()
     }
@@ -81,28 +82,28 @@ impl SqliteBackend {
         self.connections().pool().resume();
     }
 
-    /// Gives up to `pages` unused pages back to the file system; how many are left. Call it in a
-    /// loop: other writers go on between the steps, and readers all the time.
+    /// Gives up to `pages` unused pages back to the file system, and returns how many are left.
+    /// Call it in a loop: other writers go on between the calls, and readers at any time.
     ///
     /// # Errors
-    /// `InvalidArgument` if the file was made without incremental vacuum, as those of Dflat for
-    /// Swift are: [`Self::compact`] changes that. Else as writing can fail.
+    /// `InvalidArgument` if the file was made without incremental vacuum, as files of Dflat for
+    /// Swift are; [`Self::compact`] changes that. Otherwise the errors of writing.
     pub fn reclaim(&self, pages: u32) -> Result<u64> {
         self.upkeep.reclaim(pages)
     }
 
-    /// Removes the last traces of what was deleted: afterwards none of its bytes is in the file or
+    /// Removes the last traces of deleted objects: afterwards none of their bytes is in the file or
     /// beside it.
     ///
     /// # Cost
-    /// The whole file is written anew. Giving back the unused pages would not do: SQLite leaves
-    /// copies in the unused parts of used pages when it moves rows between them.
+    /// The whole file is written anew. Giving back the unused pages would not suffice: when SQLite
+    /// moves rows between pages, it leaves copies in the unused parts of used pages.
     ///
     /// # Errors
     /// - `Busy` if a reader still sees an older state, which the log must keep.
-    /// - `InvalidArgument` if the file was made without incremental vacuum, as those of Dflat for
-    ///   Swift are: [`Self::compact`] changes that, and purges.
-    /// - Else as writing can fail.
+    /// - `InvalidArgument` if the file was made without incremental vacuum, as files of Dflat for
+    ///   Swift are; [`Self::compact`] changes that, and purges.
+    /// - Otherwise the errors of writing.
     pub fn purge(&self) -> Result<()> {
         self.upkeep.purge()
     }
@@ -131,27 +132,27 @@ impl SqliteBackend {
         self.upkeep.held_count()
     }
 
-    /// Writes the whole file anew, without unused space and without a trace of what was deleted;
-    /// from then on it can be reclaimed and purged in steps.
+    /// Writes the whole file anew, without unused space and without a trace of deleted objects.
+    /// From then on [`Self::reclaim`] and [`Self::purge`] work on it.
     ///
     /// # Errors
-    /// `Busy` if a reader still sees an older state; else as writing can fail.
+    /// `Busy` if a reader still sees an older state; otherwise the errors of writing.
     pub fn compact(&self) -> Result<()> {
         self.upkeep.compact()
     }
 
-    /// Copies the state of this moment into a new file, private to its owner, while others read and
-    /// write. `progress` is told after each 256 pages, on this thread, and may end it.
+    /// Copies the current state into a new file, private to its owner, while transactions and reads
+    /// go on. Calls `progress` after each 256 pages, on this thread; `progress` can cancel.
     ///
-    /// The file has its name once it is whole and synced. Until then the log can't be cut back.
-    /// What a program that was killed has left of a copy of the same name is deleted.
+    /// The copy gets its name once it is complete and synced. Until then the log can't be cut back.
+    /// A partial copy of the same name that a killed program left is deleted.
     ///
     /// # Errors
-    /// - `InvalidArgument` if there is something of that name, or the log or journal of an earlier
-    ///   file beside it.
-    /// - `Cancelled` if `progress` breaks. Nothing is left then, as after any other error.
-    /// - `Busy` if somebody has written meanwhile to a file that can't be shared.
-    /// - Else as reading the file and writing the copy can fail.
+    /// - `InvalidArgument` if a file of that name exists, or the log or journal of an earlier file
+    ///   beside it.
+    /// - `Cancelled` if `progress` breaks. As after any other error, no copy is left.
+    /// - `Busy` if another process has meanwhile written to a file that can't be shared.
+    /// - Otherwise the errors of reading the file and writing the copy.
     pub fn backup(
         &self,
         to: &Path,

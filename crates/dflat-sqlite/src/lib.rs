@@ -1,15 +1,14 @@
 //! The SQLite backend of the Dflat object database.
 //!
 //! It keeps objects in one file, laid out exactly as Dflat for Swift lays it out, so that either
-//! implementation opens the other's files. What a backend does is said in
-//! [`dflat_engine::storage`]; what is particular to this one:
+//! implementation opens the other's files. [`dflat_engine::storage`] says how any backend behaves.
+//! This one in particular:
 //!
-//! - Readers are pooled connections, a writer is the one connection of its kind. Each is owned by
-//!   what uses it, and comes back when that is dropped.
-//! - Statements are prepared once a connection and table, and held.
-//! - Opening writes nothing. The file is created, and turns to a write-ahead log, with the first
-//!   write.
-//! - Everything unsafe is in the modules `ffi`, which lets nothing of SQLite's outlive a call, and
+//! - Readers use pooled connections; one connection writes. A snapshot or transaction owns its
+//!   connection, which returns to the pool when the snapshot or transaction is dropped.
+//! - A connection prepares a statement once for each table, and keeps it.
+//! - Opening writes nothing. The first write creates the file and switches it to a write-ahead log.
+//! - Unsafe code is in two modules only: `ffi`, from which no pointer of SQLite's escapes, and
 //!   `io`, through which a connection reaches the file if its I/O is counted.
 
 mod backend;

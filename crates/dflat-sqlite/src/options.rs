@@ -1,4 +1,4 @@
-//! What can be chosen when a file is opened.
+//! Options of opening a file.
 
 use std::time::Duration;
 
@@ -9,26 +9,27 @@ pub use crate::ffi::FileProtection;
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// What a commit survives. Defaults to [`Durability::Normal`].
+    /// The crashes that a commit survives. Defaults to [`Durability::Normal`].
     pub durability: Durability,
     /// How long to wait for a lock of another process. Defaults to 30 s.
     pub busy_timeout: Duration,
-    /// Whether the file is only read. Nothing is written then, beside the file neither, and
-    /// whatever writes fails with [`ReadOnly`](dflat_engine::ErrorKind::ReadOnly). Defaults to no:
-    /// a file on a medium that can't be written is read all the same.
+    /// Whether the file is only read. If so, nothing is written to the file or beside it, and every
+    /// write fails with [`ReadOnly`](dflat_engine::ErrorKind::ReadOnly). Defaults to `false`; a
+    /// file on a medium that can't be written can be read all the same.
     pub read_only: bool,
-    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
-    /// More are opened while more read at the same time.
+    /// About how many connections for reading stay open between reads, at least 1. Defaults to 64.
+    /// If more reads run at the same time, more connections are opened.
     pub readers_max: usize,
-    /// How long the log may get before a writer waits for a checkpoint, in bytes; at least 64 KiB.
-    /// Defaults to 16 MiB. A quarter of it is taken into the file at a time, in the background; who
-    /// begins to write waits for that while the log is longer by half, five seconds at most. While
-    /// somebody reads an older state the log is longer if it must.
+    /// The length of the log, in bytes, above which a writer waits for a checkpoint; at least 64
+    /// KiB. Defaults to 16 MiB. A checkpoint in the background takes the log into the file whenever
+    /// it has grown by a quarter of that. If the log is longer by half, a transaction that begins
+    /// waits for the checkpoint, for five seconds at most. While a snapshot reads an older state,
+    /// the log can become longer.
     pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,
-    /// How the files that are created are protected while the device is locked, on Apple's systems.
-    /// Defaults to what the directory says.
+    /// How new files are protected while the device is locked, on Apple's systems. Defaults to the
+    /// protection of the directory.
     pub file_protection: Option<FileProtection>,
     /// Whether the file's I/O is counted, for
     /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
@@ -50,22 +51,22 @@ impl Default for SqliteOptions {
     }
 }
 
-/// When the pages of a file that nothing uses any more are given back to the file system.
+/// When unused pages of a file are given back to the file system.
 ///
-/// Files made by Dflat for Swift can't give back pages before they are compacted.
+/// A file made by Dflat for Swift must be compacted before it can give back pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// Only when asked to.
+    /// Only when the caller asks for it.
     Never,
-    /// When nobody writes: a thread of its own gives them back in steps, until half of the share
-    /// is left. A writer that comes meanwhile waits for one step at most, which takes about as
-    /// long as a transaction that writes as many pages; a reader waits for nothing.
+    /// While no transaction writes: a thread gives pages back in steps, until half of the share is
+    /// left. A transaction that begins meanwhile waits for one step at most, which takes about as
+    /// long as a transaction that writes as many pages. A reader never waits.
     Idle {
-        /// The most pages of a step, and the least that must be unused for anything to be done.
+        /// The most pages of a step, and the least number of unused pages for a first step.
         pages: u32,
-        /// The share of unused pages, in per cent, above which something is done.
+        /// The share of unused pages, in per cent, above which pages are given back.
         percent: u8,
-        /// How long nobody must have written.
+        /// How long no transaction must have written.
         after: Duration,
     },
 }

@@ -1,14 +1,14 @@
-//! Tells the commits of others from those of this backend.
+//! Tells foreign commits, made by other connections and processes, from commits of this backend.
 //!
 //! SQLite counts the commits to a file: in the index of its write-ahead log, or, without one, in
 //! the file's header. Each write transaction compares the count at its start with the one after
-//! this backend's commit before: if they differ, somebody else has committed, and the count says
-//! which commit was the latest. A state that was read earlier is overtaken if its count is smaller.
-//! Checkpoints, whoever makes them, are not counted, and neither do they change what is stored.
+//! this backend's previous commit: if the counts differ, there was a foreign commit, and the count
+//! is that of the latest one. A state that was read earlier is overtaken if its count is smaller.
+//! Checkpoints are not counted, because they do not change the contents.
 //!
-//! A log that is deleted when its last connection closes takes its count with it. The next one is
-//! told from it by its salt. One that is empty has none: there the file tells whether somebody has
-//! written in between.
+//! A log is deleted when its last connection closes, and its count is lost. The next log has
+//! another salt. An empty log has no salt: then the size, the time and the header of the file tell
+//! whether there was a foreign commit in between.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,17 +16,17 @@ use dflat_engine::storage::StateId;
 
 use crate::ffi::{Connection, LogCount};
 
-/// What the header of a file says.
+/// The header of a file, as far as it concerns commits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileHeader {
-    /// The commits that it has seen without a log.
+    /// The number of commits made without a log.
     pub(crate) count: u32,
-    /// It has a log.
+    /// Whether the file has a log.
     pub(crate) has_log: bool,
 }
 
 impl FileHeader {
-    /// Reads the header, past all locks and logs; that of an empty file is all zero.
+    /// Reads the header, past all locks and logs; an empty file has a header of zeros.
     pub(crate) fn read(connection: &Connection) -> Option<Self> {
         // The version by which the file is to be read says that there is a log: SQLite goes by
         // that, even if the version by which it is to be written is another.
@@ -40,8 +40,8 @@ impl FileHeader {
     }
 }
 
-/// The counts of the header between which a connection was opened to write, and which name the same
-/// contents: the file was begun and got its log, if it had none.
+/// The counts of the header before and after a connection was opened to write. Both name the same
+/// contents: opening creates the file and its log if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpeningCounts {
     before: u32,
@@ -49,10 +49,10 @@ pub(crate) struct OpeningCounts {
 }
 
 impl OpeningCounts {
-    /// Given the counts before and after. One that is not explained by beginning the file and
-    /// giving it its log shows commits of others: then nothing is known of what was before.
+    /// Of the counts before and after. If creating the file and its log does not explain the
+    /// difference, there were foreign commits, and the count before is dropped.
     pub(crate) fn new(before: u32, after: u32) -> Self {
-        /// What it costs to begin a file and to give it its log, and the latter alone.
+        /// The commits that create a file and its log, and those that create the log alone.
         const BEGUN: u32 = 2;
         const GIVEN: u32 = 1;
         let expected = if before == 0 {
@@ -67,8 +67,8 @@ impl OpeningCounts {
         }
     }
 
-    /// Whether nothing was committed between a count and the opening. Who could not open the log
-    /// may have seen the last one, too.
+    /// Whether nothing was committed between a count and the opening. A reader that could not open
+    /// the log may have seen the count after the opening, too.
     fn has(self, count: u32) -> bool {
         count.wrapping_sub(self.before) <= self.after.wrapping_sub(self.before)
     }
@@ -84,7 +84,7 @@ pub(crate) enum CommitCount {
 }
 
 impl CommitCount {
-    /// Whether this is what follows `earlier`, or something after that.
+    /// Whether this is the count after `earlier`, or a later one.
     fn follows(self, earlier: Self) -> bool {
         self.is_of_log(earlier) && !is_after(earlier.number(), self.number())
     }
@@ -129,7 +129,7 @@ fn is_after(count: u32, than: u32) -> bool {
     difference != 0 && difference < 1 << 31
 }
 
-/// What a backend knows of the commits to its file.
+/// The commits to a file, as far as a backend knows of them.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     known: Mutex<KnownCommits>,
@@ -139,23 +139,23 @@ pub(crate) struct Commits {
 struct KnownCommits {
     /// The count when this backend's latest write transaction ended.
     last: Option<CommitCount>,
-    /// The count after the latest commit of somebody else that was noticed.
+    /// The count after the latest foreign commit that was noticed.
     last_foreign: u32,
-    /// Counts how often counting began anew, as after the crash of another process.
+    /// How often the counts of the file began anew, as after the crash of another process.
     era: u32,
-    /// The log whose count was seen last, and has begun.
+    /// The log whose count was seen last, if the log has a salt.
     log: Option<LogCount>,
-    /// What the file was like when a connection was opened that found an empty log.
+    /// A hash of the size, time and header of the file when a connection found an empty log.
     file: Option<u64>,
-    /// How this backend first opened the file to write.
+    /// The counts around the moment when this backend first opened the file to write.
     opening: Option<OpeningCounts>,
-    /// Somebody else may have committed, and nobody was told yet.
+    /// There may have been a foreign commit that no transaction was notified of yet.
     foreign_write: bool,
-    /// This backend may have committed since `last`, and not noted it yet.
+    /// This backend may have committed since `last` without noting it yet.
     writes: bool,
 }
 
-/// Where a write transaction stands.
+/// The state on which a write transaction is based.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommitBase {
     count: CommitCount,
@@ -166,9 +166,9 @@ pub(crate) struct CommitBase {
 }
 
 impl KnownCommits {
-    /// Notes a count that is seen: a log that somebody else has begun counts anew.
+    /// Notes a count that was read. A log that another process created counts anew.
     fn see(&mut self, count: CommitCount) {
-        // While this backend writes, nobody else does: a log that begins then is its own.
+        // While this backend writes, no other connection does: a log created then is its own.
         if let CommitCount::Log(log) = count
             && log.salt != 0
             && !self.writes
@@ -191,7 +191,7 @@ impl Commits {
         self.lock().opening.get_or_insert(opening);
     }
 
-    /// Notes what the file is like on which a connection was opened that found an empty log.
+    /// Notes the hash of the file when a connection found an empty log.
     pub(crate) fn note_empty_log(&self, file: u64) {
         let mut known = self.lock();
         if known
@@ -199,13 +199,13 @@ impl Commits {
             .replace(file)
             .is_some_and(|before| before != file)
         {
-            // Somebody has written, maybe this backend: all connections were closed meanwhile.
+            // There was a commit, maybe of this backend: all connections were closed meanwhile.
             known.era = (known.era + 1) & StateNumber::ERA_MAX;
             known.last = None;
         }
     }
 
-    /// Notes the start of a write transaction, during which nobody else commits.
+    /// Notes the start of a write transaction, during which no other connection commits.
     pub(crate) fn note_begin(&self, count: CommitCount) -> CommitBase {
         let mut known = self.lock();
         known.see(count);
@@ -229,31 +229,30 @@ impl Commits {
         }
     }
 
-    /// Notes the start of a write transaction that does not know where it stands.
+    /// Notes the start of a write transaction whose base state is not known.
     pub(crate) fn note_doubt(&self) {
         let mut known = self.lock();
         known.foreign_write = true;
         known.last = None;
     }
 
-    /// Whether somebody else may have committed since this was last asked, upkeep of the file or
-    /// not in between; at first, too.
+    /// Whether there may have been a foreign commit since the last call, or before the first one.
     pub(crate) fn take_foreign_write(&self) -> bool {
         std::mem::take(&mut self.lock().foreign_write)
     }
 
-    /// Notes that a commit outside of a write transaction is about to be made.
+    /// Notes that a commit outside of a write transaction follows.
     pub(crate) fn note_alone(&self) {
         self.lock().writes = true;
     }
 
-    /// Notes that what was begun has ended, after its commit is noted.
+    /// Notes the end of a write transaction, after its commit was noted.
     pub(crate) fn note_end(&self) {
         self.lock().writes = false;
     }
 
-    /// Whether somebody else may have committed after the state `since`, and before that with this
-    /// count, which was current a moment ago.
+    /// Whether there may have been a foreign commit after the state `since` and before the state
+    /// with this count, which was current a moment ago.
     pub(crate) fn is_overtaken(&self, count: CommitCount, since: StateId) -> bool {
         let mut known = self.lock();
         known.see(count);
@@ -272,10 +271,10 @@ impl Commits {
         !latest.follows(count) || commit_base.is_overtaken(since)
     }
 
-    /// Notes the commit of a write transaction that wrote something, and which log has it.
+    /// Notes the commit of a write transaction that wrote something, and the count of its log.
     pub(crate) fn note_commit(&self, commit_base: CommitBase, now: Option<CommitCount>) {
         let mut last = commit_base.count.next();
-        // Only the commit begins a log that has no salt yet. Its count may be of another's by now.
+        // A log without a salt gets it from the commit. Its count may be a foreign one by now.
         if let (CommitCount::Log(log), Some(CommitCount::Log(LogCount { salt, .. }))) =
             (&mut last, now)
         {
@@ -290,7 +289,7 @@ impl Commits {
         }
     }
 
-    /// Forgets what was known when all connections are closed: the log and its count end then.
+    /// Forgets all counts when all connections are closed: the log and its count end then.
     pub(crate) fn begin_anew(&self) {
         let mut known = self.lock();
         *known = KnownCommits {
@@ -312,17 +311,17 @@ impl Commits {
 }
 
 impl CommitBase {
-    /// Whether nobody else has committed since this backend's transaction before.
+    /// Whether there was no foreign commit since this backend's previous transaction.
     pub(crate) fn follows_own(self) -> bool {
         self.follows_own
     }
 
-    /// Names the state on which the transaction stands.
+    /// The id of the base state.
     pub(crate) fn state(self) -> StateId {
         StateNumber::at(self.count, self.era).id()
     }
 
-    /// Whether somebody else has committed since a state was current.
+    /// Whether there was a foreign commit since a state was current.
     pub(crate) fn is_overtaken(self, since: StateId) -> bool {
         match (StateNumber::of(since), self.count) {
             (StateNumber::Unknown, _) => false,
@@ -340,7 +339,7 @@ impl CommitBase {
     }
 }
 
-/// What the number of a state says.
+/// The parts of the id of a state.
 enum StateNumber {
     NoFile,
     File(u32),

@@ -24,16 +24,16 @@ pub(crate) struct Connections {
     options: SqliteOptions,
     pool: Pool,
     commits: Arc<Commits>,
-    /// Held by who makes a checkpoint: SQLite does not wait for another. Taken before the place of
-    /// the writer.
+    /// Held during a checkpoint: of two at a time, SQLite refuses one. Locked before write access
+    /// is taken.
     checkpoints: Mutex<()>,
-    /// That of the file, once a connection has opened it.
+    /// The identity of the file, once a connection has opened it.
     identity: OnceLock<Identity>,
-    /// There if the file's I/O is counted.
+    /// Present if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
 }
 
-/// What a transaction has left behind, as far as that was looked at.
+/// The length of the log and the unused pages after a transaction, as far as they were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileSizes {
     /// How long the log is.
@@ -43,7 +43,7 @@ pub(crate) struct FileSizes {
 }
 
 impl Connections {
-    /// Of the file at `path`, of which nothing is open yet.
+    /// The connections to the file at `path`, of which none is open yet.
     pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
         let path = resolve(path)?;
         let monitor = options.io_stats.then(|| monitor_of(&path));
@@ -64,7 +64,7 @@ impl Connections {
         &self.path
     }
 
-    /// Whether `path` names the file: by another name of it, too, and also while neither exists.
+    /// Whether `path` names the file, also by another name, and also while the file does not exist.
     pub(crate) fn is_on(&self, path: &Path) -> bool {
         let Ok(path) = resolve(path) else {
             return false;
@@ -77,7 +77,7 @@ impl Connections {
         }
     }
 
-    /// Refuses to write what was opened to be read only.
+    /// Fails if the file was opened to be read only.
     fn check_writable(&self) -> Result<()> {
         if !self.options.read_only {
             return Ok(());
@@ -87,7 +87,7 @@ impl Connections {
         Err(Error::new(ErrorKind::ReadOnly, message))
     }
 
-    /// Refuses another file in the place of the one that was opened.
+    /// Fails if another file has taken the place of the file that was opened.
     fn check_in_place(&self) -> Result<()> {
         let there = Identity::of(&self.path);
         match self.identity.get() {
@@ -102,7 +102,7 @@ impl Connections {
         }
     }
 
-    /// Notes which file the connections are on.
+    /// Notes the identity of the file that was opened.
     fn note_identity(&self) {
         if self.identity.get().is_none()
             && let Some(identity) = Identity::of(&self.path)
@@ -115,7 +115,7 @@ impl Connections {
         self.monitor.as_ref()
     }
 
-    /// Counts a reader, and gives it a connection if there is a file.
+    /// Counts a reader, and lends it a connection if there is a file.
     pub(crate) fn take_reader(&self) -> Result<(ShardId, Option<Box<Session>>)> {
         let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
         if session.is_some() {
@@ -138,19 +138,20 @@ impl Connections {
         Ok(opened.map(Box::new))
     }
 
-    /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
+    /// Takes back a reader's connection, if it can be used again. Returns whether the connection
+    /// keeps its read transaction.
     pub(crate) fn return_reader(&self, place: ShardId, session: Option<Box<Session>>) -> bool {
         self.pool.readers().give_back(place, session)
     }
 
-    /// Waits for the writer before and takes its place.
+    /// Waits for write access, and takes it.
     pub(crate) fn take_writer(&self) -> Result<Session> {
         self.check_writable()?;
         let session = self.pool.take_writer()?;
         self.ready_writer(session)
     }
 
-    /// Takes the place of the writer; `None` if another has it.
+    /// Takes write access; `None` if another caller has it.
     pub(crate) fn try_take_writer(&self) -> Result<Option<Session>> {
         self.check_writable()?;
         match self.pool.try_take_writer()? {
@@ -159,7 +160,7 @@ impl Connections {
         }
     }
 
-    /// The connection of the writer, whose place is taken.
+    /// The connection of the caller that has just taken write access.
     fn ready_writer(&self, session: Option<Session>) -> Result<Session> {
         if let Some(session) = session {
             return Ok(session);
@@ -171,7 +172,7 @@ impl Connections {
         opened
     }
 
-    /// A connection that can write; who uses it must not be in the way of the writer.
+    /// A connection that can write. If the caller has no write access, it must not write rows.
     pub(crate) fn open_writer(&self) -> Result<Session> {
         self.check_writable()?;
         self.check_in_place()?;
@@ -181,7 +182,7 @@ impl Connections {
         Ok(opened)
     }
 
-    /// Gives back the place of the writer, and the connection if it can be used again.
+    /// Gives back write access, and the connection if it can be used again.
     pub(crate) fn return_writer(&self, mut session: Option<Session>) -> FileSizes {
         let sizes = FileSizes {
             log: session.as_mut().and_then(Session::take_log_extent),
@@ -191,19 +192,19 @@ impl Connections {
         sizes
     }
 
-    /// What is known of the commits to the file.
+    /// The commits to the file.
     pub(crate) fn commits(&self) -> &Commits {
         &self.commits
     }
 
-    /// Waits until nobody else makes a checkpoint.
+    /// Waits until no other thread makes a checkpoint, and keeps other threads from making one.
     pub(crate) fn lock_checkpoints(&self) -> MutexGuard<'_, ()> {
         self.checkpoints
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Self::lock_checkpoints`]; `None` at once if somebody else makes a checkpoint.
+    /// As [`Self::lock_checkpoints`], but returns `None` at once if another thread makes one.
     pub(crate) fn try_lock_checkpoints(&self) -> Option<MutexGuard<'_, ()>> {
         match self.checkpoints.try_lock() {
             Ok(guard) => Some(guard),
@@ -220,15 +221,14 @@ impl Connections {
         &self.options
     }
 
-    /// Closes the connections when those who use them are done, who are waited for up to the busy
-    /// timeout.
+    /// Closes the connections, after waiting up to the busy timeout until all are returned.
     pub(crate) fn suspend(&self) -> Result<()> {
         self.pool.suspend(self.options.busy_timeout)?;
         self.commits.begin_anew();
         Ok(())
     }
 
-    /// Closes the connections, and does what was asked for with the file then.
+    /// Closes the connections when all are returned, then does the work that `options` name.
     pub(crate) fn close(&self, options: CloseOptions) -> Result<()> {
         if !self.pool.drain() {
             return Ok(());

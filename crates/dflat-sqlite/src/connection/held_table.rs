@@ -1,4 +1,4 @@
-//! What a connection knows and holds of a table.
+//! The statements that a connection holds for a table, and its knowledge of the table.
 
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::io::TableUsage;
 use crate::layout::ddl::Names;
 use crate::layout::statement_text::{IndexUse, TableStatement};
 
-/// What is held for a table.
+/// A table that a connection was used for.
 pub(crate) struct HeldTable {
     // Invariant: kept alive, so that no other descriptor can have the same address.
     pub(crate) table: Table,
     pub(crate) names: Names,
-    /// The statements that write rows, so that none is looked for by each of many changes.
+    /// The statements that write rows, by position, so that a change does not search for them.
     pub(crate) placed: [Option<StatementId>; TableStatement::PLACES],
     /// All other statements.
     pub(crate) others: Vec<(TableStatement, StatementId)>,
@@ -24,15 +24,15 @@ pub(crate) struct HeldTable {
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
     pub(crate) lenient: Vec<usize>,
-    /// Whether no row is known to be noted, if all tables are known to exist.
+    /// Whether no row is marked as foreign, if all tables are known to exist.
     pub(crate) unspoilt: bool,
-    /// Whether nothing but its rows holds the payloads, if that was looked up.
+    /// Whether payloads are stored in its rows only, if that was looked up.
     pub(crate) holds_payloads_alone: Option<bool>,
-    /// Which triggers there were when that was looked up last.
+    /// The triggers of the table when they were last read.
     pub(crate) trust: Option<Trust>,
-    /// How far its indexes are to be believed, for as long as a read transaction is kept.
+    /// The states of its indexes, for as long as a read transaction is kept.
     pub(crate) indexes: Option<Indexes>,
-    /// Whether the main table was looked at, and what it gives is stored in it.
+    /// Whether the main table is known to store its columns, so that none is computed.
     pub(crate) is_stored: bool,
     /// Where the uses of its indexes are counted.
     pub(crate) usage: Option<Arc<TableUsage>>,
@@ -44,7 +44,7 @@ impl HeldTable {
         if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
             note_use(usage, operation);
         }
-        // What kind it is, is compared in place; the rest is a call.
+        // The kind is compared in place; a full comparison is a call.
         let kind = discriminant(&operation);
         let is_it = |o: &TableStatement| discriminant(o) == kind && *o == operation;
         let found = self.others.iter().find(|(other, _)| is_it(other));
@@ -52,16 +52,17 @@ impl HeldTable {
     }
 }
 
-/// What is known of a table's triggers, as long as the file's schema is the same.
+/// The triggers of a table, valid for one version of the file's schema.
 pub(crate) struct Trust {
     pub(crate) schema_version: u64,
-    /// There is a main table.
+    /// Whether there is a main table.
     pub(crate) exists: bool,
-    /// There is a table of the rows that others have written.
+    /// Whether there is a table of foreign rows.
     pub(crate) has_foreign: bool,
-    /// The main table has all of its triggers, and they note whatever others do.
+    /// Whether the main table has all of its triggers, which then note all foreign writes.
     pub(crate) main: bool,
-    /// Whether the table of each index has, and is defined as we do it.
+    /// For each index, whether its table has all of its triggers and the definition of this
+    /// library.
     pub(crate) indexes: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What the first bytes of a write-ahead log say, without SQLite.
+//! Reads the header of a write-ahead log without SQLite.
 //!
 //! Source: "The WAL File Format" of SQLite's documentation.
 
@@ -8,16 +8,16 @@ use std::path::Path;
 
 /// The size of the header.
 const HEADER: usize = 32;
-/// What is covered by the checksum at its end.
+/// The number of bytes that the checksum covers.
 const COVERED: usize = 24;
 
-/// Whether a log has its header, and something behind it: SQLite looks at no other.
+/// Whether a log has a valid header and something behind it: SQLite reads no other log.
 pub(crate) fn is_begun(log: &Path) -> bool {
     // One byte more: without it there is no frame, and SQLite does not read the header either.
     head::<{ HEADER + 1 }>(log).is_some_and(|head| is_header(&head))
 }
 
-/// The first bytes of a file that has as many.
+/// The first bytes of a file, if it is long enough.
 pub(crate) fn head<const N: usize>(path: &Path) -> Option<[u8; N]> {
     let mut head = [0; N];
     fs::File::open(path).ok()?.read_exact(&mut head).ok()?;

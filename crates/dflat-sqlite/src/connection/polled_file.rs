@@ -9,24 +9,24 @@ use crate::connection::log_header::{head, is_begun};
 use crate::ffi::Access;
 use crate::io::names::beside;
 
-/// A file that is read without a way to learn what others write.
+/// A file that is read without the index of its log, so that SQLite does not notice foreign writes.
 pub(crate) struct PolledFile {
     pub(crate) look: FileStamps,
     pub(crate) sharing: Sharing,
 }
 
-/// What keeps those who write from changing a file of which something is being read.
+/// How foreign writes are kept away while the file is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// The locks of the file itself.
+    /// By the locks of the file itself.
     Locked,
-    /// Nothing.
+    /// By nothing.
     Unguarded,
-    /// Nothing; it is read as it is, whatever is beside it.
+    /// By nothing; the file alone is read, without any log or journal beside it.
     Immutable,
 }
 
-/// What a file and those beside it look like from outside.
+/// The sizes and times of a file and of those beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamps {
     main: Option<(u64, SystemTime)>,
@@ -36,8 +36,8 @@ pub(crate) struct FileStamps {
 }
 
 impl FileStamps {
-    /// Of the file at `path`, which is not opened: to close it again would drop the locks of others
-    /// in this process.
+    /// The stamps of the file at `path`. The file is not opened, because closing it would drop the
+    /// locks of other connections in this process.
     pub(crate) fn of(path: &Path) -> Self {
         let look = |path: &Path| {
             let metadata = fs::metadata(path).ok()?;
@@ -60,8 +60,8 @@ impl FileStamps {
         self.has_index && self.log_bytes() > 0 && !is_begun(&beside(path, "-wal"))
     }
 
-    /// Whether there is a rollback journal that is to be played back: one that is done with may
-    /// stay, with zeros in the place of its header.
+    /// Whether there is a rollback journal that must be played back. A finished journal may stay,
+    /// with zeros in the place of its header.
     fn has_hot_journal(&self, path: &Path) -> bool {
         self.has_journal && head(&beside(path, "-journal")).is_some_and(|[first]| first != 0)
     }
@@ -75,7 +75,7 @@ impl FileStamps {
         } else if has_log && !self.has_hot_journal(path) {
             Access::Immutable
         } else {
-            // Without a log it is shared by locks of the file alone.
+            // Without a log, locks of the file alone protect its readers.
             Access::SharedReadOnly
         }
     }

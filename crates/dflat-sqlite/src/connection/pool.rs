@@ -1,4 +1,4 @@
-//! Who has the connection that writes, and whether the database is open.
+//! The connection that writes, and whether the database is open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::connection::session::Session;
 pub(crate) struct Pool {
     readers: Readers,
     state: Mutex<PoolState>,
-    /// As the phase, for those who begin and hardly ever have to wait.
+    /// Follows from the phase, so that a transaction that begins need not take the lock.
     is_suspended: AtomicBool,
     writer_returned: Condvar,
     phase_changed: Condvar,
@@ -23,22 +23,22 @@ struct PoolState {
     phase: Phase,
     writer: Option<Session>,
     writer_out: bool,
-    /// Connections of upkeep, which are not of the pool.
+    /// The number of connections that upkeep has opened outside of the pool.
     upkeep_out: usize,
-    /// How many have asked to write, and how many of them have had their turn: first come, first
-    /// served, so that work in many steps lets others in between.
+    /// How many writers have asked for the connection, and how many of them have got it. Writers
+    /// get it in order of their calls, so that work in many steps lets others in between.
     asked: u64,
     served: u64,
-    /// Those who want the writer's place before all who write.
+    /// How many steps of upkeep wait for the connection; they get it before all writers.
     upkeep_waiting: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Those who are in are waited for; who comes waits already.
+    /// The pool waits for lent connections; new callers wait for [`Pool::resume`].
     Suspending,
-    /// All wait until it is open again.
+    /// Connections are closed; callers wait for [`Pool::resume`].
     Suspended,
     Closing,
     Closed,
@@ -72,8 +72,8 @@ impl Pool {
         &self.readers
     }
 
-    /// Waits for the writer before, and takes its place, and its connection if there is one. The
-    /// place is given back by [`Self::return_writer`].
+    /// Waits until no other caller has write access, and takes it, with the connection if there is
+    /// one. [`Self::return_writer`] gives write access back.
     pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
         let mut state = self.lock();
         let turn = state.asked;
@@ -91,8 +91,8 @@ impl Pool {
         }
     }
 
-    /// As [`Self::take_writer`], before all others who wait. Until then, `meanwhile` is called
-    /// after each `interval`.
+    /// As [`Self::take_writer`], but before all writers that wait. While it waits, it calls
+    /// `meanwhile` after each `interval`.
     pub(crate) fn take_writer_first(
         &self,
         interval: Duration,
@@ -120,7 +120,7 @@ impl Pool {
         Ok(state.writer.take())
     }
 
-    /// As [`Self::take_writer`]; `None` at once if another writes.
+    /// As [`Self::take_writer`], but returns `None` at once if another caller has write access.
     pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
         let mut state = self.lock();
         state.check_open()?;
@@ -146,13 +146,13 @@ impl Pool {
         let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
         drop(state);
         if awaited {
-            // Whose turn it is, they know themselves.
+            // Each waiter finds out by itself whether its turn has come.
             self.writer_returned.notify_all();
         }
         self.phase_changed.notify_all();
     }
 
-    /// Counts a connection that upkeep opens for itself, until [`Self::end_upkeep`].
+    /// Counts a connection that upkeep opens outside of the pool, until [`Self::end_upkeep`].
     pub(crate) fn begin_upkeep(&self) -> Result<()> {
         let mut state = self.lock();
         if state.phase != Phase::Open {
@@ -167,9 +167,9 @@ impl Pool {
         self.phase_changed.notify_all();
     }
 
-    /// Lets nobody in, waits until all are out, for as long as `timeout`, and closes the
-    /// connections. Who comes waits for [`Self::resume`]. What another thread has begun has the
-    /// same outcome for this one.
+    /// Lends no connection any more, waits up to `timeout` until all are returned, and closes them.
+    /// New callers wait for [`Self::resume`]. If another thread is suspending, this call has the
+    /// same outcome.
     pub(crate) fn suspend(&self, timeout: Duration) -> Result<()> {
         let deadline = Instant::now().checked_add(timeout);
         let mut state = self.lock();
@@ -180,7 +180,7 @@ impl Pool {
             return state.check_suspended();
         }
         self.set_phase(&mut state, Phase::Suspending);
-        // Upkeep that waits for the writer's place gives up.
+        // Upkeep that waits for write access gives up.
         self.writer_returned.notify_all();
         let used = |state: &mut PoolState| {
             (state.writer_out || state.upkeep_out > 0) && state.phase == Phase::Suspending
@@ -230,7 +230,7 @@ impl Pool {
         }
     }
 
-    /// Lets those go on who wait for it.
+    /// Ends a suspension; callers that wait go on.
     pub(crate) fn resume(&self) {
         let mut state = self.lock();
         if state.phase.keeps_out() {
@@ -241,8 +241,8 @@ impl Pool {
         self.phase_changed.notify_all();
     }
 
-    /// Lets nobody in, waits until all are out, and drops the connections. False if that was done
-    /// before, or is being done by another thread, which is waited for.
+    /// Lends no connection any more, waits until all are returned, and drops them. Returns false if
+    /// the pool was drained before; if another thread is draining it, waits for that thread.
     pub(crate) fn drain(&self) -> bool {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Closing | Phase::Closed) {
@@ -264,7 +264,7 @@ impl Pool {
         true
     }
 
-    /// Lets those go on who wait for [`Self::drain`] by another thread.
+    /// Lets the threads go on that wait for [`Self::drain`] by another thread.
     pub(crate) fn set_closed(&self) {
         self.lock().phase = Phase::Closed;
         self.phase_changed.notify_all();
@@ -272,7 +272,7 @@ impl Pool {
 }
 
 impl Phase {
-    /// Whether those who come wait for [`Pool::resume`].
+    /// Whether callers wait for [`Pool::resume`].
     const fn keeps_out(self) -> bool {
         matches!(self, Self::Suspending | Self::Suspended)
     }

@@ -1,18 +1,18 @@
-//! Reading a file without writing anything: on a medium that can't be written, or because that was
-//! asked for.
+//! Reads a file without writing anything: if the medium can't be written, or if the caller asks for
+//! that.
 //!
-//! Three ways, by what is beside the file:
+//! There are three ways, depending on the files beside it:
 //!
-//! 1. A log with its index, as programs that use the file have it, or one that ended in a crash:
-//!    SQLite shares them, and only reads both.
-//! 2. A log without an index: whoever wrote it is gone. An index is made in memory. So it is for a
-//!    log that never got a frame, or is none: its index says nothing, and SQLite, which may not
-//!    write it, would look at both for ten seconds.
-//! 3. No log, or an empty one: the file is all there is, and is read as one that does not change.
+//! 1. A log with its index, of programs that use the file or of one that crashed: SQLite shares
+//!    both, and only reads them.
+//! 2. A log without an index: no program uses it. SQLite gets an index in memory. The same is done
+//!    for a log without a valid frame: its index is empty, and SQLite, which may not write the
+//!    index, would retry for ten seconds.
+//! 3. No log, or an empty one: the file is read as one that does not change.
 //!
-//! By the latter two nothing tells SQLite if somebody begins to write after all. So the sizes and
-//! times of the files are compared before and after each read: what looks otherwise is opened
-//! again, and what was read meanwhile is not believed. A file whose commits go through a rollback
+//! In the latter two cases SQLite does not notice when another process begins to write. So the
+//! sizes and times of the files are compared before and after each read. If they differ, the file
+//! is opened again, and the rows that were read meanwhile are discarded. A file with a rollback
 //! journal is shared by its locks, so that one read of it shows one state.
 
 use std::path::Path;
@@ -26,8 +26,8 @@ use crate::ffi::{Access, Fault, Switch};
 use crate::io::Monitor;
 use crate::options::SqliteOptions;
 
-/// Whether the file is to be read without writing even if it could be written: so it is for as long
-/// as nobody has begun its log, because if the index can't be written, SQLite finds out late.
+/// Whether the file is read without writing even if it could be written. That is so while its log
+/// has an index and no frame: if the index can't be written, SQLite notices that late.
 pub(crate) fn is_wanted(path: &Path) -> bool {
     FileStamps::of(path).is_log_dead(path)
 }

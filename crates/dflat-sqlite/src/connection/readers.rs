@@ -1,12 +1,12 @@
-//! The connections that read, and who has them.
+//! The pool of connections that read.
 //!
 //! A reader takes a connection from the shard of its thread, and gives it back there, so that
-//! threads that read do not wait for one another. There are as many connections as readers at the
-//! same time; a few stay open for those to come.
+//! threads that read do not wait for one another. There are as many connections as reads at the
+//! same time; some stay open for later reads.
 //!
-//! A connection at rest may keep its read transaction, which the next read goes on with if nothing
-//! was committed meanwhile. That pins the log, so a thread ends all of them every so often, and who
-//! makes a checkpoint does before.
+//! An idle connection may keep its read transaction. The next read uses it again if nothing was
+//! committed meanwhile. A kept transaction pins the log, so upkeep ends all of them regularly and
+//! before each checkpoint.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,21 +16,21 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::session::Session;
 
-/// The most shards that connections rest at.
+/// The most shards of a pool.
 const SHARDS_MAX: usize = 16;
 
 /// All connections that read.
 pub(crate) struct Readers {
     shards: Box<[Shard]>,
-    /// How many rest at a shard at most.
+    /// The most idle connections of a shard.
     idle_max: usize,
-    /// Those who want no reader to keep its state.
+    /// How many callers forbid kept read transactions.
     forbidden_count: AtomicUsize,
-    /// Counts how often all kept transactions were ended: those of an earlier time are too old.
+    /// Counts how often all kept transactions were ended; one of an earlier epoch is too old.
     epoch: AtomicU32,
 }
 
-/// Where the connections of some threads rest; apart from others in the processor's caches.
+/// The idle connections of some threads, on cache lines of their own.
 #[repr(align(128))]
 #[derive(Default)]
 struct Shard {
@@ -49,12 +49,12 @@ struct ShardState {
     lent_count: usize,
 }
 
-/// Whether readers are let in.
+/// Whether connections are lent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Gate {
     #[default]
     Open,
-    /// They wait.
+    /// Callers wait.
     Suspended,
     Closed,
 }
@@ -71,7 +71,7 @@ impl Shard {
 }
 
 impl Readers {
-    /// Of which about `idle_max` stay open between reads.
+    /// A pool of which about `idle_max` connections stay open between reads.
     pub(crate) fn new(idle_max: usize) -> Self {
         let shards = idle_max.clamp(1, SHARDS_MAX);
         Self {
@@ -90,8 +90,8 @@ impl Readers {
         ShardId(THREAD.try_with(|thread| *thread).unwrap_or(0) % self.shards.len())
     }
 
-    /// Counts a reader, and gives it a connection if one is at rest. It is given back by
-    /// [`Self::give_back`]. A suspension is waited for up to `timeout`.
+    /// Counts a reader, and lends it a connection if one is idle, until [`Self::give_back`]. Waits
+    /// up to `timeout` for the end of a suspension.
     pub(crate) fn take(&self, timeout: Duration) -> Result<(ShardId, Option<Box<Session>>)> {
         let ShardId(own) = self.shard();
         let mut state = self.shards[own].lock();
@@ -114,18 +114,20 @@ impl Readers {
             return Ok((ShardId(own), Some(session)));
         }
         drop(state);
-        // One of another shard is better than a new one, unless it has to be waited for.
+        // An idle connection of another shard is better than a new one, unless its lock is taken.
         let others = self.shards.iter().enumerate().filter(|(id, _)| *id != own);
         let found = others.filter_map(|(_, shard)| shard.state.try_lock().ok()?.idle.pop());
         Ok((ShardId(own), found.take(1).next()))
     }
 
-    /// Takes back a reader's connection, if it can be used again. Whether it keeps a transaction.
+    /// Takes back a reader's connection, if it can be used again. Returns whether the connection
+    /// keeps its read transaction.
     pub(crate) fn give_back(&self, shard: ShardId, session: Option<Box<Session>>) -> bool {
         let shard = &self.shards[shard.0];
         let mut state = shard.lock();
         let session = session.and_then(|mut session| {
-            // Order: under the lock, so that who is against it either is seen or sees this one.
+            // Order: under the lock, so that either this sees a caller that forbids kept reads, or
+            // that caller sees this connection.
             let may_keep = self.forbidden_count.load(Ordering::Relaxed) == 0;
             ((may_keep && session.is_current()) || session.end()).then_some(session)
         });
@@ -135,7 +137,8 @@ impl Readers {
         if state.idle.len() < self.idle_max {
             state.idle.extend(session);
         } else if session.is_some() {
-            // Order: it is closed before it is out, so that who waits for that closes the log last.
+            // Order: closed before it is counted as returned, so that a thread that drains the pool
+            // closes the log last.
             drop(state);
             drop(session);
             state = shard.lock();
@@ -148,12 +151,12 @@ impl Readers {
         keeps
     }
 
-    /// What tells transactions that are kept from those that are too old.
+    /// The current epoch; a transaction kept in an earlier one is too old.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// Ends the transactions of all connections at rest; how many there were.
+    /// Ends the kept transactions of all idle connections, and returns how many there were.
     pub(crate) fn end_kept(&self) -> usize {
         self.epoch.fetch_add(1, Ordering::Relaxed);
         let mut ended = 0;
@@ -161,22 +164,22 @@ impl Readers {
             let mut state = shard.lock();
             state.idle.retain_mut(|session| {
                 ended += usize::from(session.has_kept_read());
-                // One that can't end is not to be used again.
+                // A connection whose transaction can't be ended is closed.
                 session.end()
             });
         }
         ended
     }
 
-    /// Ends the transactions of all connections at rest, and lets none keep one for as long as
-    /// the result lives.
+    /// Ends the kept transactions of all idle connections. No connection keeps one while the result
+    /// lives.
     pub(crate) fn forbid_kept_reads(&self) -> KeptReadsForbidden<'_> {
         self.forbidden_count.fetch_add(1, Ordering::Relaxed);
         self.end_kept();
         KeptReadsForbidden(self)
     }
 
-    /// Lets readers in, or not.
+    /// Sets whether connections are lent.
     pub(crate) fn set_gate(&self, gate: Gate) {
         for shard in &self.shards {
             shard.lock().gate = gate;
@@ -184,8 +187,8 @@ impl Readers {
         }
     }
 
-    /// Waits, while the gate is not open, until all are out, and closes the connections. Whether
-    /// that was done in time.
+    /// Waits, while the gate is not open, until all connections are returned, and closes them.
+    /// Returns whether that was done before `deadline`.
     pub(crate) fn drain(&self, deadline: Option<Instant>) -> bool {
         for shard in &self.shards {
             let mut state = shard.lock();
@@ -205,7 +208,7 @@ impl Readers {
         true
     }
 
-    /// The most statements that a connection at rest holds, for tests.
+    /// The most statements that an idle connection holds, for tests.
     #[cfg(test)]
     pub(crate) fn statements_max(&self) -> usize {
         let most = |shard: &Shard| {
@@ -239,7 +242,7 @@ pub(crate) struct ReaderCounts {
     pub(crate) kept: usize,
 }
 
-/// No reader at rest keeps a transaction meanwhile.
+/// While it lives, no idle connection keeps a read transaction.
 pub(crate) struct KeptReadsForbidden<'r>(&'r Readers);
 
 impl Drop for KeptReadsForbidden<'_> {
@@ -248,7 +251,7 @@ impl Drop for KeptReadsForbidden<'_> {
     }
 }
 
-/// The error of who comes too late.
+/// The error of a call after closing.
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::ShutDown, "the database is closed")
 }

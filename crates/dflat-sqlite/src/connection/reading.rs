@@ -1,4 +1,4 @@
-//! Which state a connection reads.
+//! The state that a connection reads.
 
 use dflat_engine::{Error, ErrorKind, Result};
 
@@ -10,18 +10,17 @@ use crate::ffi::Fault;
 use crate::layout::control::ControlStatement;
 
 impl Session {
-    /// Whether the file may have changed in a way that this connection does not see.
+    /// Whether there may have been a foreign write that this connection does not see.
     pub(crate) fn is_outdated(&self) -> bool {
         let polled = self.polled.as_ref();
         polled.is_some_and(|polled| polled.look != FileStamps::of(&self.path))
     }
 
-    /// Fails if what was read since the file was opened, by one transaction, may be of several
-    /// states.
+    /// Fails if the reads of the current transaction may have seen several states.
     pub(crate) fn check_untorn(&self) -> Result<()> {
         let sharing = self.polled.as_ref().map(|polled| polled.sharing);
         if !matches!(sharing, None | Some(Sharing::Locked)) && self.is_outdated() {
-            let message = "somebody writes to the file, which can't be shared read-only";
+            let message = "another process writes to the file, which can't be shared read-only";
             return Err(Error::new(ErrorKind::Busy, message));
         }
         Ok(())
@@ -32,23 +31,23 @@ impl Session {
         polled.is_some_and(|polled| polled.sharing == Sharing::Immutable)
     }
 
-    /// Reads something, which shows whether that can be done.
+    /// Reads something, to find out whether the file can be read.
     pub(crate) fn touch(&mut self) -> Result<(), Fault> {
         self.control(ControlStatement::Touch)?;
         self.note_read();
         Ok(())
     }
 
-    /// Notes that something was read, which fixes the state of an open transaction.
+    /// Notes a read, which fixes the state of an open transaction.
     pub(crate) fn note_read(&mut self) {
         if let Some(kept) = &mut self.kept_read {
             kept.has_read = true;
         }
     }
 
-    /// Lets what is read next see the latest state: by the transaction that is kept, if nothing was
-    /// committed since it began, or by a new one, which is kept then. In a file without a log none
-    /// is: it would be in the way of writers.
+    /// Makes the next read see the latest state: by the kept transaction, if nothing was committed
+    /// since it began, or else by a new one, which is kept then. Without a log, no transaction is
+    /// kept, because it would block writers.
     pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
         if self.kept_read.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
             return Ok(());
@@ -67,8 +66,8 @@ impl Session {
             // The log is opened by the first read.
             self.look_for_log()?;
         }
-        // Order: the state is looked at before the transaction sees one. What is committed in
-        // between is seen and taken for something new the next time, which does no harm.
+        // Order: the stamp is read before the transaction begins. A commit in between is seen by
+        // the transaction, and taken for a new one by the next read, which does no harm.
         if let Some(stamp) = self.connection.log_stamp() {
             self.control(ControlStatement::Begin)?;
             self.kept_read = Some(KeptRead {
@@ -80,7 +79,7 @@ impl Session {
         Ok(())
     }
 
-    /// Fixes the state that is read, as of now if no transaction is open that has read.
+    /// Fixes the state that is read: the current one, unless an open transaction has read.
     pub(crate) fn pin(&mut self) -> Result<(), Fault> {
         if self.kept_read.is_some_and(|kept| kept.has_read) {
             return Ok(());
@@ -91,13 +90,13 @@ impl Session {
         self.touch()
     }
 
-    /// Whether a transaction is kept, and nothing was committed since it began.
+    /// Whether a read transaction is kept, and nothing was committed since it began.
     pub(crate) fn is_current(&mut self) -> bool {
         self.kept_read
             .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
     }
 
-    /// Whether a transaction is kept.
+    /// Whether a read transaction is kept.
     pub(crate) const fn has_kept_read(&self) -> bool {
         self.kept_read.is_some()
     }

@@ -18,22 +18,22 @@ use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::layout::statement_text::TableStatement;
 
-/// Tables whose statements are held. Descriptors made at run time, again and again for one table,
-/// must not fill the memory: beyond this all statements are forgotten.
+/// The most tables whose statements are held. Descriptors that a program makes again and again at
+/// run time must not fill the memory: beyond this number all statements are forgotten.
 const TABLES_MAX: usize = 256;
 
-/// Commits that delete nothing look at the unused space once in so many: an update may leave some
-/// too.
+/// Of commits that delete nothing, one in so many reads the number of unused pages: an update may
+/// leave some, too.
 const LOOK_EVERY: u64 = 64;
 
 /// A read transaction that goes on after what it was begun for.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptRead {
-    /// That of the log at a moment before it began: it sees this state or a later one.
+    /// The stamp of the log before the transaction began, which sees this state or a later one.
     pub(crate) stamp: LogStamp,
-    /// When it began, as [`Readers`](crate::connection::readers::Readers) count.
+    /// The epoch of [`Readers`](crate::connection::readers::Readers) in which it began.
     pub(crate) epoch: u32,
-    /// Whether something was read, from which moment on it sees one state.
+    /// Whether something was read; from the first read on the transaction sees one state.
     pub(crate) has_read: bool,
 }
 
@@ -43,25 +43,25 @@ pub(crate) struct Session {
     pub(crate) path: Arc<Path>,
     pub(crate) tables: Vec<HeldTable>,
     controls: [Option<StatementId>; ControlStatement::COUNT],
-    /// What its commits survive, if that was said.
+    /// The durability of its commits, if it was set.
     durability: Option<Durability>,
-    /// The file has a log, for as long as this connection is open.
+    /// Whether the file is known to have a log, which stays while this connection is open.
     pub(crate) has_log: bool,
-    /// There if nothing but this tells that the file has changed.
+    /// Present if foreign writes are noticed by sizes and times alone.
     pub(crate) polled: Option<PolledFile>,
     /// The read transaction that is kept from one read to the next.
     pub(crate) kept_read: Option<KeptRead>,
-    /// How long the log was after the last commit, if that was not asked for yet.
+    /// The length of the log after the last commit, if it was not taken yet.
     log_extent: Option<LogExtent>,
-    /// There if this connection writes for a backend.
+    /// Present if this connection writes for a backend.
     commits: Option<Arc<Commits>>,
-    /// What the file was like, when it was opened, is known to `commits`.
+    /// Whether `commits` was notified of the state of the file when it was opened.
     is_known: bool,
-    /// A write transaction is open.
+    /// Whether a write transaction is open.
     is_writing: bool,
-    /// Where it stands.
+    /// Its base state.
     commit_base: Option<CommitBase>,
-    /// Counts what is used, if that is wanted.
+    /// Present if the uses of indexes are counted.
     monitor: Option<Arc<Monitor>>,
     commits_count: u64,
     /// Whether a row was deleted since the unused space was looked at.
@@ -161,15 +161,15 @@ impl Session {
         Ok(id)
     }
 
-    /// Fails if what a table gives is computed when it is read: a small file could give any number
-    /// of rows, each as large as SQLite's largest value.
+    /// Fails if a column of the table is computed when it is read: a small file could then give any
+    /// number of rows, each as large as SQLite's largest value.
     pub(crate) fn refuse_computed(&mut self, TableId(position): TableId) -> Result<(), Fault> {
         if self.tables[position].is_stored {
             return Ok(());
         }
         let table = self.tables[position].table.clone();
         if self.exists(ControlStatement::FindComputed, &table.name)? {
-            let text = format!("what {} gives is computed, and not stored", table.name);
+            let text = format!("the rows of {} are computed, and not stored", table.name);
             return Err(Fault::damage(&text));
         }
         self.tables[position].is_stored = true;
@@ -227,7 +227,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Says what the commits to come survive; between transactions.
+    /// Sets the durability of later commits; called between transactions.
     pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), Fault> {
         if self.durability == Some(durability) {
             return Ok(());
@@ -245,7 +245,7 @@ impl Session {
         Ok(())
     }
 
-    /// Starts a write transaction: from here to its end nobody else writes.
+    /// Starts a write transaction. Until its end no other connection writes.
     pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
         self.control(ControlStatement::BeginImmediate)?;
         self.is_writing = true;
@@ -266,13 +266,13 @@ impl Session {
             self.connection.take_pages_written();
         }
         if !self.commit_base.is_some_and(CommitBase::follows_own) {
-            // Someone else committed, who may have dropped tables.
+            // A foreign commit may have dropped tables.
             self.forget_created();
         }
         Ok(())
     }
 
-    /// Runs what commits by itself, so that it is not taken for a commit of somebody else.
+    /// Runs a statement that commits by itself, so that it is not taken for a foreign commit.
     pub(crate) fn commit_alone(
         &mut self,
         run: impl FnOnce(&mut Connection) -> Result<(), Fault>,
@@ -305,7 +305,7 @@ impl Session {
         self.has_log.then(|| self.connection.log_extent())?
     }
 
-    /// How long the log was after the last commit, if that was not asked for yet.
+    /// The length of the log after the last commit, if it was not taken yet.
     pub(crate) fn take_log_extent(&mut self) -> Option<LogExtent> {
         self.log_extent.take()
     }
@@ -315,7 +315,7 @@ impl Session {
         self.commits = Some(Arc::clone(commits));
     }
 
-    /// Where the open write transaction stands.
+    /// The base state of the open write transaction.
     pub(crate) fn commit_base(&self) -> Option<CommitBase> {
         self.commit_base
     }
@@ -324,7 +324,7 @@ impl Session {
     pub(crate) fn count(&mut self) -> Option<CommitCount> {
         if !self.has_log {
             let header = FileHeader::read(&self.connection)?;
-            // SQLite must not be asked for a log that it does not look at.
+            // SQLite must not be queried for a log that it does not read.
             if !header.has_log || self.is_immutable() {
                 return Some(CommitCount::File(header.count));
             }
@@ -333,8 +333,8 @@ impl Session {
         self.log_count()
     }
 
-    /// What tells the file from what it is after others have written to it, if there is a log, and
-    /// nothing was written to that; after this connection has read.
+    /// A hash that changes with each foreign write to the file, if there is a log without frames;
+    /// after this connection has read.
     pub(crate) fn file_under_empty_log(&mut self) -> Option<u64> {
         let metadata = std::fs::metadata(&self.path).ok()?;
         let header = FileHeader::read(&self.connection)?;
@@ -353,7 +353,7 @@ impl Session {
         log.log_count().map(CommitCount::Log)
     }
 
-    /// Looks how much of the file is in use.
+    /// Reads how many pages the file has, and how many of them are unused.
     pub(crate) fn look_at_space(&mut self) -> Result<Space, Fault> {
         let space = Space {
             pages: self.control_number(ControlStatement::Pages)?,
@@ -365,7 +365,7 @@ impl Session {
         Ok(space)
     }
 
-    /// The unused space, if it was looked at since this was asked last.
+    /// The unused space, if it was read since the last call.
     pub(crate) fn take_space(&mut self) -> Option<Space> {
         self.space.take()
     }
@@ -389,7 +389,7 @@ impl Session {
 
     /// Commits, or else rolls back.
     pub(crate) fn commit_write(&mut self) -> Result<(), Fault> {
-        // Order: inside the transaction it costs neither a lock nor a read.
+        // Order: inside the transaction this costs neither a lock nor a read.
         if self.has_deleted || self.commits_count.is_multiple_of(LOOK_EVERY) {
             // If this fails, so does the commit, or it does not matter.
             self.space = self.look_at_space().ok();
@@ -399,7 +399,7 @@ impl Session {
         self.end_write()
     }
 
-    /// The same, without a look at the space.
+    /// As [`Self::commit_write`], without reading the unused space.
     pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
         let committed = self.control(ControlStatement::Commit);
         if committed.is_err() {
@@ -415,7 +415,7 @@ impl Session {
         committed
     }
 
-    /// Rolls back; SQLite may have done so already. Whether the connection can be used again.
+    /// Rolls back, unless SQLite has done so. Returns whether the connection can be used again.
     pub(crate) fn rollback_write(&mut self) -> bool {
         // The tables that the transaction created are gone.
         self.forget_created();
@@ -424,7 +424,7 @@ impl Session {
         self.end()
     }
 
-    /// Ends a transaction that is open, without keeping its changes. Whether none is open then.
+    /// Ends an open transaction without its changes. Returns whether none is open then.
     pub(crate) fn end(&mut self) -> bool {
         if self.kept_read.take().is_some() {
             for entry in &mut self.tables {

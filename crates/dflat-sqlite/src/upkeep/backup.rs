@@ -1,4 +1,4 @@
-//! A copy of the file while others write to it.
+//! Copies the file while transactions write to it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,15 +20,15 @@ use crate::upkeep::sync_ahead::sync_ahead;
 /// The pages of a step.
 const STEP_PAGES: i32 = 256;
 
-/// The pages of a copy after which the device is to take them.
+/// The pages of a copy after which the copy is synced.
 const SYNC_PAGES: u64 = 4096;
 
-/// How far work on a file has come.
+/// The progress of a backup or check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The parts that are done: pages of a backup, pages and rows of a check.
+    /// The parts that are done: pages of a backup, rows of a check.
     pub done: u64,
-    /// The parts that there are, as far as that is known.
+    /// The number of parts, as far as it is known.
     pub total: u64,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn backup(
     }
 }
 
-/// A file for the copy, which nobody takes for one that was left.
+/// Creates a file for the copy, locked so that no other backup takes it for a stale one.
 fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     let what = || format!("cannot back up to {}", to.display());
     loop {
@@ -100,7 +100,7 @@ fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     }
 }
 
-/// Makes a file that was created a part; `None` if somebody took it for one that was left.
+/// Locks a file that was created for a copy; `None` if another backup has deleted it as stale.
 fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<PartialCopy>, Fault> {
     let opened = open(name.path(), Access::ReadWrite, options);
     let locked = opened.and_then(|mut connection| {
@@ -108,7 +108,7 @@ fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<Partia
         Ok(connection)
     });
     match locked {
-        // Nobody else makes a file of its name: it is this one.
+        // No other backup creates a file of this name, so the file is this one.
         Ok(connection) if name.path().exists() => {
             let file = OpenOptions::new().write(true).open(name.path()).ok();
             Ok(Some(PartialCopy {
@@ -122,8 +122,8 @@ fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<Partia
     }
 }
 
-/// Deletes what backups to the same place have left whose program was killed; what fails is
-/// left to the next one.
+/// Deletes the partial copies that killed programs left at the same path. If that fails, the next
+/// backup tries again.
 fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
     let entries = to
         .parent()
@@ -135,7 +135,7 @@ fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
             continue;
         }
         let opened = open(&path, Access::ReadWrite, options);
-        // Order: deleted while it is locked, so that nobody else begins to use it.
+        // Order: deleted while it is locked, so that no other backup begins to use it.
         if let Ok(mut connection) = opened
             && connection.lock_file().is_ok_and(|locked| locked)
         {
@@ -144,8 +144,8 @@ fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
     }
 }
 
-/// Locks the file, which is empty, for as long as the connection is open. What fails later is
-/// deleted: there is nothing to go back to. At the end it is synced.
+/// Locks the file, which is empty, for as long as the connection is open, and turns its journal
+/// off: a copy that fails is deleted. SQLite syncs the file at the end.
 fn lock(connection: &mut Connection) -> Result<(), Fault> {
     let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
@@ -164,9 +164,9 @@ fn copy(
     what: &dyn Fn() -> String,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<bool> {
-    // What it has kept may be an older state.
+    // A kept transaction may see an older state.
     source.end();
-    // Order: one state is copied, and a writer does not make it start again.
+    // Order: in a transaction, one state is copied, and commits do not restart the copy.
     source
         .control(ControlStatement::Begin)
         .and_then(|()| source.control(ControlStatement::Touch))
@@ -179,17 +179,17 @@ fn copy(
         .map_err(|fault| fault.error(what()))
 }
 
-/// What stands where a copy is to be, or beside it, where SQLite would take it for a part of the
-/// copy.
+/// The file that is in the way of a copy: one of the same name, or a log or journal beside it that
+/// SQLite would take for a part of the copy.
 #[must_use]
 pub fn in_the_way(to: &Path) -> Option<PathBuf> {
     let paths = ["", "-wal", "-journal"].map(|suffix| beside(to, suffix));
-    // A link that leads nowhere is something, too.
+    // A link without a target is in the way, too.
     let mut paths = paths.into_iter();
     paths.find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// A place among the readers; given back when dropped, also by a panic.
+/// A reader and its connection; given back when dropped, also by a panic.
 struct Source<'b> {
     connections: &'b Connections,
     place: ShardId,
@@ -206,18 +206,18 @@ impl Drop for Source<'_> {
     }
 }
 
-/// A file that is not whole yet; deleted when dropped.
+/// A copy that is not complete yet; its file is deleted when it is dropped.
 struct PartialCopy {
-    // Order: closed before its name is deleted, without which some systems don't. The connection
-    // first: its locks end when any handle of the file is closed.
+    // Order: closed before its name is deleted, as some systems require. The connection first: its
+    // locks end when any handle of the file is closed.
     connection: Connection,
-    /// To sync it while it is written; none if it can't be opened again.
+    /// Used to sync the file while it is written; `None` if it can't be opened again.
     file: Option<File>,
     name: PartialName,
 }
 
 impl PartialCopy {
-    /// Copies a database into it; whether that came to its end.
+    /// Copies a database into the file. Returns whether the copy is complete.
     fn fill(
         &mut self,
         source: &mut Session,
@@ -240,10 +240,10 @@ impl PartialCopy {
         synced.map_err(|error| create_error(error, what()))?
     }
 
-    /// Gives it its name, if nothing else has that.
+    /// Gives the copy its final name, unless a file has that name.
     fn publish(self, to: &Path) -> io::Result<()> {
         let path = self.name.path();
-        // Order: while it is locked, because nobody deletes it then.
+        // Order: while it is locked, so that no other backup deletes it.
         match fs::hard_link(path, to) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // Not every file system has links.

@@ -12,29 +12,29 @@ use crate::connection::session::Session;
 use crate::ffi::{Fault, LogExtent};
 use crate::upkeep::kept_reads::KEPT_MAX;
 
-/// How long a writer waits at most for those who read from a log that is too long; twice as long if
-/// that is twice as long as it may be, and so on.
+/// How long a checkpoint with write access waits for readers of a log that exceeds its limit; twice
+/// as long if the log is twice as long as its limit, and so on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The most times.
+/// The most times that long.
 const TIMES_MAX: u64 = 20;
 
-/// What a checkpoint has done.
+/// The outcome of a checkpoint.
 pub(crate) struct CheckpointOutcome {
     /// Whether all of the log is in the file.
     pub(crate) is_all: bool,
-    /// Whether the log is too long, and could not start again.
+    /// Whether the log exceeds its limit, and a reader kept it from starting again.
     pub(crate) is_pinned: bool,
-    /// Whether the log was too long, and starts again.
+    /// Whether the log exceeded its limit, and starts again with the next commit.
     pub(crate) is_restarted: bool,
     pub(crate) pages: u32,
     pub(crate) bytes: u64,
 }
 
-/// Takes the log into the file as far as nobody is in the way; if it is longer than it may be,
-/// lets it start again. `_alone` shows that nobody else makes a checkpoint.
+/// Takes the log into the file as far as readers allow it; if it is longer than `bytes_max`, makes
+/// it start again. `_alone` shows that no other thread makes a checkpoint.
 ///
-/// No read transaction is kept by a connection at rest while the device is waited for.
+/// No idle connection keeps a read transaction while this waits for the device.
 pub(crate) fn checkpoint(
     connections: &Connections,
     _alone: &MutexGuard<'_, ()>,
@@ -53,7 +53,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
             connections.path().display()
         )
     };
-    // With a connection of its own: it waits for the device, and nobody else is to wait.
+    // With a connection of its own, so that no transaction waits for the device.
     let readers = connections.pool().readers();
     let forbidden = readers.forbid_kept_reads();
     let mut session = connections.open_writer()?;
@@ -86,7 +86,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
 fn take(session: &mut Session, mode: &str) -> Result<CheckpointOutcome, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode);
     let _in = span.enter();
-    // Without a transaction that has looked, it is not known whether there is a log.
+    // Whether there is a log is known only after a read.
     session.look_for_log()?;
     let busy = integer(
         &mut session.connection,

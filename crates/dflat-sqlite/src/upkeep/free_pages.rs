@@ -15,8 +15,8 @@ pub(crate) fn is_incremental(session: &mut Session) -> Result<bool, Fault> {
     Ok(integer(&mut session.connection, "PRAGMA auto_vacuum")? == INCREMENTAL)
 }
 
-/// Gives up to `pages` unused pages back, unless someone writes. No read transaction is kept by a
-/// connection at rest while the device is waited for. `return_writer` takes the writer's
+/// Gives up to `pages` unused pages back, unless a transaction writes. No idle connection keeps a
+/// read transaction while this waits for the device. `return_writer` takes the writer's
 /// connection, if it can be used again.
 pub(crate) fn reclaim_step(
     connections: &Connections,
@@ -38,13 +38,13 @@ pub(crate) fn reclaim_step(
     })
 }
 
-/// What a step of giving space back has left.
+/// The outcome of a step of giving pages back.
 pub(crate) enum Reclaimed {
-    /// Of so many pages some are unused.
+    /// Pages were given back; so many are left.
     Space(Space),
     /// The file can't give back pages.
     Unable,
-    /// Someone writes: there was no step.
+    /// A transaction writes: there was no step.
     Nothing,
 }
 
@@ -56,7 +56,7 @@ fn step(session: &mut Session, pages: u32) -> Result<Reclaimed, Fault> {
     session.look_at_space().map(Reclaimed::Space)
 }
 
-/// Gives pages back: like any write of ours, so that it is not taken for one of somebody else.
+/// Gives pages back in a write transaction, so that the commit is not taken for a foreign one.
 pub(crate) fn give_back(session: &mut Session, pages: u32) -> Result<(), Fault> {
     session.begin_write()?;
     let sql = format!("PRAGMA incremental_vacuum({pages})");

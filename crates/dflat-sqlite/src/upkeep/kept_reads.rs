@@ -1,15 +1,14 @@
-//! Ends the read transactions that connections at rest keep, every so often.
+//! Ends the read transactions that idle connections keep, at regular intervals.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::connection::readers::Readers;
 
-/// How long a transaction is kept at most while nobody reads. It keeps the log from starting again,
-/// and so the file from getting smaller.
+/// The longest time that an idle connection keeps a transaction, which pins the log.
 pub(crate) const KEPT_MAX: Duration = Duration::from_millis(100);
 
-/// How often in a row there must have been nothing to end for this to end.
+/// The number of intervals without a kept transaction after which this stops.
 const IDLE_MAX: u32 = 10;
 
 /// Whether kept transactions are being ended.
@@ -24,22 +23,22 @@ impl KeptReads {
     /// Whether kept transactions are being ended, so that one more needs no step.
     #[inline]
     pub(crate) fn is_ending(&self) -> bool {
-        // Order: the connection is at rest before this looks, and the step says that it is the last
-        // before it looks for connections. So one of them sees the other.
+        // Order: the connection is idle before this load, and the last step stores `false` before
+        // it looks for connections once more. So one of them sees the other.
         self.is_ending.load(Ordering::SeqCst)
     }
 
-    /// Begins to end them; false if that has begun.
+    /// Begins to end kept transactions; false if that has begun already.
     pub(crate) fn begin(&self) -> bool {
         !self.is_ending.swap(true, Ordering::SeqCst)
     }
 
-    /// Ends no more.
+    /// Stops ending kept transactions.
     pub(crate) fn stop(&self) {
         self.is_ending.store(false, Ordering::SeqCst);
     }
 
-    /// Ends those that are kept; whether that is to be done again.
+    /// Ends all kept transactions. Returns whether to do so again after the interval.
     pub(crate) fn end(&self, readers: &Readers) -> bool {
         let idle_count = match readers.end_kept() {
             0 => self.idle_count.load(Ordering::Relaxed) + 1,

@@ -1,17 +1,17 @@
 //! When the log is taken into the file, and which writers wait for that.
 //!
-//! A commit that leaves enough of the log to be taken asks for a checkpoint, which is made in the
-//! background: nobody waits for the device. That alone does not bound the log, which starts again
-//! only when all of it is taken and nobody reads from it, and so never while readers overlap. So
-//! when the log is longer than it may be, the checkpoint takes the place of the writer, before all
-//! who wait for it, and waits a moment for those who read.
+//! When the log has grown by a quarter of its limit, a commit asks for a checkpoint. It is made in
+//! the background, so that no transaction waits for the device. That alone does not bound the log:
+//! the log starts again only when all of it is in the file and no connection reads from it, which
+//! never happens while reads overlap. So if the log is longer than its limit, the checkpoint takes
+//! write access, before all transactions that wait for it, and waits a moment for the readers.
 //!
-//! Where writers are faster than the device, the log would go on growing while it is taken. So a
-//! writer that begins while the log is longer than it may be by half waits for the checkpoint, as
-//! long as that gets on.
+//! If transactions write faster than the device, the log would still grow during a checkpoint. So a
+//! transaction that begins while the log exceeds the limit by half waits for the checkpoint, unless
+//! the last one failed.
 //!
-//! A reader that still sees an older state then pins the log. A warning says so, and the checkpoint
-//! is tried again when a snapshot ends, or when the log has grown by another part.
+//! A snapshot that still sees an older state pins the log. A warning says so, and the checkpoint is
+//! tried again when a snapshot ends, or when the log has grown by another quarter.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -23,25 +23,25 @@ use dflat_engine::telemetry::TARGET;
 use crate::ffi::LogExtent;
 use crate::upkeep::checkpoint::CheckpointOutcome;
 
-/// How long nothing is tried after a checkpoint in whose way a reader or writer was.
+/// The pause after a checkpoint that a reader or writer blocked.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a writer is held back at most, whatever the device does.
+/// The longest time that a transaction is held back.
 const HELD_MAX: Duration = Duration::from_secs(5);
 
-/// The least that a log may be bounded to.
+/// The smallest limit of a log.
 const BYTES_MIN: u64 = 64 << 10;
 
-/// How long the log may be, and how far it is.
+/// The limit of the log, and the state of its checkpoints.
 pub(crate) struct LogLimit {
     bytes_max: u64,
     /// Whether a reader keeps the log from starting again.
     is_pinned: AtomicBool,
-    /// The pages of the log when a reader or writer was in the way of a checkpoint.
+    /// The pages of the log when a reader or writer blocked a checkpoint; 0 if none did.
     tried: AtomicU32,
-    /// Whether the log was longer than it may be by half after the last commit.
+    /// Whether the log exceeded its limit by half after the last commit.
     is_over: AtomicBool,
-    /// How often a writer was held back.
+    /// How often a transaction was held back.
     held_count: AtomicU64,
     state: Mutex<CheckpointState>,
     changed: Condvar,
@@ -49,11 +49,11 @@ pub(crate) struct LogLimit {
 
 #[derive(Default)]
 struct CheckpointState {
-    /// A checkpoint is to be made, or being made.
+    /// Whether a checkpoint is in the queue or being made.
     is_pending: bool,
-    /// The last checkpoint failed, or a reader was in its way for good.
+    /// Whether the last checkpoint failed, or a reader pins the log.
     is_stuck: bool,
-    /// Nothing is tried before.
+    /// The end of the pause.
     pause_end: Option<Instant>,
 }
 
@@ -84,13 +84,13 @@ impl LogLimit {
         self.is_pinned.load(Ordering::Relaxed)
     }
 
-    /// How often a writer was held back.
+    /// How often a transaction was held back.
     pub(crate) fn held_count(&self) -> u64 {
         self.held_count.load(Ordering::Relaxed)
     }
 
-    /// Holds a writer back that is about to begin, while the log is too long by half and a
-    /// checkpoint is about to shorten it.
+    /// Holds a transaction back that is about to begin, while the log exceeds its limit by half and
+    /// a checkpoint is about to shorten it.
     pub(crate) fn hold_back(&self) {
         if !self.is_over.load(Ordering::Relaxed) {
             return;
@@ -105,13 +105,12 @@ impl LogLimit {
         }
     }
 
-    /// Notes how long the log is after a commit. Whether a checkpoint is to be made, and whether in
-    /// a hurry.
+    /// Notes the length of the log after a commit. Returns a value if a checkpoint is due.
     pub(crate) fn note_commit(&self, log: LogExtent) -> Option<Hurry> {
         let part = self.bytes_max / 4;
         let is_over = log.bytes() > self.bytes_max.saturating_add(self.bytes_max / 2);
         self.is_over.store(is_over, Ordering::Relaxed);
-        // Nothing is to be taken of what could not be taken before.
+        // Pages that a blocked checkpoint could not take do not count.
         let tried = self.tried.load(Ordering::Relaxed);
         let taken = if log.pages < tried { 0 } else { tried };
         let is_long = log.bytes() > self.bytes_max;
@@ -120,8 +119,8 @@ impl LogLimit {
         is_due.then_some(Hurry(is_long))
     }
 
-    /// Asks for a checkpoint: `add` puts it into the queue, to be made at the time it is given, or
-    /// returns false. In a hurry, no reader or writer that was in the way is left time.
+    /// Asks for a checkpoint. `add` puts it into the queue, due at its argument, or returns false.
+    /// In a hurry there is no pause.
     pub(crate) fn ask(&self, Hurry(hurry): Hurry, add: impl FnOnce(Instant) -> bool) {
         let mut state = self.lock();
         if hurry && !state.is_stuck {
@@ -132,14 +131,14 @@ impl LogLimit {
         state.is_pending = add(at);
     }
 
-    /// Whether the time has not come for the checkpoint that is due: then, when it comes.
+    /// The end of the pause, if it lies in the future.
     pub(crate) fn pause_end(&self) -> Option<Instant> {
         let pause_end = self.lock().pause_end;
         pause_end.filter(|end| *end > Instant::now())
     }
 
-    /// Notes what a checkpoint has done, or that it failed. `is_queued` tells whether another is to
-    /// be made.
+    /// Notes the outcome of a checkpoint; `None` if it failed. `is_queued` returns whether another
+    /// one is in the queue.
     pub(crate) fn note_outcome(
         &self,
         path: &Path,
@@ -173,13 +172,13 @@ impl LogLimit {
         }
     }
 
-    /// Holds no writer back any more.
+    /// Releases all transactions that are held back.
     pub(crate) fn close(&self) {
         self.lock().is_pending = false;
         self.changed.notify_all();
     }
 }
 
-/// Whether a checkpoint is in a hurry, because the log is longer than it may be.
+/// Whether a checkpoint is in a hurry, because the log exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hurry(pub(crate) bool);

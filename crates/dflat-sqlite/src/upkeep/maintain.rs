@@ -1,4 +1,4 @@
-//! Giving space back, and forgetting what was deleted.
+//! Gives space back, and removes the traces of deleted objects.
 
 use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
@@ -11,7 +11,7 @@ use crate::upkeep::free_pages::{free_pages, give_back, is_incremental};
 use crate::upkeep::owner::Upkeep;
 
 impl Upkeep {
-    /// Gives up to `pages` unused pages back to the file system; how many are left.
+    /// Gives up to `pages` unused pages back to the file system, and returns how many are left.
     pub(crate) fn reclaim(&self, pages: u32) -> Result<u64> {
         self.maintain("reclaim space in", |session| {
             if !is_incremental(session)? {
@@ -24,7 +24,7 @@ impl Upkeep {
         })
     }
 
-    /// Removes the last traces of what was deleted.
+    /// Removes the last traces of deleted objects.
     pub(crate) fn purge(&self) -> Result<()> {
         self.maintain("purge", |session| {
             if !is_incremental(session)? {
@@ -51,7 +51,7 @@ impl Upkeep {
         Ok(())
     }
 
-    /// Does work on the file, as the one who writes; none if there is no file.
+    /// Does work on the file with write access; none if there is no file.
     fn maintain(
         &self,
         verb: &str,
@@ -64,7 +64,7 @@ impl Upkeep {
         }
         let _alone = connections.lock_checkpoints();
         let mut session = connections.take_writer()?;
-        // What readers at rest keep must not be in the way.
+        // A kept read transaction would block the work.
         let _forbidden = connections.pool().readers().forbid_kept_reads();
         match work(&mut session) {
             Ok(step) => {
@@ -81,9 +81,9 @@ impl Upkeep {
     }
 }
 
-/// How far work on the file came.
+/// The outcome of work on the file.
 enum Maintained {
-    /// To its end; so many pages are unused.
+    /// It is done; so many pages are unused.
     Done(u64),
     /// The log could not be emptied.
     Busy,

@@ -1,5 +1,5 @@
-//! The one owner of upkeep: it is notified of what is read and written, and makes the steps that
-//! follow from that on one thread.
+//! The owner of all upkeep. Reads and writes notify it, and it makes the steps that are due on one
+//! thread.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub(crate) struct Upkeep {
     worker: Arc<Worker>,
 }
 
-/// What the thread shares with those who notify it.
+/// The state that the thread shares with readers and writers.
 struct Worker {
     queue: Queue,
     log_limit: LogLimit,
@@ -55,7 +55,7 @@ impl Upkeep {
         }
     }
 
-    /// Gives back the place of the writer, and the connection if it can be used again.
+    /// Gives back write access, and the connection if it can be used again.
     pub(crate) fn return_writer(&self, session: Option<Session>) {
         self.worker.return_writer(&self.connections, session);
     }
@@ -68,7 +68,7 @@ impl Upkeep {
         }
     }
 
-    /// Holds a writer back that is about to begin while the log is far too long.
+    /// Holds a transaction back that is about to begin while the log is far too long.
     pub(crate) fn hold_back(&self) {
         self.worker.log_limit.hold_back();
     }
@@ -78,17 +78,17 @@ impl Upkeep {
         self.worker.log_limit.is_pinned()
     }
 
-    /// How often a writer was held back.
+    /// How often a transaction was held back.
     pub(crate) fn held_count(&self) -> u64 {
         self.worker.log_limit.held_count()
     }
 
-    /// Lets the file be tried again, which could not give back pages.
+    /// Notes that the file, which could not give back pages, may be able to now.
     pub(crate) fn set_able(&self) {
         self.worker.reclaiming.set_able();
     }
 
-    /// Waits for the step that is being made, and lets none begin.
+    /// Waits for the step that is being made, and lets no other begin.
     pub(crate) fn close(&self) {
         self.stop();
         self.worker.queue.join();
@@ -99,8 +99,8 @@ impl Upkeep {
         self.worker.log_limit.close();
     }
 
-    /// Waits until none of these steps is pending, for tests. Whether one was made since this was
-    /// called last.
+    /// Waits until none of these steps is pending, for tests. Returns whether one was made since
+    /// the last call.
     #[cfg(test)]
     pub(crate) fn settle(&self, steps: &[Step]) -> bool {
         self.worker.queue.settle(steps)
@@ -135,7 +135,7 @@ impl Worker {
     fn end_kept_reads(self: &Arc<Self>, connections: &Arc<Connections>) {
         let at = Instant::now() + KEPT_MAX;
         if self.kept_reads.begin() && !self.add(connections, Step::EndKeptReads, at) {
-            // What can't be ended in time is not kept.
+            // Without a thread no transaction would be ended in time: none is kept.
             self.kept_reads.stop();
             connections.pool().readers().end_kept();
         }
@@ -147,8 +147,7 @@ impl Worker {
         self.log_limit.ask(hurry, add);
     }
 
-    /// Gives back the place of the writer, and puts the steps into the queue that are due after
-    /// what was written.
+    /// Gives back write access, and puts the steps into the queue that are due after the write.
     fn return_writer(self: &Arc<Self>, connections: &Arc<Connections>, session: Option<Session>) {
         let sizes = connections.return_writer(session);
         if let Some(hurry) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {

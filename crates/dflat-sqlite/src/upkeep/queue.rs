@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A short piece of upkeep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Ends the read transactions that connections at rest keep.
+    /// Ends the read transactions that idle connections keep.
     EndKeptReads,
     /// Takes the log into the file.
     Checkpoint,
@@ -71,9 +71,9 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a step; if it is in the queue, it is made no later than it was to be. `run` is called
-    /// by a new thread if there is none. False if no thread can be started, and the step is not
-    /// made.
+    /// Adds a step. If the step is in the queue, the earlier due time counts. If there is no
+    /// thread, a new one calls `run`. Returns false if no thread can be started; then the step is
+    /// not made.
     pub(crate) fn add(&self, step: Step, at: Instant, run: impl FnOnce() + Send + 'static) -> bool {
         let mut state = self.lock();
         if state.is_closing {
@@ -155,7 +155,7 @@ impl Queue {
         }
     }
 
-    /// Ends the thread without a further step: what it works on is gone.
+    /// Ends the thread without a further step, because the connections are gone.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         (state.running, state.has_thread) = (None, false);
@@ -183,8 +183,8 @@ impl Queue {
         }
     }
 
-    /// Waits until none of these steps is pending, for tests. Whether one was made since this was
-    /// called last.
+    /// Waits until none of these steps is pending, for tests. Returns whether one was made since
+    /// the last call.
     #[cfg(test)]
     pub(crate) fn settle(&self, steps: &[Step]) -> bool {
         let pending = |state: &mut QueueState| steps.iter().any(|step| state.is_pending(*step));

@@ -1,7 +1,7 @@
-//! When unused pages are given back: some at a time, while nobody writes.
+//! Decides when unused pages are given back: some at a time, while no transaction writes.
 //!
-//! A commit that leaves enough of the file unused asks for it. The first step is made when nobody
-//! has written for a while; between steps others may write.
+//! A commit that leaves enough of the file unused asks for that. The first step is made when no
+//! transaction has written for a while; transactions may write between the steps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::io::Space;
 use crate::options::Reclaim;
 use crate::upkeep::free_pages::Reclaimed;
 
-/// Whether pages are to be given back, and who has written meanwhile.
+/// The policy of giving pages back, and the writes that happened meanwhile.
 pub(crate) struct Reclaiming {
     reclaim: Reclaim,
-    /// How often the place of the writer was given back.
+    /// How often write access was given back.
     writes: AtomicU64,
-    /// How often it had been when the next step was put into the queue.
+    /// The value of `writes` when the next step was put into the queue.
     writes_seen: AtomicU64,
-    /// Whether the file turned out to be unable to give back pages.
+    /// Whether the file can't give back pages.
     is_unable: AtomicBool,
 }
 
-/// What is to be done next.
+/// The next piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextReclaim {
     /// A step of so many pages.
@@ -45,8 +45,8 @@ impl Reclaiming {
         }
     }
 
-    /// Notes a write, and how much of the file was unused then, if that is known. How long after
-    /// the last write pages are to be given back, if they are.
+    /// Notes a write, and the unused space after it, if that is known. If pages are to be given
+    /// back, returns how long after the last write.
     pub(crate) fn note_write(&self, space: Option<Space>) -> Option<Duration> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let is_due = space.is_some_and(|space| self.reclaim.is_due(space));
@@ -56,13 +56,14 @@ impl Reclaiming {
         }
     }
 
-    /// Notes that a step is put into the queue. Whether there was a write since the last was.
+    /// Notes that a step is put into the queue. Returns whether there was a write since the last
+    /// step was.
     pub(crate) fn note_queued(&self) -> bool {
         let writes = self.writes.load(Ordering::Relaxed);
         self.writes_seen.swap(writes, Ordering::Relaxed) != writes
     }
 
-    /// What is to be done when a step is due.
+    /// The work that follows when a step is due.
     pub(crate) fn begin(&self) -> NextReclaim {
         match self.reclaim {
             Reclaim::Never => NextReclaim::Nothing,
@@ -71,7 +72,7 @@ impl Reclaiming {
         }
     }
 
-    /// What is to be done after a step. One that failed is tried again after a later commit.
+    /// The work that follows a step. A step that failed is tried again after a later commit.
     pub(crate) fn end(&self, reclaimed: &Result<Reclaimed>) -> NextReclaim {
         let Reclaim::Idle { pages, after, .. } = self.reclaim else {
             return NextReclaim::Nothing;
@@ -79,7 +80,7 @@ impl Reclaiming {
         match reclaimed {
             Ok(Reclaimed::Space(space)) if self.reclaim.is_done(*space) => NextReclaim::Checkpoint,
             Ok(Reclaimed::Space(_)) => {
-                // The step itself is one.
+                // The step itself is one write.
                 let own = self.writes_seen.fetch_add(1, Ordering::Relaxed) + 1;
                 if self.writes.load(Ordering::Relaxed) == own {
                     NextReclaim::Step(pages)
@@ -100,19 +101,19 @@ impl Reclaiming {
         }
     }
 
-    /// Whether the file turned out to be unable to give back pages.
+    /// Whether the file can't give back pages.
     pub(crate) fn is_unable(&self) -> bool {
         self.is_unable.load(Ordering::Relaxed)
     }
 
-    /// Lets the file be tried again, which could not give back pages.
+    /// Notes that the file, which could not give back pages, may be able to now.
     pub(crate) fn set_able(&self) {
         self.is_unable.store(false, Ordering::Relaxed);
     }
 }
 
 impl Reclaim {
-    /// Whether so much is unused that it is to be given back.
+    /// Whether there is enough unused space for a first step.
     fn is_due(self, space: Space) -> bool {
         match self {
             Self::Never => false,
@@ -122,7 +123,7 @@ impl Reclaim {
         }
     }
 
-    /// Whether enough was given back: half of the share may stay, for what is written next.
+    /// Whether enough was given back: half of the share may stay, for later writes.
     fn is_done(self, space: Space) -> bool {
         match self {
             Self::Never => true,

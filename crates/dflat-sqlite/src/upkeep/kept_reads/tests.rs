@@ -1,12 +1,12 @@
-//! No read transaction is kept for longer than 200 ms by a connection at rest, however slow the
-//! device is. Here it does not answer at all until the test says so.
+//! No idle connection keeps a read transaction for longer than 200 ms, however slow the device is.
+//! In these tests the device does not answer until the test clears the fault.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Source, View};
+use dflat_engine::storage::{Backend, Durability, RowWrite, ScanPlan, Source, View};
 use dflat_model::{RowId, ValueRef};
 
 use crate::backend::SqliteBackend;
@@ -37,7 +37,7 @@ fn open(path: &Path) -> Arc<SqliteBackend> {
 
 /// Commits a row of some pages.
 fn commit(backend: &Arc<SqliteBackend>, key: i64) {
-    let mut tx = Arc::clone(backend).begin().unwrap();
+    let mut tx = Arc::clone(backend).begin(Durability::Normal).unwrap();
     tx.create(&table()).unwrap();
     let row = RowWrite {
         key: Some(&[ValueRef::Int(key)]),
@@ -121,7 +121,7 @@ fn no_read_is_kept_while_pages_are_given_back() {
     let backend = open(&path);
     (0..3).for_each(|key| commit(&backend, key));
     backend.upkeep().settle(&[Step::Checkpoint]);
-    let mut tx = Arc::clone(&backend).begin().unwrap();
+    let mut tx = Arc::clone(&backend).begin(Durability::Normal).unwrap();
     assert!(tx.delete(&table(), RowId(1)).unwrap());
     tx.commit().unwrap();
     read(&backend);
@@ -153,7 +153,7 @@ fn kept_reads_are_ended_while_a_checkpoint_waits_for_a_writer() {
         commit(&backend, key);
         key += 1;
     }
-    let tx = Arc::clone(&backend).begin().unwrap();
+    let tx = Arc::clone(&backend).begin(Durability::Normal).unwrap();
     plan.clear();
     let pool = backend.connections().pool();
     wait_until("upkeep waits for the writer", || pool.is_upkeep_waiting());
@@ -162,7 +162,7 @@ fn kept_reads_are_ended_while_a_checkpoint_waits_for_a_writer() {
         wait_until("the read is ended", || kept(&backend) == 0);
     }
     assert!(pool.is_upkeep_waiting());
-    tx.rollback();
+    drop(tx);
     backend.upkeep().settle(&[Step::Checkpoint]);
     assert!(!backend.is_log_pinned());
 }
