@@ -44,16 +44,16 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     let reaches: Vec<(usize, RowId)> = {
         let states = mend(writer, &table)?;
         let reaches = states.iter().enumerate().map(|(position, state)| {
-            let reach = match state {
+            let coverage = match state {
                 IndexState::Ready => return None,
-                IndexState::Incomplete(reach) => *reach,
+                IndexState::Incomplete(coverage) => *coverage,
                 IndexState::Missing => RowId(0),
             };
-            Some((position, reach))
+            Some((position, coverage))
         });
         reaches.flatten().collect()
     };
-    let from = reaches.iter().map(|(_, reach)| *reach).min();
+    let from = reaches.iter().map(|(_, coverage)| *coverage).min();
     let (rows, is_end) = match from {
         Some(from) => read(writer, &table, &reaches, from)?,
         None => (Vec::new(), true),
@@ -66,8 +66,8 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     let filled: Vec<(usize, Option<RowId>)> = reaches
         .iter()
         .filter(|(position, _)| has_condition(*position))
-        .map(|(position, reach)| {
-            let up_to = last.map_or(*reach, |last| last.max(*reach));
+        .map(|(position, coverage)| {
+            let up_to = last.map_or(*coverage, |last| last.max(*coverage));
             (*position, (!is_end).then_some(up_to))
         })
         .collect();
@@ -117,7 +117,9 @@ fn read(
         payload: true,
     };
     writer.scan(&plan, &mut |row| {
-        let behind = reaches.iter().filter(|(_, reach)| *reach < row.row_id);
+        let behind = reaches
+            .iter()
+            .filter(|(_, coverage)| *coverage < row.row_id);
         let values: Result<Vec<_>> = behind
             .filter_map(|(position, _)| Some((*position, table.indexes.get(*position)?)))
             .filter_map(|(position, index)| {

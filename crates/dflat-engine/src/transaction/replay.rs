@@ -4,7 +4,7 @@ use std::fmt;
 
 use dflat_model::{RowId, Table};
 
-use super::row::{Prepared, Reach, key_parts, prepare, present_entries};
+use super::row::{IndexCoverage, Prepared, key_parts, prepare, present_entries};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
@@ -27,13 +27,13 @@ pub(super) fn replay(
         return Err(Error::new(ErrorKind::Backend, message));
     }
     for (table, rows) in changes.rows() {
-        let reach = prepare(writer, prepared, table)?;
+        let coverage = prepare(writer, prepared, table)?;
         // Order: all deletions first, so that keys that moved between objects are free.
         for (row_id, change) in rows {
             delete(writer, table, *row_id, change)?;
         }
         for (row_id, change) in rows {
-            insert(writer, (table, &reach), *row_id, change)?;
+            insert(writer, (table, &coverage), *row_id, change)?;
         }
     }
     Ok(())
@@ -57,7 +57,7 @@ fn delete(
 
 fn insert(
     writer: &mut dyn WriteTransaction,
-    (table, reach): (&Table, &Reach),
+    (table, coverage): (&Table, &IndexCoverage),
     row_id: RowId,
     change: &RowChange,
 ) -> Result<()> {
@@ -66,7 +66,7 @@ fn insert(
     };
     let key = key_parts(table, after.payload())?;
     let mut entries = present_entries(table, after.payload())?;
-    reach.leave(&mut entries, Some(row_id));
+    coverage.leave(&mut entries, Some(row_id));
     let key = Some(key.as_slice());
     let row = RowWrite {
         key,

@@ -3,7 +3,7 @@
 use dflat_model::{Field, RowId, Table};
 
 use super::context::{Change, Found, Outcome, Transaction};
-use super::group::{Outgrown, PenGrip};
+use super::group::{Outgrown, WriteAccess};
 use super::row::{
     Prepared, changed_key, index_entries, key_parts, prepare, present_entries, shown,
 };
@@ -83,18 +83,18 @@ impl Transaction {
     }
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        self.write(table, |table, grip| {
+        self.write(table, |table, access| {
             let mut entries = present_entries(table, payload)?;
-            grip.reach.leave(&mut entries, None);
+            access.coverage.leave(&mut entries, None);
             let key = key_parts(table, payload)?;
             let row = RowWrite {
                 key: Some(key.as_slice()),
                 payload,
                 entries: &entries,
             };
-            let inserted = insert_unspent(grip, table, &row);
+            let inserted = insert_with_unused_id(access, table, &row);
             let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
-            let object = self.note_written(table, row_id, None, payload, grip);
+            let object = self.note_written(table, row_id, None, payload, access);
             Ok(Outcome::Inserted(object))
         })
     }
@@ -105,21 +105,21 @@ impl Transaction {
             return Ok(Outcome::Identity(base));
         }
         let row_id = base.row_id();
-        self.write(table, |stored_as, grip| {
-            let Some(latest) = self.stored(table, base, grip)? else {
+        self.write(table, |stored_as, access| {
+            let Some(latest) = self.stored(table, base, access)? else {
                 return Err(gone(table, row_id));
             };
             let before = latest.payload();
             // The usual change: it is one, and leaves nothing out that newer code wrote.
             if changes_scalars_alone(&table.types, before, payload) {
-                return self.replace(stored_as, latest, payload, grip);
+                return self.replace(stored_as, latest, payload, access);
             }
-            let kept = grip.schemas.keep_unknown(table, before, payload)?;
+            let kept = access.schemas.keep_unknown(table, before, payload)?;
             let payload = kept.as_deref().unwrap_or(payload);
             if equal(&stored_as.types, before, payload) {
                 return Ok(Outcome::Identity(latest));
             }
-            self.replace(stored_as, latest, payload, grip)
+            self.replace(stored_as, latest, payload, access)
         })
     }
 
@@ -129,11 +129,11 @@ impl Transaction {
         table: &Table,
         latest: Object,
         payload: &[u8],
-        grip: &mut PenGrip<'_>,
+        access: &mut WriteAccess<'_>,
     ) -> Result<Outcome> {
         let row_id = latest.row_id();
-        write_over(table, row_id, (latest.payload(), payload), grip)?;
-        let object = self.note_written(table, row_id, Some(latest), payload, grip);
+        write_over(table, row_id, (latest.payload(), payload), access)?;
+        let object = self.note_written(table, row_id, Some(latest), payload, access);
         Ok(Outcome::Updated(object))
     }
 
@@ -145,12 +145,13 @@ impl Transaction {
         row_id: RowId,
         before: Option<Object>,
         payload: &[u8],
-        grip: &mut PenGrip<'_>,
+        access: &mut WriteAccess<'_>,
     ) -> Object {
         let kept = || self.groups().is_observed(table);
-        let arena = grip.arenas.of(table);
-        let object = arena.object(row_id, grip.origin, payload, kept);
-        grip.changes
+        let arena = access.arenas.of(table);
+        let object = arena.object(row_id, access.origin, payload, kept);
+        access
+            .changes
             .note_written(table, row_id, before, (&object, arena.has_shared()));
         object
     }
@@ -166,11 +167,11 @@ impl Transaction {
 
     fn delete(&self, table: &Table, base: Object) -> Result<Outcome> {
         let row_id = base.row_id();
-        self.write(table, |table, grip| {
-            let before = self.stored(table, base, grip)?;
-            let deleted = grip.writer.delete(table, row_id);
+        self.write(table, |table, access| {
+            let before = self.stored(table, base, access)?;
+            let deleted = access.writer.delete(table, row_id);
             if deleted.map_err(|error| named("delete", table, error))? {
-                grip.changes.note(table, row_id, before, None);
+                access.changes.note(table, row_id, before, None);
             }
             Ok(Outcome::Deleted(row_id))
         })
@@ -181,43 +182,43 @@ impl Transaction {
         &self,
         table: &Table,
         base: Object,
-        grip: &mut PenGrip<'_>,
+        access: &mut WriteAccess<'_>,
     ) -> Result<Option<Object>> {
-        match grip.changes.latest(table, base.row_id()) {
+        match access.changes.latest(table, base.row_id()) {
             Some(latest) => Ok(latest.cloned()),
             None if self.has_undone() => {
-                fetch::find(grip.writer, table, base.row_id(), grip.origin)
+                fetch::find(access.writer, table, base.row_id(), access.origin)
             }
             None => Ok(Some(base)),
         }
     }
 
-    /// Runs a write with the pen, which is taken at the first, and with what the newest code that
-    /// wrote to the table knows of it: its indexes are the ones to maintain.
+    /// Runs a write with the write access, which is taken at the first, and with what the newest
+    /// code that wrote to the table knows of it: its indexes are the ones to maintain.
     fn write<R>(
         &self,
         table: &Table,
-        write: impl FnOnce(&Table, &mut PenGrip<'_>) -> Result<R>,
+        write: impl FnOnce(&Table, &mut WriteAccess<'_>) -> Result<R>,
     ) -> Result<R> {
         self.start_writing();
         let mut open = self.groups().resume();
         let written = open
-            .pen()
+            .write_access()
             .map_err(|error| named("write", table, error))
-            .and_then(|mut grip| {
-                let newest = match Prepared::reach_of(grip.prepared, table) {
-                    Some(reach) => {
-                        grip.reach = reach;
+            .and_then(|mut access| {
+                let newest = match Prepared::coverage_of(access.prepared, table) {
+                    Some(coverage) => {
+                        access.coverage = coverage;
                         None
                     }
-                    None => prepare_newest(table, &mut grip)
+                    None => prepare_newest(table, &mut access)
                         .map_err(|error| named("prepare", table, error))?,
                 };
                 let stored_as = newest.as_ref().unwrap_or(table);
-                if !grip.reach.is_whole() {
+                if !access.coverage.is_whole() {
                     self.groups().indexer().want(stored_as, false);
                 }
-                write(stored_as, &mut grip)
+                write(stored_as, &mut access)
             });
         if let Err(error) = &written
             && loses(error)
@@ -260,28 +261,28 @@ fn loses(error: &Error) -> bool {
 
 /// Prepares a table for writing, as the newest code that has written to it knows it: what that is,
 /// if it is not what `table` says.
-fn prepare_newest(table: &Table, grip: &mut PenGrip<'_>) -> Result<Option<Table>> {
-    let newest = grip.schemas.learn(grip.writer, table)?;
+fn prepare_newest(table: &Table, access: &mut WriteAccess<'_>) -> Result<Option<Table>> {
+    let newest = access.schemas.learn(access.writer, table)?;
     let stored_as = newest.as_ref().unwrap_or(table);
-    grip.reach = prepare(grip.writer, grip.prepared, stored_as)?;
+    access.coverage = prepare(access.writer, access.prepared, stored_as)?;
     if newest.is_none() {
-        Prepared::note_newest(grip.prepared, table);
+        Prepared::note_newest(access.prepared, table);
     }
     Ok(newest)
 }
 
 /// Inserts a row with a row id that no object ever had, committed or not.
-fn insert_unspent(
-    grip: &mut PenGrip<'_>,
+fn insert_with_unused_id(
+    access: &mut WriteAccess<'_>,
     table: &Table,
     row: &RowWrite<'_>,
 ) -> Result<RowId, WriteError> {
-    let row_id = grip.writer.insert(table, row)?;
-    let Some(fresh) = grip.spent.instead_of(table, row_id) else {
+    let row_id = access.writer.insert(table, row)?;
+    let Some(fresh) = access.used_row_ids.instead_of(table, row_id) else {
         return Ok(row_id);
     };
-    grip.writer.delete(table, row_id)?;
-    grip.writer.restore(table, fresh, row)?;
+    access.writer.delete(table, row_id)?;
+    access.writer.restore(table, fresh, row)?;
     Ok(fresh)
 }
 
@@ -290,21 +291,21 @@ fn write_over(
     table: &Table,
     row_id: RowId,
     (before, payload): (&[u8], &[u8]),
-    grip: &mut PenGrip<'_>,
+    access: &mut WriteAccess<'_>,
 ) -> Result<()> {
     let key = changed_key(table, before, payload)?;
     let mut entries = index_entries(table, payload)?;
     let old_entries = index_entries(table, before)?;
     let mut old = old_entries.iter();
     entries.retain(|entry| old.next().is_none_or(|old| old.values != entry.values));
-    grip.reach.leave(&mut entries, Some(row_id));
+    access.coverage.leave(&mut entries, Some(row_id));
     let key = key.as_deref();
     let row = RowWrite {
         key,
         payload,
         entries: &entries,
     };
-    let written = grip.writer.update(table, row_id, &row);
+    let written = access.writer.update(table, row_id, &row);
     written.map_err(|error| refused("update", table, payload, error))
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::group::{Fate, Groups, Open};
+use super::group::{GroupOutcome, Groups, Open};
 use super::replay::is_overtaken;
 use super::tables::Tables;
 use crate::change_set::Completion;
@@ -82,7 +82,7 @@ pub enum Outcome {
 ///
 /// It writes nothing before its first change: a handler that changes nothing touches no file, and
 /// handlers of disjoint tables run side by side until then. From its first change on it holds the
-/// pen of the engine's open group, until it ends.
+/// write access to the engine's open group, until it ends.
 pub struct Transaction {
     /// Tells its reads from those of other transactions.
     id: u64,
@@ -95,7 +95,7 @@ pub struct Transaction {
     /// The state of its first read, or on which that stands.
     basis: Cell<Option<StateId>>,
     /// What becomes of the uncommitted work that it may have seen.
-    seen: RefCell<Option<Fate>>,
+    seen: RefCell<Option<GroupOutcome>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
     /// Changes were undone: what was read may not be what is.
@@ -175,23 +175,24 @@ impl Transaction {
         handler(self)
     }
 
-    /// Takes the pen, unless it has it.
+    /// Takes the write access, unless it has it.
     #[inline]
     pub(super) fn start_writing(&self) {
         if !self.is_writing() {
-            self.take_pen();
+            self.take_write_access();
             self.mark_groups();
         }
     }
 
-    fn take_pen(&self) {
+    fn take_write_access(&self) {
         let mut stage = self.stage.borrow_mut();
-        // Order: the reader is given back first, so that waiting for the pen holds nothing.
+        // Order: the reader is given back first, so that waiting for the write access holds
+        // nothing.
         *stage = Stage::Fresh;
         let (basis, durability) = (self.basis.get(), self.durability.get());
         let mut seen = self.seen.borrow_mut();
         self.groups
-            .take_pen(&self.tables, basis, durability, &mut seen);
+            .take_write_access(&self.tables, basis, durability, &mut seen);
         *stage = Stage::Writing;
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table, Value};
 
-use super::super::group::{Footing, Open};
+use super::super::group::{BaseState, Open};
 use super::super::replay::overtaken;
 use super::{Found, Stage, Transaction};
 use crate::error::{Error, ErrorKind, Result};
@@ -123,9 +123,9 @@ impl Transaction {
     #[inline]
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
-            && let Footing::Group(generation, fate, base) = open.footing(&self.tables)
+            && let BaseState::Group(generation, group_outcome, base) = open.base_state(&self.tables)
         {
-            self.seen.replace(Some(fate));
+            self.seen.replace(Some(group_outcome));
             self.stand_on(base);
             *stage = Stage::Group(generation);
         }
@@ -217,7 +217,7 @@ impl Transaction {
     /// Reads what this transaction has written. An error that may have lost it loses it for good.
     fn read_written<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
         let mut open = self.groups.resume();
-        let outcome = open.pen().and_then(|grip| read(grip.writer));
+        let outcome = open.write_access().and_then(|access| read(access.writer));
         outcome.inspect_err(|error| {
             if may_lose(error) {
                 self.lose_with(&mut open, error);

@@ -23,8 +23,8 @@ pub(super) struct Shared {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) engine: u64,
     pub(super) state: Mutex<Open>,
-    /// Signalled when the pen is put down.
-    pub(super) pen_down: Condvar,
+    /// Signalled when the write access is released.
+    pub(super) access_released: Condvar,
     pub(super) outlet: Box<dyn Outlet>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) watchdog: Watchdog,
@@ -76,19 +76,19 @@ impl Shared {
         seen.is_some_and(|seen| seen == StateId::UNKNOWN || writer.is_overtaken(seen))
     }
 
-    /// Lets whoever waits for the pen have it.
-    pub(super) fn pass_pen(&self, open: MutexGuard<'_, Open>) {
+    /// Lets whoever waits for the write access have it.
+    pub(super) fn pass_write_access(&self, open: MutexGuard<'_, Open>) {
         let awaited = open.waiting > 0;
         drop(open);
         // Telling nobody costs a system call all the same.
         if awaited {
-            self.pen_down.notify_one();
+            self.access_released.notify_one();
         }
     }
 
-    /// Commits the members, while nobody has written anything with the pen since.
+    /// Commits the members, while nobody has written anything with the write access since.
     pub(super) fn commit(&self, open: &mut Open) {
-        let (writer, members, fate) = open.end();
+        let (writer, members, group_outcome) = open.end();
         let unnumbered = self
             .committing
             .lock()
@@ -97,7 +97,7 @@ impl Shared {
         if let Err(error) = &outcome {
             open.schemas.forget();
             for member in &members {
-                fate.fail(member.changes.tables(), error);
+                group_outcome.fail(member.changes.tables(), error);
             }
         }
         let mut ended = members
@@ -120,7 +120,7 @@ impl Shared {
     fn ended(&self, open: &mut Open, member: Member, committed: Result<()>) -> Ended {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
-            open.spend(&changes);
+            open.note_used(&changes);
         }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
@@ -163,17 +163,20 @@ impl Shared {
         if open.members.is_empty() {
             return;
         }
-        let writing = open.pen.as_ref().is_some_and(|pen| pen.lost.is_none());
+        let writing = open
+            .writing
+            .as_ref()
+            .is_some_and(|writing| writing.lost.is_none());
         if !writing || open.unwrite() {
-            self.park(open, Self::commit);
+            self.end_group(open, Self::commit);
         } else {
-            self.park(open, Self::recover);
+            self.end_group(open, Self::recover);
         }
     }
 
     /// Ends a group whose commit would survive less than a transaction asks for: members are
-    /// committed, and the changes of the pen's holder are written again when it goes on. If they
-    /// have ranges and a mark is set, they are written again when the transaction ends.
+    /// committed, and the changes of the writing transaction are written again when it goes on. If
+    /// they have ranges and a mark is set, they are written again when the transaction ends.
     pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
         if open.is_weaker(asked) {
             self.commit_finished(open);
@@ -187,39 +190,46 @@ impl Shared {
     }
 
     /// Ends the backend's transaction under the transaction that writes.
-    fn park(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
-        let fate = open.fate();
+    fn end_group(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
+        let group_outcome = open.group_outcome();
         end(self, open);
-        let Some(pen) = &mut open.pen else { return };
-        (pen.prepared, pen.parked) = (0, true);
-        if pen.lost.is_none() {
-            pen.lost = fate.failure(&pen.tables);
+        let Some(writing) = &mut open.writing else {
+            return;
+        };
+        (writing.prepared, writing.must_be_replayed) = (0, true);
+        if writing.lost.is_none() {
+            writing.lost = group_outcome.failure(&writing.tables);
         }
     }
 
     /// What was read of the group failed, and may have lost the backend's transaction: all that is
     /// in it is written again.
     pub(super) fn restart(&self, open: &mut Open) {
-        self.park(open, Self::recover);
+        self.end_group(open, Self::recover);
     }
 
-    /// Undoes what was written with the pen. If the backend's transaction is lost, the members are
-    /// written again.
-    pub(super) fn undo_pen(&self, open: &mut Open) {
-        let lost = open.pen.as_ref().is_some_and(|pen| pen.lost.is_some());
+    /// Undoes what was written with the write access. If the backend's transaction is lost, the
+    /// members are written again.
+    pub(super) fn undo_writing(&self, open: &mut Open) {
+        let lost = open
+            .writing
+            .as_ref()
+            .is_some_and(|writing| writing.lost.is_some());
         if !lost && !open.unwrite() {
             self.recover(open);
         }
-        let Some(pen) = &mut open.pen else { return };
-        let undone = std::mem::take(&mut pen.changes);
-        open.spend(&undone);
+        let Some(writing) = &mut open.writing else {
+            return;
+        };
+        let undone = std::mem::take(&mut writing.changes);
+        open.note_used(&undone);
     }
 
-    /// Undoes what was written with the pen, for good.
+    /// Undoes what was written with the write access, for good.
     pub(super) fn lose(&self, open: &mut Open, error: &Error) {
-        self.undo_pen(open);
-        if let Some(pen) = &mut open.pen {
-            pen.lost.get_or_insert_with(|| error.clone());
+        self.undo_writing(open);
+        if let Some(writing) = &mut open.writing {
+            writing.lost.get_or_insert_with(|| error.clone());
         }
     }
 
@@ -227,17 +237,17 @@ impl Shared {
     /// own: their handlers have run, and run only once. Those that may have read what can't be
     /// written fail with it.
     pub(super) fn recover(&self, open: &mut Open) {
-        let (writer, members, fate) = open.end();
+        let (writer, members, group_outcome) = open.end();
         open.schemas.forget();
         // Order: the backend's transaction ends before the next one begins.
         drop(writer);
         for member in members {
-            let outcome = match fate.failure(&member.tables) {
+            let outcome = match group_outcome.failure(&member.tables) {
                 Some(error) => Err(error),
                 None => self.commit_alone(open, &member),
             };
             if let Err(error) = &outcome {
-                fate.fail(member.changes.tables(), error);
+                group_outcome.fail(member.changes.tables(), error);
             }
             let ended = self.ended(open, member, outcome);
             self.outlet.push(&mut iter::once(ended));

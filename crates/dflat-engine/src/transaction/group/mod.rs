@@ -33,8 +33,8 @@ use crate::telemetry::Telemetry;
 
 use commit::Shared;
 
-pub(super) use open::{Fate, Footing, Open, Outgrown, PenGrip};
-use open::{Member, Pen};
+pub(super) use open::{BaseState, GroupOutcome, Open, Outgrown, WriteAccess};
+use open::{Member, WritingMember};
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 
@@ -68,7 +68,7 @@ impl Groups {
             backend,
             engine,
             state: Mutex::new(Open::new(engine)),
-            pen_down: Condvar::new(),
+            access_released: Condvar::new(),
             outlet,
             telemetry,
             watchdog: Watchdog::default(),
@@ -110,69 +110,70 @@ impl Groups {
         self.shared.lock()
     }
 
-    /// Takes the pen for a transaction over these tables: what is written from here on is this
-    /// transaction's, until it puts the pen down. It has `seen` what members have written by now.
-    pub(super) fn take_pen(
+    /// Takes the write access for a transaction over these tables: what is written from here on is
+    /// this transaction's, until it releases the write access. It has `seen` what members have
+    /// written by now.
+    pub(super) fn take_write_access(
         &self,
         tables: &Tables,
         basis: Option<StateId>,
         durability: Durability,
-        seen: &mut Option<Fate>,
+        seen: &mut Option<GroupOutcome>,
     ) {
         let mut open = self.lock();
         open.waiting += 1;
-        let taken = |open: &mut Open| open.pen.is_some();
-        let waited = self.shared.pen_down.wait_while(open, taken);
+        let taken = |open: &mut Open| open.writing.is_some();
+        let waited = self.shared.access_released.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
         self.shared.strengthen(&mut open, durability);
-        let mut pen = Pen::new(tables, basis, durability);
+        let mut writing = WritingMember::new(tables, basis, durability);
         if let Some(writer) = &open.writer {
-            pen.lost = pen.stand_on(writer.as_ref()).err();
+            writing.lost = writing.stand_on(writer.as_ref()).err();
         }
-        (pen.prepared, pen.parked) = (open.prepared.len(), open.writer.is_none());
-        open.pen = Some(pen);
+        (writing.prepared, writing.must_be_replayed) = (open.prepared.len(), open.writer.is_none());
+        open.writing = Some(writing);
         open.follow(tables, seen);
     }
 
-    /// Changes what the commit of the pen's holder is to survive.
+    /// Changes what the commit of the writing transaction is to survive.
     pub(super) fn set_durability(&self, durability: Durability) {
         let mut open = self.lock();
-        if let Some(pen) = &mut open.pen {
-            pen.durability = durability;
+        if let Some(writing) = &mut open.writing {
+            writing.durability = durability;
         }
         self.shared.strengthen(&mut open, durability);
     }
 
-    /// Makes sure that what the pen's holder has written, if anything, can be committed.
+    /// Makes sure that what the writing transaction has written, if anything, can be committed.
     pub(super) fn check_written(&self) -> Result<()> {
         self.resume().changes().map(drop)
     }
 
-    /// Starts the backend's transaction for the pen's holder, alone in it, so that nobody else
-    /// commits before it ends.
+    /// Starts the backend's transaction for the writing transaction, alone in it, so that nobody
+    /// else commits before it ends.
     pub(super) fn keep_others_out(&self) -> Result<()> {
         self.shared.commit_finished(&mut self.lock());
         self.check_written()
     }
 
-    /// Commits the finished members for the pen's holder, which goes on alone.
+    /// Commits the finished members for the writing transaction, which goes on alone.
     pub(super) fn go_alone(&self) {
         self.shared.commit_finished(&mut self.lock());
         self.shared.outlet.hand_over();
     }
 
-    /// The open group with a transaction of the backend, for the pen's holder to go on.
+    /// The open group with a transaction of the backend, for the writing transaction to go on.
     #[inline]
     pub(super) fn resume(&self) -> MutexGuard<'_, Open> {
         let open = self.lock();
-        if open.is_parked() {
-            return self.unpark(open);
+        if open.must_be_replayed() {
+            return self.replay_writing(open);
         }
         open
     }
 
-    fn unpark<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
+    fn replay_writing<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
         // Without the lock: waiting for another process must not keep this one from its finished
         // work. Nobody else starts a transaction meanwhile.
         let durability = open.asked();
@@ -182,12 +183,12 @@ impl Groups {
         if let Ok(writer) = &begun {
             self.shared.look_for_others(&mut open, writer.as_ref());
         }
-        open.unpark(begun);
+        open.replay_writing(begun);
         open
     }
 
-    /// Undoes what was written with the pen after an error that lost it; the transaction keeps the
-    /// pen until it ends, and can write nothing more.
+    /// Undoes what was written with the write access after an error that lost it; the
+    /// transaction keeps the write access until it ends, and can write nothing more.
     pub(super) fn lose(&self, open: &mut Open, error: &Error) {
         self.shared.lose(open, error);
     }
@@ -197,41 +198,43 @@ impl Groups {
         self.shared.restart(open);
     }
 
-    /// Puts the pen down after a failure: what was written with it is undone.
+    /// Releases the write access after a failure: what was written with it is undone.
     pub(super) fn undo(&self) {
         let mut open = self.lock();
-        self.shared.undo_pen(&mut open);
-        open.pen = None;
-        self.shared.pass_pen(open);
+        self.shared.undo_writing(&mut open);
+        open.writing = None;
+        self.shared.pass_write_access(open);
     }
 
-    /// Puts the pen down after success: the transaction becomes a member, unless what it has `seen`
-    /// has failed.
-    pub(super) fn finish(&self, seen: Option<&Fate>, completion: Completion) {
+    /// Releases the write access after success: the transaction becomes a member, unless what it
+    /// has `seen` has failed.
+    pub(super) fn finish(&self, seen: Option<&GroupOutcome>, completion: Completion) {
         let mut open = self.lock();
         let asked = open.asked();
         self.shared.strengthen(&mut open, asked);
-        if open.is_parked() && open.changes().is_ok_and(|changes| !changes.is_empty()) {
-            open = self.unpark(open);
+        if open.must_be_replayed() && open.changes().is_ok_and(|changes| !changes.is_empty()) {
+            open = self.replay_writing(open);
         }
         let failed = open
-            .pen
+            .writing
             .as_ref()
-            .and_then(|pen| open.failure(seen, &pen.tables));
+            .and_then(|writing| open.failure(seen, &writing.tables));
         if let Some(error) = failed {
             self.shared.lose(&mut open, &error);
         }
-        let Some(pen) = open.pen.take() else { return };
-        match pen.lost {
+        let Some(writing) = open.writing.take() else {
+            return;
+        };
+        match writing.lost {
             None => {
                 let seq = self.shared.expected(&open);
-                open.recent.note(&pen.changes, seq);
-                let alone = pen.changes.has_ranges();
+                open.recent.note(&writing.changes, seq);
+                let alone = writing.changes.has_ranges();
                 open.join(Member {
-                    tables: pen.tables,
-                    changes: pen.changes,
-                    basis: pen.basis,
-                    durability: pen.durability,
+                    tables: writing.tables,
+                    changes: writing.changes,
+                    basis: writing.basis,
+                    durability: writing.durability,
                     failed: None,
                     completion,
                 });
@@ -241,12 +244,12 @@ impl Groups {
                 }
             }
             Some(error) => {
-                open.spend(&pen.changes);
+                open.note_used(&writing.changes);
                 let outcome = Err(error);
                 self.shared.deliver(&mut open, outcome, completion);
             }
         }
-        self.shared.pass_pen(open);
+        self.shared.pass_write_access(open);
     }
 
     /// Acknowledges a transaction that wrote nothing: after the members whose changes it may have
@@ -255,7 +258,7 @@ impl Groups {
         &self,
         tables: &Tables,
         outcome: Result<()>,
-        seen: Option<&Fate>,
+        seen: Option<&GroupOutcome>,
         completion: Completion,
     ) {
         let mut open = self.lock();
@@ -289,8 +292,8 @@ impl Groups {
         if open.rows >= ROWS_MAX {
             self.shared.commit_finished(&mut open);
         } else if !open.members.is_empty() {
-            // Whoever holds the pen settles when it is put down.
-            if open.pen.is_some() || wait {
+            // Whoever holds the write access settles when it releases it.
+            if open.writing.is_some() || wait {
                 open.watched = open.watched || self.shared.watchdog.watch(&self.shared);
             } else {
                 self.shared.commit(&mut open);

@@ -6,7 +6,7 @@ use dflat_model::{RowId, Table};
 
 use super::super::newest::NewestSchemas;
 use super::super::replay::{overtaken, replay};
-use super::super::row::{Prepared, Reach};
+use super::super::row::{IndexCoverage, Prepared};
 use super::super::tables::Tables;
 use super::super::write_set::{Mark, WriteSet};
 use super::recent::RecentChanges;
@@ -38,16 +38,16 @@ pub(in super::super) struct Open {
     /// The tables that members have changed.
     dirty: Vec<Table>,
     /// The member that writes.
-    pub(super) pen: Option<Pen>,
-    /// Transactions that wait for the pen.
+    pub(super) writing: Option<WritingMember>,
+    /// Transactions that wait for the write access.
     pub(super) waiting: usize,
     /// Counts the backend's transactions, so that a reader notices when one has ended.
     generation: u64,
-    fate: Fate,
+    group_outcome: GroupOutcome,
     /// When the first member finished, and the latest.
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
-    spent: SpentRowIds,
+    used_row_ids: UsedRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
     /// Make the objects that are written.
@@ -63,11 +63,11 @@ pub(in super::super) struct Open {
 /// The largest row ids, by table, of objects that were inserted and never committed. A handler may
 /// have let such objects out, so that no other object may get their identity.
 #[derive(Default)]
-pub(in super::super) struct SpentRowIds(Vec<(String, RowId)>);
+pub(in super::super) struct UsedRowIds(Vec<(String, RowId)>);
 
-impl SpentRowIds {
+impl UsedRowIds {
     /// Notes the objects that these changes inserted.
-    fn spend(&mut self, changes: &WriteSet) {
+    fn note_used(&mut self, changes: &WriteSet) {
         for (table, row_id) in changes.largest_inserted() {
             match self.0.iter_mut().find(|(name, _)| *name == table.name) {
                 Some((_, largest)) => *largest = row_id.max(*largest),
@@ -84,13 +84,13 @@ impl SpentRowIds {
 }
 
 /// What was not committed of a group: what was read of it never happened. Who reads from an open
-/// group keeps its fate.
+/// group keeps its outcome.
 #[derive(Clone, Default)]
-pub(in super::super) struct Fate {
+pub(in super::super) struct GroupOutcome {
     failed: Arc<Mutex<Vec<(String, Error)>>>,
 }
 
-impl Fate {
+impl GroupOutcome {
     /// Notes that changes to these tables were not committed.
     pub(super) fn fail<'t>(&self, tables: impl Iterator<Item = &'t Table>, error: &Error) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +126,7 @@ pub(super) struct Member {
 }
 
 /// What the member that writes has done so far.
-pub(super) struct Pen {
+pub(super) struct WritingMember {
     pub(super) tables: Tables,
     pub(super) changes: WriteSet,
     /// As that of a [`Member`]; `None` until it has read or written.
@@ -136,12 +136,12 @@ pub(super) struct Pen {
     pub(super) prepared: usize,
     /// What it wrote was undone, and is to be written again before it goes on. No transaction of
     /// the backend is open then.
-    pub(super) parked: bool,
+    pub(super) must_be_replayed: bool,
     /// What it wrote is lost, for this reason.
     pub(super) lost: Option<Error>,
 }
 
-impl Pen {
+impl WritingMember {
     /// A member that has written nothing.
     pub(super) fn new(tables: &Tables, basis: Option<StateId>, durability: Durability) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl Pen {
             basis,
             durability,
             prepared: 0,
-            parked: false,
+            must_be_replayed: false,
             lost: None,
         }
     }
@@ -184,11 +184,11 @@ pub(in super::super) enum Outgrown {
 }
 
 /// Where a transaction's reads come from.
-pub(in super::super) enum Footing {
+pub(in super::super) enum BaseState {
     /// What is committed: no member has changed its tables.
     Committed,
     /// The open group of this generation, which may fail, and which stands on this state.
-    Group(u64, Fate, StateId),
+    Group(u64, GroupOutcome, StateId),
 }
 
 impl Open {
@@ -205,7 +205,7 @@ impl Open {
     }
 
     /// Takes the group out, to be committed or written again.
-    pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, Fate) {
+    pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, GroupOutcome) {
         self.dirty.clear();
         self.arenas.clear();
         self.rows = 0;
@@ -214,7 +214,11 @@ impl Open {
         self.generation += 1;
         (self.first, self.latest) = (None, None);
         let members = std::mem::take(&mut self.members);
-        (self.writer.take(), members, std::mem::take(&mut self.fate))
+        (
+            self.writer.take(),
+            members,
+            std::mem::take(&mut self.group_outcome),
+        )
     }
 
     pub(super) fn join(&mut self, member: Member) {
@@ -231,28 +235,30 @@ impl Open {
     }
 
     /// Notes that these changes will never be committed.
-    pub(super) fn spend(&mut self, changes: &WriteSet) {
-        self.spent.spend(changes);
+    pub(super) fn note_used(&mut self, changes: &WriteSet) {
+        self.used_row_ids.note_used(changes);
     }
 
-    pub(super) fn fate(&self) -> Fate {
-        self.fate.clone()
+    pub(super) fn group_outcome(&self) -> GroupOutcome {
+        self.group_outcome.clone()
     }
 
     /// Why changes to one of these tables were not committed that a transaction has seen.
-    pub(super) fn failure(&self, seen: Option<&Fate>, tables: &[Table]) -> Option<Error> {
+    pub(super) fn failure(&self, seen: Option<&GroupOutcome>, tables: &[Table]) -> Option<Error> {
         // Most see those of the open group, which has not failed.
-        let ended = seen.filter(|seen| !seen.is_same(&self.fate));
+        let ended = seen.filter(|seen| !seen.is_same(&self.group_outcome));
         ended.and_then(|seen| seen.failure(tables))
     }
 
     /// Notes what a transaction has seen from here on.
-    pub(super) fn follow(&self, tables: &[Table], seen: &mut Option<Fate>) {
+    pub(super) fn follow(&self, tables: &[Table], seen: &mut Option<GroupOutcome>) {
         if self.writer.is_some()
             && self.is_dirty(tables)
-            && !seen.as_ref().is_some_and(|seen| seen.is_same(&self.fate))
+            && !seen
+                .as_ref()
+                .is_some_and(|seen| seen.is_same(&self.group_outcome))
         {
-            *seen = Some(self.fate());
+            *seen = Some(self.group_outcome());
         }
     }
 
@@ -264,12 +270,14 @@ impl Open {
     }
 
     /// Where a transaction over these tables has to read.
-    pub(in super::super) fn footing(&self, tables: &[Table]) -> Footing {
+    pub(in super::super) fn base_state(&self, tables: &[Table]) -> BaseState {
         match &self.writer {
-            Some(writer) if self.is_dirty(tables) => {
-                Footing::Group(self.generation, self.fate.clone(), writer.base().id)
-            }
-            _ => Footing::Committed,
+            Some(writer) if self.is_dirty(tables) => BaseState::Group(
+                self.generation,
+                self.group_outcome.clone(),
+                writer.base().id,
+            ),
+            _ => BaseState::Committed,
         }
     }
 
@@ -304,11 +312,11 @@ impl Open {
             .map(|writer| writer.as_mut() as _)
     }
 
-    /// What the commit of the pen's holder is to survive.
+    /// What the commit of the writing transaction is to survive.
     pub(super) fn asked(&self) -> Durability {
-        self.pen
+        self.writing
             .as_ref()
-            .map_or(self.durability, |pen| pen.durability)
+            .map_or(self.durability, |writing| writing.durability)
     }
 
     /// Whether what is open would survive less than a transaction asks for.
@@ -316,136 +324,147 @@ impl Open {
         self.writer.is_some() && self.durability < asked
     }
 
-    /// Whether what the pen's holder wrote has to be written again before it goes on.
-    pub(super) fn is_parked(&self) -> bool {
-        let pen = self.pen.as_ref();
-        pen.is_some_and(|pen| pen.parked && pen.lost.is_none())
+    /// Whether what the writing transaction wrote has to be written again before it goes on.
+    pub(super) fn must_be_replayed(&self) -> bool {
+        let writing = self.writing.as_ref();
+        writing.is_some_and(|writing| writing.must_be_replayed && writing.lost.is_none())
     }
 
-    /// Writes again what the pen's holder had written, in the backend's next transaction.
-    pub(super) fn unpark(&mut self, begun: Result<Box<dyn WriteTransaction>>) {
-        let Some(pen) = &mut self.pen else { return };
-        pen.parked = false;
+    /// Writes again what the writing transaction had written, in the backend's next transaction.
+    pub(super) fn replay_writing(&mut self, begun: Result<Box<dyn WriteTransaction>>) {
+        let Some(writing) = &mut self.writing else {
+            return;
+        };
+        writing.must_be_replayed = false;
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
-            pen.stand_on(writer.as_ref())?;
+            writing.stand_on(writer.as_ref())?;
             // A failure drops the writer, and so what it has written by then.
-            replay(writer.as_mut(), &mut self.prepared, &pen.changes).map(|()| writer)
+            replay(writer.as_mut(), &mut self.prepared, &writing.changes).map(|()| writer)
         });
         match written {
             Ok(writer) => {
                 self.writer = Some(writer);
-                self.durability = pen.durability;
+                self.durability = writing.durability;
                 self.generation += 1;
             }
             Err(error) => {
                 self.prepared.clear();
-                pen.lost = Some(error);
+                writing.lost = Some(error);
             }
         }
     }
 
-    /// What the pen's holder has just become too large for, if anything.
+    /// What the writing transaction has just become too large for, if anything.
     #[inline]
     pub(in super::super) fn outgrown(&self) -> Option<Outgrown> {
-        let listed = self.pen.as_ref()?.changes.listed();
+        let listed = self.writing.as_ref()?.changes.listed();
         if listed == ROWS_TOGETHER && !self.members.is_empty() {
             return Some(Outgrown::Group);
         }
         (listed > 0 && listed % LISTED_MAX == 0).then_some(Outgrown::List)
     }
 
-    /// Keeps only ranges of the rows that the pen's holder has inserted, if it is alone in its
-    /// commit, but for tables whose list is `kept`.
+    /// Keeps only ranges of the rows that the writing transaction has inserted, if it is alone in
+    /// its commit, but for tables whose list is `kept`.
     pub(in super::super) fn extend_ranges(&mut self, kept: impl Fn(&Table) -> bool) {
         // With others, its changes may have to be undone or to be written again.
         let alone = self.members.is_empty() && self.dirty.is_empty();
-        let pen = self.pen.as_mut().filter(|pen| alone && pen.lost.is_none());
-        if let Some(pen) = pen {
-            pen.changes.extend_ranges(kept);
+        let writing = self
+            .writing
+            .as_mut()
+            .filter(|writing| alone && writing.lost.is_none());
+        if let Some(writing) = writing {
+            writing.changes.extend_ranges(kept);
         }
     }
 
-    /// Whether the changes of the pen's holder are all listed, or can be: marks count listed rows.
+    /// Whether the changes of the writing transaction are all listed, or can be: marks count listed
+    /// rows.
     pub(super) fn can_list_ranges(&self) -> bool {
-        let changes = self.pen.as_ref().map(|pen| &pen.changes);
+        let changes = self.writing.as_ref().map(|writing| &writing.changes);
         changes.is_none_or(|changes| !changes.is_marked() || !changes.has_ranges())
     }
 
-    /// Lists all changes of the pen's holder, so that they can be written again.
+    /// Lists all changes of the writing transaction, so that they can be written again.
     pub(super) fn list_ranges(&mut self) -> Result<()> {
-        let (Some(pen), Some(writer)) = (&mut self.pen, &mut self.writer) else {
+        let (Some(writing), Some(writer)) = (&mut self.writing, &mut self.writer) else {
             return Ok(());
         };
         let origin = self.origin;
         let read = |table: &Table, range: RowRange| range.read(writer.as_mut(), table, origin);
-        pen.changes.list_ranges(read)
+        writing.changes.list_ranges(read)
     }
 
-    /// Undoes what the pen's holder has written in the backend's transaction, if that can be done
-    /// without ending it.
+    /// Undoes what the writing transaction has written in the backend's transaction, if that can be
+    /// done without ending it.
     pub(super) fn unwrite(&mut self) -> bool {
-        let (Some(pen), Some(writer)) = (&self.pen, &mut self.writer) else {
+        let (Some(writing), Some(writer)) = (&self.writing, &mut self.writer) else {
             return true;
         };
         // Storage that was made for it has to go, too; before the first member all goes with the
         // backend's transaction.
-        let is_reversible = self.prepared.len() == pen.prepared
+        let is_reversible = self.prepared.len() == writing.prepared
             && !self.dirty.is_empty()
-            && !pen.changes.has_ranges();
+            && !writing.changes.has_ranges();
         is_reversible
             && writer.is_whole()
-            && replay(writer.as_mut(), &mut self.prepared, &pen.changes.inverse()).is_ok()
+            && replay(
+                writer.as_mut(),
+                &mut self.prepared,
+                &writing.changes.inverse(),
+            )
+            .is_ok()
     }
 
-    /// What the pen's holder has changed so far.
+    /// What the writing transaction has changed so far.
     #[inline]
     pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
-        match &self.pen {
-            Some(pen) => pen.lost.clone().map_or(Ok(&pen.changes), Err),
+        match &self.writing {
+            Some(writing) => writing.lost.clone().map_or(Ok(&writing.changes), Err),
             None => Err(no_transaction()),
         }
     }
 
-    /// Marks what the pen's holder has changed so far.
+    /// Marks what the writing transaction has changed so far.
     pub(in super::super) fn mark(&mut self) -> Option<Mark> {
-        self.pen.as_mut().map(|pen| pen.changes.mark())
+        self.writing.as_mut().map(|writing| writing.changes.mark())
     }
 
-    /// Keeps what the pen's holder has changed since the latest mark.
+    /// Keeps what the writing transaction has changed since the latest mark.
     pub(in super::super) fn release_mark(&mut self) {
-        if let Some(pen) = &mut self.pen {
-            pen.changes.release();
+        if let Some(writing) = &mut self.writing {
+            writing.changes.release();
         }
     }
 
-    /// Undoes what the pen's holder has changed since a mark.
+    /// Undoes what the writing transaction has changed since a mark.
     pub(in super::super) fn undo_to(&mut self, mark: &Mark) -> Result<()> {
-        let Some(pen) = &mut self.pen else {
+        let Some(writing) = &mut self.writing else {
             return Ok(());
         };
-        let undone = pen.changes.undo(mark);
-        self.spent.spend(&undone);
+        let undone = writing.changes.undo(mark);
+        self.used_row_ids.note_used(&undone);
         match &mut self.writer {
             // Else it is not written now, and will not be written again.
-            Some(writer) if !pen.parked && pen.lost.is_none() => {
+            Some(writer) if !writing.must_be_replayed && writing.lost.is_none() => {
                 replay(writer.as_mut(), &mut self.prepared, &undone.inverse())
             }
             _ => Ok(()),
         }
     }
 
-    /// What the holder of the pen writes with.
+    /// What the writing transaction writes with.
     #[inline]
-    pub(in super::super) fn pen(&mut self) -> Result<PenGrip<'_>> {
-        match (&mut self.pen, &mut self.writer) {
-            (Some(Pen { lost: Some(e), .. }), _) => Err(e.clone()),
-            (Some(pen), Some(writer)) => Ok(PenGrip {
+    pub(in super::super) fn write_access(&mut self) -> Result<WriteAccess<'_>> {
+        match (&mut self.writing, &mut self.writer) {
+            (Some(WritingMember { lost: Some(e), .. }), _) => Err(e.clone()),
+            (Some(writing), Some(writer)) => Ok(WriteAccess {
                 writer: writer.as_mut(),
                 prepared: &mut self.prepared,
-                reach: Reach::default(),
-                changes: &mut pen.changes,
-                spent: &self.spent,
+                coverage: IndexCoverage::default(),
+                changes: &mut writing.changes,
+                used_row_ids: &self.used_row_ids,
                 schemas: &mut self.schemas,
                 arenas: &mut self.arenas,
                 origin: self.origin,
@@ -459,14 +478,14 @@ fn no_transaction() -> Error {
     Error::new(ErrorKind::Backend, "cannot write: no transaction is open")
 }
 
-/// What the holder of the pen writes with.
-pub(in super::super) struct PenGrip<'o> {
+/// What the writing transaction writes with.
+pub(in super::super) struct WriteAccess<'o> {
     pub(in super::super) writer: &'o mut dyn WriteTransaction,
     pub(in super::super) prepared: &'o mut Vec<Prepared>,
     /// How far the indexes of the table are built that is written to.
-    pub(in super::super) reach: Reach,
+    pub(in super::super) coverage: IndexCoverage,
     pub(in super::super) changes: &'o mut WriteSet,
-    pub(in super::super) spent: &'o SpentRowIds,
+    pub(in super::super) used_row_ids: &'o UsedRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,
     pub(in super::super) arenas: &'o mut ObjectArenas,
     /// That of what is not committed yet.

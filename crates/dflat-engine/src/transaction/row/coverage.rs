@@ -9,16 +9,16 @@ use crate::storage::{IndexEntry, IndexState};
 /// How far a table's indexes are built: `None` if all are ready, else the largest row id that each
 /// has an entry for. What is behind that is left to the one who builds them.
 #[derive(Clone, Default)]
-pub(in crate::transaction) struct Reach(Option<Arc<[RowId]>>);
+pub(in crate::transaction) struct IndexCoverage(Option<Arc<[RowId]>>);
 
-impl Reach {
+impl IndexCoverage {
     pub(in crate::transaction) fn of(states: &[IndexState]) -> Self {
         if states.iter().all(|state| *state == IndexState::Ready) {
             return Self(None);
         }
         let reaches = states.iter().map(|state| match state {
             IndexState::Ready => RowId(i64::MAX),
-            IndexState::Incomplete(reach) => *reach,
+            IndexState::Incomplete(coverage) => *coverage,
             IndexState::Missing => RowId(0),
         });
         Self(Some(reaches.collect()))

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use dflat_model::{RowId, Table};
 
-use super::coverage::Reach;
+use super::coverage::IndexCoverage;
 use super::entries::present_entries;
 use crate::error::Result;
 use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, WriteTransaction};
@@ -33,7 +33,7 @@ pub(in crate::transaction) fn mend(
         payloads.push((row.row_id, row.payload.to_vec()));
         ControlFlow::Continue(())
     })?;
-    let reach = Reach::of(&indexes.states);
+    let coverage = IndexCoverage::of(&indexes.states);
     let mut rows: Vec<RowRepair<'_>> = Vec::with_capacity(indexes.foreign.len());
     for row_id in &indexes.foreign {
         // A foreign row that does not exist was deleted: it has no entries.
@@ -43,7 +43,7 @@ pub(in crate::transaction) fn mend(
             Ok(Err(_)) => continue,
             Err(_) => Vec::new(),
         };
-        reach.leave(&mut entries, Some(*row_id));
+        coverage.leave(&mut entries, Some(*row_id));
         rows.push(RowRepair {
             row_id: *row_id,
             is_foreign: true,

@@ -7,7 +7,7 @@ mod key;
 mod mend;
 mod prepared;
 
-pub(super) use coverage::Reach;
+pub(super) use coverage::IndexCoverage;
 pub use derived::{Derived, derive};
 pub(super) use entries::{entry_values, index_entries, present_entries};
 pub(super) use key::{changed_key, key_parts, shown};

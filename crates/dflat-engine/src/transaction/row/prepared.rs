@@ -2,7 +2,7 @@
 
 use dflat_model::Table;
 
-use super::coverage::Reach;
+use super::coverage::IndexCoverage;
 use super::mend::mend;
 use crate::error::Result;
 use crate::storage::WriteTransaction;
@@ -10,7 +10,7 @@ use crate::storage::WriteTransaction;
 /// A table that is ready to be written to in the backend's transaction.
 pub(in crate::transaction) struct Prepared {
     table: Table,
-    reach: Reach,
+    coverage: IndexCoverage,
     /// Whether no newer code is known to have written to it.
     is_newest: bool,
 }
@@ -19,10 +19,13 @@ impl Prepared {
     /// How far the indexes of a table are built, if it was prepared as what it is, because no newer
     /// code has written to it.
     #[inline]
-    pub(in crate::transaction) fn reach_of(prepared: &[Self], table: &Table) -> Option<Reach> {
+    pub(in crate::transaction) fn coverage_of(
+        prepared: &[Self],
+        table: &Table,
+    ) -> Option<IndexCoverage> {
         let mut prepared = prepared.iter();
         let ready = prepared.find(|ready| ready.is_newest && ready.table.is_same(table))?;
-        Some(ready.reach.clone())
+        Some(ready.coverage.clone())
     }
 
     /// Notes that no newer code is known to have written to a table.
@@ -41,21 +44,21 @@ pub(in crate::transaction) fn prepare(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Prepared>,
     table: &Table,
-) -> Result<Reach> {
+) -> Result<IndexCoverage> {
     if let Some(ready) = prepared.iter().find(|ready| ready.table.is_same(table)) {
-        return Ok(ready.reach.clone());
+        return Ok(ready.coverage.clone());
     }
     // Another descriptor of the same table has other indexes.
     prepared.retain(|other| other.table.name != table.name);
     // Order: noted first, so that a failure that leaves half of it is undone with the storage.
     prepared.push(Prepared {
         table: table.clone(),
-        reach: Reach::default(),
+        coverage: IndexCoverage::default(),
         is_newest: false,
     });
-    let reach = Reach::of(&mend(writer, table)?);
+    let coverage = IndexCoverage::of(&mend(writer, table)?);
     if let Some(last) = prepared.last_mut() {
-        last.reach = reach.clone();
+        last.coverage = coverage.clone();
     }
-    Ok(reach)
+    Ok(coverage)
 }
