@@ -160,7 +160,7 @@ fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Res
     }
     set_write_ahead_log(connection, options.busy_timeout)?;
     connection.execute("PRAGMA secure_delete = FAST")?;
-    // Checkpoints are the checkpointer's.
+    // Upkeep makes the checkpoints.
     connection.execute("PRAGMA wal_autocheckpoint = 0")?;
     let limit = i64::try_from(options.log_bytes_max).unwrap_or(i64::MAX);
     connection.execute(&format!("PRAGMA journal_size_limit = {limit}"))
