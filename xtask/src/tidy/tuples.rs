@@ -11,12 +11,6 @@ pub const MEMBERS_MAX: usize = 2;
 /// `too_many_arguments`, which counts a tuple as one.
 pub const ARGUMENTS_MAX: usize = 7;
 
-/// Files that hide arguments until their rooms are rewritten: only a warning for these.
-const STILL_THERE: [&str; 2] = [
-    "crates/dflat-engine/src/object/merge.rs",
-    "crates/dflat-engine/src/transaction/group/mod.rs",
-];
-
 /// Finds functions, except in tests, with a larger tuple as a parameter, or with more arguments.
 pub fn check(file: &File) -> Vec<Finding> {
     let written = file.has_extension("rs") && !file.is_test_data() && !file.is_generated();
@@ -33,12 +27,7 @@ pub fn check(file: &File) -> Vec<Finding> {
         if code[at].is("fn") {
             let message = function(&code[at..]);
             let line = code[at].line;
-            let finding = if STILL_THERE.contains(&file.path.as_str()) {
-                Finding::warning
-            } else {
-                Finding::error
-            };
-            findings.extend(message.map(|message| finding(&file.path, line, message)));
+            findings.extend(message.map(|message| Finding::error(&file.path, line, message)));
         }
     }
     findings

@@ -351,7 +351,10 @@ impl<'t> Merger<'t> {
                 Ok(())
             }
             (Child::Unions(codes, values), Element::Union(ours), Element::Union(newest)) => {
-                self.unions(writer, (codes, values), (ours, newest), &matches, versions)
+                let members = with_codes(&matches, versions)?;
+                let bytes: Vec<u8> = members.iter().map(|(_, code)| *code).collect();
+                writer.byte_vector(codes, &bytes);
+                self.unions(writer, values, (ours, newest), &members, versions)
             }
             (Child::Value(slot), element, _) => {
                 let (size, align) = self.ours.types.inline(element)?;
@@ -381,21 +384,13 @@ impl<'t> Merger<'t> {
     fn unions(
         &self,
         writer: &mut Writer,
-        (codes, values): (Slot, Slot),
+        values: Slot,
         (ours, newest): (TypeId, TypeId),
-        matches: &[Match],
+        members: &[(Match, u8)],
         versions: Versions<Elements<'_>>,
     ) -> Merged {
-        let mut merged = Vec::with_capacity(matches.len());
-        for (to, found) in matches.iter().enumerate() {
-            merged.push(match *found {
-                Match::Same(from) => versions.before.code(from)?,
-                Match::New | Match::Changed(_) => versions.after.code(to)?,
-            });
-        }
-        writer.byte_vector(codes, &merged);
-        let first = writer.slots(values, matches.len());
-        for ((to, found), code) in matches.iter().enumerate().zip(&merged) {
+        let first = writer.slots(values, members.len());
+        for (to, (found, code)) in members.iter().enumerate() {
             let slot = first.nth(to);
             let (before, after) = (versions.before.values, versions.after.values);
             match *found {
@@ -446,6 +441,22 @@ impl<'a> Elements<'a> {
     fn at(self, index: usize) -> (Self, usize) {
         (self, index)
     }
+}
+
+/// The members of a written vector of unions, each with its type code.
+fn with_codes(
+    matches: &[Match],
+    versions: Versions<Elements<'_>>,
+) -> Result<Vec<(Match, u8)>, Malformed> {
+    let members = matches.iter().enumerate();
+    let members = members.map(|(to, found)| {
+        let code = match *found {
+            Match::Same(from) => versions.before.code(from)?,
+            Match::New | Match::Changed(_) => versions.after.code(to)?,
+        };
+        Ok((*found, code))
+    });
+    members.collect()
 }
 
 impl<T: Copy> Versions<T> {
