@@ -196,8 +196,8 @@ impl Deliveries {
 
     /// Waits while more is to be matched than there should be: commits that come faster than they
     /// can be matched would take ever more memory. It does not wait for a subscriber who takes his
-    /// time: he is given up then. Called without a lock or the pen, and with no turn but that of
-    /// the transaction which this thread runs next.
+    /// time: he is given up then. Called without a lock or the write access, and with no turn but
+    /// that of the transaction which this thread runs next.
     pub fn hold(&self) {
         // Most commits find nobody behind, and take no lock for that.
         if !self.is_behind() {

@@ -99,7 +99,7 @@ fn a_member_is_acknowledged_while_the_next_writes_and_waits_for_that() {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));
         let waiting = world.clone();
-        // In the turn behind the first, so that the pen has been its before.
+        // In the turn behind the first, so that the write access has been its before.
         world.perform('2', &['A', 'B'], move |tx| {
             raise(tx, 'B')?;
             waiting.wait_for('1');
