@@ -1,4 +1,4 @@
-//! What is called, on which kind of file.
+//! The kinds of files and of calls that are counted.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ pub enum FileKind {
     LogIndex,
     /// The rollback journal.
     Journal,
-    /// A file without a name: what SQLite's cache does not hold of a statement's undoing or of a
-    /// file that is written anew.
+    /// A file without a name. SQLite puts in it the data that its cache does not hold: the undo
+    /// data of a statement, or the content of a file that is written anew.
     Temporary,
     /// Any other file with a name.
     Other,
@@ -45,7 +45,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// What the operating system is asked for.
+/// A call to the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
     /// Open a file.
@@ -66,9 +66,9 @@ pub enum Operation {
     Lock,
     /// Map shared memory.
     Map,
-    /// Ask for a file's length.
+    /// Get a file's length.
     Size,
-    /// Ask whether a file exists.
+    /// Find out whether a file exists.
     Access,
 }
 

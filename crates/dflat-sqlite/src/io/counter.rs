@@ -1,4 +1,4 @@
-//! How often something was called, and what it took.
+//! Counters of calls, of their bytes and of their times.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,21 +9,22 @@ use libsqlite3_sys as sqlite;
 use super::call::{FileKind, Operation};
 use super::report::CallReport;
 
-/// The calls on one open file, or on all closed ones of a kind.
+/// Counters of the calls on one open file, or on all closed files of a kind.
 pub(super) struct FileCounters {
     pub(super) kind: FileKind,
     calls: [Counter; Operation::ALL.len()],
 }
 
-/// The calls of one operation.
+/// Counters of the calls of one operation.
 ///
-/// Invariant: one thread at a time writes, that which uses the file, or which holds the lock; any
-/// may read. So additions need not be atomic, which would cost more than all the rest.
+/// Invariant: one thread at a time writes: the thread that uses the file, or that holds the lock.
+/// Any thread may read. So additions need not be atomic, which would cost more than everything else
+/// here.
 pub(super) struct Counter {
     count: AtomicU64,
     failed: AtomicU64,
     bytes: AtomicU64,
-    /// The calls that were timed.
+    /// The number of calls that were timed.
     timed: AtomicU64,
     total_ns: AtomicU64,
     /// The sum of the squares of these times, as the bits of a float.
@@ -44,7 +45,7 @@ impl FileCounters {
         &self.calls[operation as usize]
     }
 
-    /// Makes a call, and counts it.
+    /// Makes a call and counts it.
     pub(super) fn run(
         &self,
         operation: Operation,
@@ -63,7 +64,7 @@ impl FileCounters {
         code
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of `other`.
     pub(super) fn absorb(&self, other: &Self) {
         for (calls, others) in self.calls.iter().zip(&other.calls) {
             calls.absorb(others);
@@ -76,16 +77,17 @@ impl FileCounters {
     }
 }
 
-/// What lies past the end of a file reads as zeros: no failure.
+/// Whether a result code means failure. A short read does not: SQLite reads the bytes past the end
+/// of a file as zeros.
 pub(super) fn is_failure(code: c_int) -> bool {
     code != sqlite::SQLITE_OK && code != sqlite::SQLITE_IOERR_SHORT_READ
 }
 
-/// Of calls that mostly end in the system's memory one in so many is timed: to look at the clock
-/// takes about as long as they do.
+/// Of the calls that are mostly served from the system's memory, one in so many is timed, because
+/// reading the clock takes about as long as such a call.
 const TIMED_EVERY: u64 = 64;
 
-/// Whether a call goes to the device, so that each is timed.
+/// Whether calls of an operation go to the device, so that each of them is timed.
 const fn is_slow(operation: Operation) -> bool {
     matches!(
         operation,
@@ -114,7 +116,7 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Counts a call about to be made, and starts to time it if that is to be done.
+    /// Counts a call that is about to be made. Returns the start time if the call is to be timed.
     pub(super) fn start(&self, operation: Operation, length: usize) -> Option<Instant> {
         let before = add(&self.count, 1);
         if matches!(operation, Operation::Read | Operation::Write) {
@@ -179,7 +181,7 @@ fn get(number: &AtomicU64) -> u64 {
     number.load(Ordering::Relaxed)
 }
 
-/// Adds; what it was before.
+/// Adds to a number, and returns the number before the addition.
 fn add(number: &AtomicU64, more: u64) -> u64 {
     let before = get(number);
     number.store(before.wrapping_add(more), Ordering::Relaxed);

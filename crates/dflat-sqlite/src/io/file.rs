@@ -1,4 +1,4 @@
-//! An open file: ours, with the real one behind it in the same piece of memory.
+//! An open file of this VFS, with the real file behind it in the same piece of memory.
 #![allow(
     unsafe_code,
     reason = "SQLite calls these functions by pointers, and they call the real file's"
@@ -14,19 +14,20 @@ use super::call::Operation;
 use super::request::Effect;
 use super::watch::OpenFile;
 
-/// What SQLite sees as the file. The real file follows it.
+/// The file that SQLite sees. The real file follows it in memory.
 #[repr(C)]
 pub(super) struct ShimFile {
     base: sqlite3_file,
-    // Invariant: from `Box::into_raw`, freed by `close`.
+    // Invariant: the pointer is from `Box::into_raw` and is freed by `close`.
     state: *mut OpenFile,
 }
 
-/// The bytes that SQLite must reserve before the real file's. SQLite aligns the whole for any type,
-/// and this is a multiple of the alignment of a pointer.
+/// The bytes that SQLite must reserve before those of the real file. SQLite aligns the whole for
+/// any type, and this number is a multiple of the alignment of a pointer.
 pub(super) const PREFIX: usize = size_of::<ShimFile>();
 
-/// The methods of a file whose real one has as many; the index is [`methods_index`].
+/// The methods of a file, one table for each set of methods that the real file may have. The index
+/// is [`methods_index`].
 static METHODS: [sqlite3_io_methods; 4] = [
     methods(1, false, false),
     methods(2, true, false),
@@ -69,31 +70,31 @@ const fn methods_index(real: &sqlite3_io_methods, has_log_index: bool) -> usize 
     }
 }
 
-/// The place of the real file.
+/// The address of the real file.
 ///
 /// # Safety
-/// `file` points to [`PREFIX`] bytes and those of the real file.
+/// `file` points to [`PREFIX`] bytes, followed by those of the real file.
 pub(super) unsafe fn real_of(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: The memory goes on beyond the prefix, as the caller promises.
+    // SAFETY: The memory continues beyond the prefix, as the caller promises.
     unsafe { file.cast::<u8>().add(PREFIX).cast() }
 }
 
-/// Marks the file as not open: SQLite doesn't close it then.
+/// Marks the file as not open, so that SQLite does not close it.
 ///
 /// # Safety
 /// As [`real_of`]; the file is not open.
 pub(super) unsafe fn set_closed(file: *mut sqlite3_file) {
-    // SAFETY: The memory is ours to write, as the caller promises.
+    // SAFETY: This code may write the memory, as the caller promises.
     unsafe { (*file).pMethods = ptr::null() };
 }
 
-/// Makes the file ours, whose real one was opened.
+/// Opens the file as one of this VFS, after its real file was opened.
 ///
 /// # Safety
 /// As [`real_of`]; the real file is open, and this one is not.
 pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: OpenFile) {
     // SAFETY: The real file is open, so that its methods are a table that outlives it. The prefix
-    // is ours to write, and nothing in it needs to be dropped.
+    // is for this code to write, and nothing in it needs to be dropped.
     unsafe {
         let real = &*(*real_of(file)).pMethods;
         let has_log_index = state.log_index.is_some();
@@ -109,7 +110,7 @@ pub(super) unsafe fn set_open(file: *mut sqlite3_file, state: OpenFile) {
     }
 }
 
-/// What an open file consists of.
+/// The parts of an open file.
 struct Parts<'f> {
     state: &'f OpenFile,
     real: *mut sqlite3_file,
@@ -119,7 +120,8 @@ struct Parts<'f> {
 /// # Safety
 /// `file` was opened by [`set_open`], is open for `'f`, and is used by this thread alone.
 unsafe fn parts<'f>(file: *mut sqlite3_file) -> Parts<'f> {
-    // SAFETY: `set_open` wrote prefix and state; the real file is open as long as ours is.
+    // SAFETY: `set_open` wrote the prefix and the state; the real file is open as long as this one
+    // is.
     unsafe {
         let real = real_of(file);
         Parts {
@@ -134,21 +136,21 @@ unsafe fn parts<'f>(file: *mut sqlite3_file) -> Parts<'f> {
 macro_rules! forward {
     ($parts:expr, $method:ident $(, $argument:expr)*) => {
         match $parts.methods.$method {
-            // SAFETY: The real file is open, and the arguments are those that SQLite gave us, or
-            // a part of the bytes that it gave.
+            // SAFETY: The real file is open, and the arguments are those that SQLite passed, or a
+            // part of the bytes that it passed.
             Some(method) => unsafe { method($parts.real $(, $argument)*) },
             None => sqlite::SQLITE_IOERR,
         }
     };
 }
 
-/// As `int`, what SQLite gave as `int`.
+/// Converts a length that SQLite passed as `int` back to `int`.
 fn int(length: usize) -> c_int {
     c_int::try_from(length).unwrap_or(c_int::MAX)
 }
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: SQLite closes a file that we opened, once.
+    // SAFETY: SQLite closes a file that this VFS opened, once.
     let parts = unsafe { parts(file) };
     let code = forward!(parts, xClose);
     // SAFETY: The state is from `Box::into_raw`; SQLite does not use the file again.
@@ -165,7 +167,7 @@ unsafe extern "C" fn read(
     amount: c_int,
     offset: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite reads from a file that we opened.
+    // SAFETY: SQLite reads from a file that this VFS opened.
     let parts = unsafe { parts(file) };
     let length = usize::try_from(amount).unwrap_or(0);
     parts.state.note_reach(Operation::Read, offset, length);
@@ -190,10 +192,10 @@ unsafe extern "C" fn write(
     amount: c_int,
     offset: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite writes to a file that we opened.
+    // SAFETY: SQLite writes to a file that this VFS opened.
     let parts = unsafe { parts(file) };
     let length = usize::try_from(amount).unwrap_or(0);
-    // SAFETY: The buffer has `length` bytes, for the time of this call.
+    // SAFETY: The buffer has `length` bytes and lives for the time of this call.
     let content = unsafe { slice::from_raw_parts(buffer.cast::<u8>(), length) };
     let effect = Effect::write(offset, content);
     parts.state.note_reach(Operation::Write, offset, length);
@@ -206,7 +208,7 @@ unsafe extern "C" fn write(
 }
 
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
-    // SAFETY: SQLite cuts a file that we opened.
+    // SAFETY: SQLite truncates a file that this VFS opened.
     let parts = unsafe { parts(file) };
     let effect = Effect::truncate(size);
     parts
@@ -218,7 +220,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 }
 
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: SQLite syncs a file that we opened.
+    // SAFETY: SQLite syncs a file that this VFS opened.
     let parts = unsafe { parts(file) };
     let directory = parts.state.syncs_directory.get();
     let effect = Effect::flush(directory);
@@ -229,7 +231,8 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
             _ => forward!(parts, xSync, flags),
         });
     if directory && code == sqlite::SQLITE_OK {
-        // The real file did it inside its own sync: counted, and no call of its own.
+        // The real file synced the directory inside its own sync: the directory sync is counted,
+        // but no further call is made.
         parts.state.syncs_directory.set(false);
         parts
             .state
@@ -241,13 +244,13 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 }
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
-    // SAFETY: SQLite asks about a file that we opened.
+    // SAFETY: SQLite queries a file that this VFS opened.
     let parts = unsafe { parts(file) };
     parts
         .state
         .run(Operation::Size, 1, Effect::NOTHING, |done| match done {
             0 => {
-                // SAFETY: The place for the result is SQLite's.
+                // SAFETY: SQLite passes the place for the result.
                 unsafe { *size = 0 };
                 sqlite::SQLITE_OK
             }
@@ -256,7 +259,7 @@ unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64
 }
 
 unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: SQLite locks a file that we opened.
+    // SAFETY: SQLite locks a file that this VFS opened.
     let parts = unsafe { parts(file) };
     parts.state.note_current();
     parts
@@ -268,13 +271,13 @@ unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
 }
 
 unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: SQLite unlocks a file that we opened.
+    // SAFETY: SQLite unlocks a file that this VFS opened.
     let parts = unsafe { parts(file) };
     forward!(parts, xUnlock, level)
 }
 
 unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, result: *mut c_int) -> c_int {
-    // SAFETY: SQLite asks about a file that we opened.
+    // SAFETY: SQLite queries a file that this VFS opened.
     let parts = unsafe { parts(file) };
     forward!(parts, xCheckReservedLock, result)
 }
@@ -284,13 +287,13 @@ unsafe extern "C" fn file_control(
     operation: c_int,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite controls a file that we opened.
+    // SAFETY: SQLite controls a file that this VFS opened.
     let parts = unsafe { parts(file) };
     forward!(parts, xFileControl, operation, argument)
 }
 
 unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: SQLite asks about a file that we opened.
+    // SAFETY: SQLite queries a file that this VFS opened.
     let parts = unsafe { parts(file) };
     match parts.methods.xSectorSize {
         // SAFETY: The real file is open.
@@ -301,7 +304,7 @@ unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: SQLite asks about a file that we opened.
+    // SAFETY: SQLite queries a file that this VFS opened.
     let parts = unsafe { parts(file) };
     match parts.methods.xDeviceCharacteristics {
         // SAFETY: The real file is open.
@@ -317,20 +320,20 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     result: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite maps shared memory of a file that we opened.
+    // SAFETY: SQLite maps shared memory of a file that this VFS opened.
     let parts = unsafe { parts(file) };
     if let Some(index) = &parts.state.log_index {
         let found = index.region(region, size, extend != 0);
-        // SAFETY: The place for the result is SQLite's.
+        // SAFETY: SQLite passes the place for the result.
         unsafe { *result = found };
         return sqlite::SQLITE_OK;
     }
     parts
         .state
         .run_on_log_index(Operation::Map, |done| match done {
-            // A device can't pretend to have mapped: this is a failure of its own.
+            // A fault can't pretend that memory was mapped, so this call fails.
             0 => {
-                // SAFETY: The place for the result is SQLite's.
+                // SAFETY: SQLite passes the place for the result.
                 unsafe { *result = ptr::null_mut() };
                 sqlite::SQLITE_IOERR_SHMMAP
             }
@@ -344,13 +347,14 @@ unsafe extern "C" fn shm_lock(
     count: c_int,
     flags: c_int,
 ) -> c_int {
-    // SAFETY: SQLite locks shared memory of a file that we opened.
+    // SAFETY: SQLite locks shared memory of a file that this VFS opened.
     let parts = unsafe { parts(file) };
     if parts.state.log_index.is_some() {
-        // Nobody else has it.
+        // No other connection uses this index.
         return sqlite::SQLITE_OK;
     }
-    // Each read takes one and gives it back: apart, so that it costs little.
+    // Each read takes a lock and releases it. The release is not counted, and the counting is in a
+    // function of its own, so that a read costs little.
     if flags & sqlite::SQLITE_SHM_LOCK == 0 {
         return forward!(parts, xShmLock, offset, count, flags);
     }
@@ -372,7 +376,7 @@ fn shm_lock_counted(parts: &Parts<'_>, offset: c_int, count: c_int, flags: c_int
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
-    // SAFETY: SQLite uses shared memory of a file that we opened.
+    // SAFETY: SQLite uses shared memory of a file that this VFS opened.
     let parts = unsafe { parts(file) };
     if parts.state.log_index.is_some() {
         return;
@@ -384,7 +388,7 @@ unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
 }
 
 unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
-    // SAFETY: SQLite unmaps shared memory of a file that we opened.
+    // SAFETY: SQLite unmaps shared memory of a file that this VFS opened.
     let parts = unsafe { parts(file) };
     if let Some(index) = &parts.state.log_index {
         index.clear();
@@ -399,7 +403,7 @@ unsafe extern "C" fn fetch(
     amount: c_int,
     result: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite maps a file that we opened.
+    // SAFETY: SQLite maps a file that this VFS opened.
     let parts = unsafe { parts(file) };
     forward!(parts, xFetch, offset, amount, result)
 }
@@ -409,7 +413,7 @@ unsafe extern "C" fn unfetch(
     offset: sqlite3_int64,
     page: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite unmaps a file that we opened.
+    // SAFETY: SQLite unmaps a file that this VFS opened.
     let parts = unsafe { parts(file) };
     forward!(parts, xUnfetch, offset, page)
 }

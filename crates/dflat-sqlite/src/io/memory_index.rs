@@ -1,4 +1,4 @@
-//! The index of a log, in memory of one connection.
+//! The index of a write-ahead log, in the memory of one connection.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -6,16 +6,16 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// A part of the index. SQLite's numbers in it are of up to eight bytes; it writes them past Rust,
-/// as one may with what is atomic.
+/// A part of the index. SQLite stores numbers of up to eight bytes in it. SQLite writes them
+/// without Rust's knowledge, which atomic numbers permit.
 type Region = Arc<[AtomicU64]>;
 
-/// Regions that SQLite asked for; each stays where it is.
+/// The regions that SQLite requested. A region keeps its address.
 #[derive(Default)]
 pub(super) struct MemoryIndex(RefCell<Vec<Region>>);
 
 impl MemoryIndex {
-    /// The region of a number; null if there is none and none is to be made.
+    /// The region with a number. Null if the region does not exist and `make` is false.
     pub(super) fn region(&self, number: c_int, bytes: c_int, make: bool) -> *mut c_void {
         let mut regions = self.0.borrow_mut();
         let (Ok(number), Ok(bytes)) = (usize::try_from(number), usize::try_from(bytes)) else {
@@ -30,7 +30,7 @@ impl MemoryIndex {
         })
     }
 
-    /// Forgets all regions; SQLite does not use them any more.
+    /// Drops all regions. SQLite does not use them any more.
     pub(super) fn clear(&self) {
         self.0.borrow_mut().clear();
     }

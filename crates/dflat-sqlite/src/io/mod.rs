@@ -1,12 +1,12 @@
-//! Every access to the file, seen and counted; with the feature `faults`, for tests, also recorded
-//! and made to fail.
+//! Observes and counts every access to the files of a database. With the feature `faults`, for
+//! tests, it also records accesses and makes them fail.
 //!
-//! In: the calls by which SQLite asks the operating system for something. Out: the same calls,
-//! handed on to the VFS that SQLite uses by default, and an [`IoReport`] of what they were.
+//! In: the calls by which SQLite requests something of the operating system. Out: the same calls,
+//! forwarded to the VFS that SQLite uses by default, and an [`IoReport`] that counts them.
 //!
-//! A connection passes through here only if its backend was asked to count; others do not know of
-//! this module. What it can't see: pages read through a memory map, and the index of the
-//! write-ahead log, which lies in shared memory. Of these only locks and mappings are calls.
+//! A connection uses this module only if its backend was asked to count I/O. Two things are not
+//! seen: pages read through a memory map, and reads and writes of the index of the write-ahead log,
+//! which is in shared memory. Only locks and mappings of these two are calls.
 
 mod call;
 mod counter;

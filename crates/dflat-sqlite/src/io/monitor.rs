@@ -1,4 +1,4 @@
-//! What is counted of one database.
+//! The counts of one database.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use super::request::Call;
 use super::usage::TableUsage;
 use dflat_model::TableDescriptor;
 
-/// Watches the files of one database, for as long as a backend or a test holds it.
+/// Counts the calls on the files of one database, for as long as a backend or a test holds this.
 pub(crate) struct Monitor {
     start: Instant,
     /// How often the database was opened before.
@@ -22,9 +22,10 @@ pub(crate) struct Monitor {
     commits: AtomicU64,
     changes: AtomicU64,
     logical_bytes: AtomicU64,
-    /// Where the last write to the log ended.
+    /// The end of the last write to the log.
     log_bytes: AtomicU64,
-    /// The commits since somebody keeps the log from starting again.
+    /// The number of commits that were made while a reader kept the log from starting again. 0 when
+    /// the log starts again.
     late_commits: AtomicU64,
     /// The farthest byte of the main file that was read or written.
     main_bytes: AtomicU64,
@@ -34,14 +35,14 @@ pub(crate) struct Monitor {
     faults: Faults,
 }
 
-/// What was called, by file.
+/// The counts, by file.
 struct Files {
-    /// Calls by name, and those on files that are closed; one of each kind.
+    /// The calls by name and the calls on files that are closed; one entry for each kind.
     past: [FileCounters; FileKind::ALL.len()],
     open: Vec<Arc<FileCounters>>,
 }
 
-/// What is known of the tables.
+/// The uses of the tables' indexes, and the space in the file.
 #[derive(Default)]
 struct Tables {
     usage: Vec<Arc<TableUsage>>,
@@ -69,7 +70,7 @@ impl Monitor {
         }
     }
 
-    /// Notes a transaction that was committed.
+    /// Counts a transaction that was committed.
     pub(crate) fn note_commit(&self, changes: u64, bytes: u64, log_is_pinned: bool) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
@@ -79,12 +80,12 @@ impl Monitor {
         }
     }
 
-    /// Notes how much of the file is in use.
+    /// Stores how much of the file is in use.
     pub(crate) fn note_space(&self, space: Space) {
         lock(&self.tables).space = Some(space);
     }
 
-    /// Where the uses of a table's indexes are counted.
+    /// The counters for the uses of a table's indexes.
     pub(crate) fn usage_of(&self, table: &TableDescriptor) -> Arc<TableUsage> {
         let usage = &mut lock(&self.tables).usage;
         if let Some(found) = usage.iter().find(|usage| usage.fits(table)) {
@@ -95,21 +96,21 @@ impl Monitor {
         new
     }
 
-    /// Where the calls on a file that was opened are counted.
+    /// Creates the counters for the calls on a file that was opened.
     pub(super) fn open_file(&self, kind: FileKind) -> Arc<FileCounters> {
         let counters = Arc::new(FileCounters::new(kind));
         lock(&self.files).open.push(Arc::clone(&counters));
         counters
     }
 
-    /// Keeps what was counted of a file that was closed.
+    /// Keeps the counts of a file that was closed.
     pub(super) fn close_file(&self, counters: &Arc<FileCounters>) {
         let mut files = lock(&self.files);
         files.past[counters.kind as usize].absorb(counters);
         files.open.retain(|open| !Arc::ptr_eq(open, counters));
     }
 
-    /// Notes how far a read or write reached.
+    /// Notes how far a read or a write reached.
     pub(super) fn note_reach(&self, kind: FileKind, operation: Operation, start: u64, end: u64) {
         match (kind, operation) {
             (FileKind::Log, Operation::Write) => {
@@ -118,7 +119,7 @@ impl Monitor {
                 }
                 self.log_bytes.store(end, Ordering::Relaxed);
             }
-            // Looked at first: it is hardly ever to be written.
+            // Compared first, because the number rarely has to be written.
             (FileKind::Main, _) if end > self.main_bytes.load(Ordering::Relaxed) => {
                 self.main_bytes.fetch_max(end, Ordering::Relaxed);
             }
@@ -126,7 +127,8 @@ impl Monitor {
         }
     }
 
-    /// Makes a call: `perform` does as many bytes as it is given, and nothing if it is given 0.
+    /// Makes a call. `perform` processes as many bytes as it is given, and does nothing if it is
+    /// given 0.
     #[inline]
     pub(super) fn run(&self, call: &Call<'_>, mut perform: impl FnMut(usize) -> c_int) -> c_int {
         #[cfg(feature = "faults")]
@@ -137,7 +139,7 @@ impl Monitor {
         self.run_counted(call, || perform(call.length))
     }
 
-    /// The faults that a test asked for.
+    /// The faults that a test requested.
     #[cfg(feature = "faults")]
     pub(super) const fn faults(&self) -> &Faults {
         &self.faults
@@ -151,7 +153,7 @@ impl Monitor {
         }
     }
 
-    /// Any thread may call by name at any time, so that the counters need a lock.
+    /// Counts a call by name. Any thread may make one at any time, so the counters need a lock.
     fn run_named(&self, call: &Call<'_>, perform: impl FnOnce() -> c_int) -> c_int {
         let start = Instant::now();
         let code = perform();
@@ -166,7 +168,7 @@ impl Monitor {
         code
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub(crate) fn report(&self) -> IoReport {
         let sums = FileKind::ALL.map(FileCounters::new);
         let files = lock(&self.files);

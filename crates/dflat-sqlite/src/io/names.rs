@@ -10,7 +10,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::ffi::create_private;
 
-/// The path of the file whose name is that of the database with a suffix, such as `-wal`.
+/// The path of the file whose name is the database's name with a suffix, such as `-wal`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -24,8 +24,8 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
         let message = format!("cannot open {}: it names no file", path.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
-    // Absolute, it can't be one of the names to which SQLite gives another meaning, and it stays
-    // the same file when the process changes its directory.
+    // An absolute path can't be one of the names to which SQLite gives another meaning, and it
+    // keeps naming the same file if the process changes its directory.
     let absolute = std::path::absolute(path).map_err(fail)?;
     let directory = absolute.parent().unwrap_or_else(|| Path::new("/"));
     let directory = fs::canonicalize(directory).map_err(|error| {
@@ -38,19 +38,20 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     Ok(directory.join(name))
 }
 
-/// The error of opening or reading.
+/// The error of opening or reading a file.
 pub(crate) fn io_error(error: io::Error, message: String) -> Error {
     Error::with_source(ErrorKind::Io, message, error)
 }
 
-/// What stands between the name of the copy and a random number. Nobody else is likely to call a
-/// file like that: those that were left are deleted.
+/// The text between the name of the copy and a random number. Other programs are unlikely to give a
+/// file such a name, so files of this form that were left behind are deleted.
 const MARK: &str = "-dflat-part-";
 
-/// The hexadecimal digits of the number.
+/// The number of hexadecimal digits of the random number.
 const DIGITS: usize = 16;
 
-/// The place of the copy of which a file of this name is a part.
+/// The path of the copy of which a file with this name is the partial form. `None` if the name does
+/// not have that form.
 pub(crate) fn place_of(path: &Path) -> Option<PathBuf> {
     let (place, number) = path.to_str()?.rsplit_once(MARK)?;
     let is_digit = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
@@ -58,13 +59,13 @@ pub(crate) fn place_of(path: &Path) -> Option<PathBuf> {
     is_number.then(|| PathBuf::from(place))
 }
 
-/// The name of a file that nobody else makes; deleted when this is dropped.
+/// The name of a file that no other process creates. The file is deleted when this is dropped.
 pub(crate) struct PartialName(PathBuf);
 
 impl PartialName {
-    /// Creates an empty file for a copy at this place.
+    /// Creates an empty file for a copy to the path `to`.
     pub(crate) fn create(to: &Path) -> io::Result<Self> {
-        // Each has keys of its own, from the system's random numbers.
+        // Each `RandomState` has its own keys, from the system's random numbers.
         let number = RandomState::new().hash_one(std::process::id());
         let path = beside(to, &format!("{MARK}{number:0DIGITS$x}"));
         create_private(&path, None)?;
@@ -78,7 +79,7 @@ impl PartialName {
 
 impl Drop for PartialName {
     fn drop(&mut self) {
-        // The file may have another name, and this one no more.
+        // The file may have been renamed, so that this name no longer exists.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The VFS that hands everything on to SQLite's default one.
+//! The VFS that forwards everything to SQLite's default one.
 #![allow(
     unsafe_code,
     reason = "SQLite calls these functions by pointers, and they call the real VFS's"
@@ -26,25 +26,25 @@ use super::watched::{self, watched};
 /// A symbol of a shared library, as SQLite declares it.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
 
-/// How the files of a database are used that are opened through the VFS.
+/// How the VFS opens the files of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VfsKind {
-    /// As by any other VFS.
+    /// As any other VFS does.
     Shared,
-    /// Logs are only read.
+    /// Logs are opened only for reading.
     ReadOnly,
-    /// Logs are only read, and their indexes are in memory, one for each connection.
+    /// Logs are opened only for reading, and each connection has its log's index in its own memory.
     OwnLogIndex,
 }
 
-/// What a VFS of ours keeps.
+/// The data of a VFS of this library.
 struct Registration {
     real: *mut sqlite3_vfs,
     kind: VfsKind,
 }
 
-/// The name under which the VFS is registered, once a process and never as the default; `None` if
-/// SQLite has no VFS to hand on to.
+/// The name under which the VFS is registered. It is registered once in a process, and never as the
+/// default. `None` if SQLite has no VFS to forward to.
 pub(crate) fn name(kind: VfsKind) -> Option<&'static CStr> {
     static NAMES: [OnceLock<Option<&'static CStr>>; 3] = [const { OnceLock::new() }; 3];
     *NAMES[kind as usize].get_or_init(|| register(kind))
@@ -52,12 +52,12 @@ pub(crate) fn name(kind: VfsKind) -> Option<&'static CStr> {
 
 fn register(kind: VfsKind) -> Option<&'static CStr> {
     static UNIQUE: u8 = 0;
-    // Each copy of this crate in a process has VFSs of its own.
+    // Each copy of this crate in a process has its own VFSs.
     let name = format!("dflat-{:p}-{}", &raw const UNIQUE, kind as usize);
     let name = CString::new(name).ok()?;
     let name: &'static CStr = Box::leak(name.into_boxed_c_str());
-    // SAFETY: The call initialises SQLite if need be. What it gives lives as long as it stays
-    // registered, and a default VFS is never taken away. It is copied here.
+    // SAFETY: The call initialises SQLite if need be. The VFS that it returns lives as long as it
+    // stays registered, and a default VFS is never unregistered. The VFS is copied here.
     let (raw, real) = unsafe {
         let raw = sqlite::sqlite3_vfs_find(ptr::null());
         (raw, raw.as_ref().copied()?)
@@ -87,7 +87,7 @@ fn register(kind: VfsKind) -> Option<&'static CStr> {
         xGetSystemCall: real.xGetSystemCall.and(Some(get_system_call)),
         xNextSystemCall: real.xNextSystemCall.and(Some(next_system_call)),
     };
-    // SAFETY: The structure is leaked: it lives, at one place, as long as the process.
+    // SAFETY: The structure is leaked: it stays at one address as long as the process lives.
     let code = unsafe { sqlite::sqlite3_vfs_register(Box::leak(Box::new(shim)), 0) };
     (code == sqlite::SQLITE_OK).then_some(name)
 }
@@ -95,13 +95,13 @@ fn register(kind: VfsKind) -> Option<&'static CStr> {
 /// The real VFS.
 ///
 /// # Safety
-/// `vfs` is the one that [`register`] made.
+/// `vfs` was made by [`register`].
 unsafe fn real_of(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
-    // SAFETY: `register` put the pointer there, and nothing was written since.
+    // SAFETY: `register` stored the pointer there, and nothing was written since.
     unsafe { (*(*vfs).pAppData.cast::<Registration>()).real }
 }
 
-/// How its files are used.
+/// How the files of a VFS are used.
 ///
 /// # Safety
 /// As [`real_of`].
@@ -110,17 +110,17 @@ unsafe fn kind_of(vfs: *mut sqlite3_vfs) -> VfsKind {
     unsafe { (*(*vfs).pAppData.cast::<Registration>()).kind }
 }
 
-/// Calls a function of the real VFS, or gives `$otherwise` if it has none.
+/// Calls a function of the real VFS, or returns `$otherwise` if the VFS has no such function.
 macro_rules! forward {
     ($vfs:expr, $function:ident, ($($argument:expr),*), $otherwise:expr) => {{
-        // SAFETY: SQLite calls the functions of a VFS with that VFS, which is ours; the real one is
-        // never taken away, and its functions do not change.
+        // SAFETY: SQLite calls the functions of a VFS with that VFS, which is one of this library;
+        // the real one is never unregistered, and its functions do not change.
         let (real, function) = unsafe {
             let real = real_of($vfs);
             (real, (*real).$function)
         };
         match function {
-            // SAFETY: The arguments are those that SQLite gave us.
+            // SAFETY: The arguments are those that SQLite passed.
             Some(function) => unsafe { function(real $(, $argument)*) },
             None => $otherwise,
         }
@@ -162,7 +162,7 @@ unsafe extern "C" fn open(
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite calls it with the VFS that is ours.
+    // SAFETY: SQLite calls this function with the VFS that has it, which `register` made.
     let vfs_kind = unsafe { kind_of(vfs) };
     let flags = if vfs_kind != VfsKind::Shared && flags & sqlite::SQLITE_OPEN_WAL != 0 {
         let write = sqlite::SQLITE_OPEN_READWRITE | sqlite::SQLITE_OPEN_CREATE;
@@ -170,11 +170,12 @@ unsafe extern "C" fn open(
     } else {
         flags
     };
-    // SAFETY: SQLite gives a name that is NULL or a C string, and as many bytes as `szOsFile` says.
+    // SAFETY: SQLite passes a name that is NULL or a C string, and as many bytes as `szOsFile`
+    // says.
     let (path, real_file) = unsafe {
         file::set_closed(file);
         let real_file = file::real_of(file);
-        // A real VFS need not set this if it fails at once.
+        // A real VFS need not set this field if it fails at once.
         (*real_file).pMethods = ptr::null();
         (path_of(name), real_file)
     };
@@ -191,10 +192,10 @@ unsafe extern "C" fn open(
         )
     };
     let mut code = run(watched.as_ref(), Operation::Open, Effect::OPEN, perform);
-    // SAFETY: The real VFS sets the methods of a file that is to be closed.
+    // SAFETY: The real VFS sets the methods of a file that has to be closed.
     let is_open = unsafe { !(*real_file).pMethods.is_null() };
     if code == sqlite::SQLITE_OK && !is_open {
-        // A fault that pretends to have opened.
+        // A fault reported success without opening the file.
         code = sqlite::SQLITE_CANTOPEN;
     }
     if is_open {
@@ -207,13 +208,13 @@ unsafe extern "C" fn open(
         let state = OpenFile {
             kind,
             watch,
-            // What SQLite's VFS for Unix does, whether the file was there before or not.
+            // SQLite's VFS for Unix syncs the directory whether the file existed before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
             log_index: (vfs_kind == VfsKind::OwnLogIndex
                 && flags & sqlite::SQLITE_OPEN_MAIN_DB != 0)
                 .then(MemoryIndex::default),
         };
-        // SAFETY: The real file is open, and ours is not.
+        // SAFETY: The real file is open, and this one is not.
         unsafe { file::set_open(file, state) };
     }
     code
@@ -224,7 +225,7 @@ unsafe extern "C" fn delete(
     name: *const c_char,
     sync_directory: c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives a C string.
+    // SAFETY: SQLite passes a C string.
     let path = unsafe { path_of(name) };
     let watched = path.as_deref().and_then(watched);
     let directory = sync_directory != 0;
@@ -239,7 +240,8 @@ unsafe extern "C" fn delete(
     };
     let code = run(watched.as_ref(), Operation::Delete, effect, perform);
     if directory && code == sqlite::SQLITE_OK {
-        // The real VFS did it inside its deletion: counted, and no call of its own.
+        // The real VFS synced the directory inside its deletion: the directory sync is counted, but
+        // no further call is made.
         run(
             watched.as_ref(),
             Operation::FlushDirectory,
@@ -256,7 +258,7 @@ unsafe extern "C" fn access(
     flags: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives a C string, and a place for the result.
+    // SAFETY: SQLite passes a C string and a place for the result.
     let path = unsafe {
         *result = 0;
         path_of(name)

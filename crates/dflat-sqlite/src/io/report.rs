@@ -1,4 +1,4 @@
-//! What was counted, as a plain value.
+//! The counts of I/O, as a plain value.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,37 +9,38 @@ use super::call::{FileKind, Operation};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct IoReport {
-    /// How long it was counted.
+    /// The time during which I/O was counted.
     pub elapsed: Duration,
-    /// The durable commits. Transactions that were queued share one.
+    /// The number of durable commits. Transactions of one commit group share one.
     pub commits: u64,
-    /// The rows that these inserted, updated and deleted.
+    /// The number of rows that these commits inserted, updated and deleted.
     pub changes: u64,
-    /// The bytes of these rows, without keys and index entries: what was asked for, where the
-    /// files' bytes are what that took.
+    /// The bytes of these rows, without keys and index entries. These are the bytes that the
+    /// callers asked to write; the bytes of the files are those that were written for them.
     pub logical_bytes: u64,
-    /// The files, one of each kind.
+    /// The files, one entry for each kind.
     pub files: Vec<FileReport>,
     /// The indexes of the tables that were used.
     pub indexes: Vec<IndexReport>,
-    /// The main file's pages, when that was last looked at; `None` before the first commit.
+    /// The pages of the main file, as last measured; `None` before the first commit.
     pub space: Option<Space>,
     /// The farthest byte of the main file that was read or written.
     pub main_bytes: u64,
     /// The length of the write-ahead log up to its last write.
     pub log_bytes: u64,
-    /// The commits since the log was last longer than 16 MiB.
+    /// The number of commits that were made while a reader kept the log, over its size limit, from
+    /// starting again. 0 when the log starts again.
     pub(super) late_commits: u64,
-    /// How often the database was opened in this process before.
+    /// How many times the database had been opened in this process before.
     pub opens_before: u64,
 }
 
 /// How much of the main file is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Its pages.
+    /// The number of pages.
     pub pages: u64,
-    /// Those that nothing uses, which SQLite keeps for what is written later.
+    /// The number of pages that nothing uses. SQLite keeps them for later writes.
     pub free_pages: u64,
 }
 
@@ -58,16 +59,16 @@ pub struct IndexReport {
     pub table: String,
     /// The indexed field.
     pub index: String,
-    /// Whether its values are unique, which it is there for too.
+    /// Whether its values are unique. Such an index also enforces that.
     pub unique: bool,
-    /// The entries that were written or deleted.
+    /// The number of entries that were written or deleted.
     pub writes: u64,
-    /// The scans that were made by it.
+    /// The number of scans that used the index.
     pub lookups: u64,
 }
 
-/// What a durable commit took, on average: the rows and bytes that were asked for, and the calls
-/// and bytes that this cost, those of reading in the same time included.
+/// The average cost of a durable commit: the rows and bytes that callers asked to write, and the
+/// calls and bytes of the files. Reads made in the same time are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PerCommit {
     /// Rows inserted, updated and deleted.
@@ -98,21 +99,23 @@ pub struct FileReport {
 pub struct CallReport {
     /// The operation.
     pub operation: Operation,
-    /// The calls, failed ones included.
+    /// The number of calls, including failed ones.
     pub count: u64,
-    /// The calls that failed; a lock that is taken elsewhere is one.
+    /// The number of calls that failed. An attempt to take a lock that another connection holds
+    /// counts as failed.
     pub failed: u64,
-    /// The bytes that were asked for.
+    /// The number of bytes requested.
     pub bytes: u64,
-    /// The calls that were timed: all syncs and the like, some of the reads, writes and locks.
+    /// The number of calls that were timed: all syncs and similar calls, and some of the reads,
+    /// writes and locks.
     pub timed: u64,
-    /// The time of these together.
+    /// The total time of the timed calls.
     pub total: Duration,
     /// The sum of the squares of their times in nanoseconds.
     pub(super) squares: f64,
-    /// The time of the fastest of these.
+    /// The time of the fastest timed call.
     pub min: Duration,
-    /// The time of the slowest of these.
+    /// The time of the slowest timed call.
     pub max: Duration,
 }
 
@@ -134,7 +137,7 @@ impl CallReport {
         }
         let count = self.timed as f64;
         let mean = self.total.as_nanos() as f64 / count;
-        // Rounding may make it negative.
+        // Rounding may make the difference negative.
         let variance = (self.squares / count - mean * mean).max(0.0);
         Duration::from_nanos(variance.sqrt() as u64)
     }
@@ -149,7 +152,7 @@ impl FileReport {
 }
 
 impl IoReport {
-    /// How often an operation was called, on files of a kind.
+    /// The number of calls of an operation on files of a kind.
     #[must_use]
     pub fn count_of(&self, kind: FileKind, operation: Operation) -> u64 {
         let files = self.files.iter().filter(|file| file.kind == kind);
@@ -159,7 +162,7 @@ impl IoReport {
             .sum()
     }
 
-    /// How often an operation was called, on all files.
+    /// The number of calls of an operation on all files.
     #[must_use]
     pub fn count(&self, operation: Operation) -> u64 {
         self.sum(operation, |calls| calls.count)
@@ -171,7 +174,7 @@ impl IoReport {
         self.sum(operation, |calls| calls.bytes)
     }
 
-    /// How often the device was waited for: syncs of files and of directories.
+    /// The number of waits for the device: syncs of files and of directories.
     #[must_use]
     pub fn syncs(&self) -> u64 {
         self.count(Operation::Flush) + self.count(Operation::FlushDirectory)
@@ -182,7 +185,7 @@ impl IoReport {
         calls.map(part).sum()
     }
 
-    /// What a durable commit took on average; zeros if there was none.
+    /// The average cost of a durable commit; zeros if there was no commit.
     #[must_use]
     pub fn per_commit(&self) -> PerCommit {
         let share = |number: u64| match self.commits {
@@ -199,8 +202,9 @@ impl IoReport {
         }
     }
 
-    /// What happened after `earlier`, a report of the same database. The fastest and slowest times
-    /// stay those of the whole, and what is a state is that of now.
+    /// The I/O after `earlier`, a report of the same database. The fastest and slowest times stay
+    /// those of the whole time, and figures that describe a state, such as `space`, stay those of
+    /// this report.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut rest = self.clone();
@@ -226,8 +230,8 @@ impl IoReport {
     }
 }
 
-/// A table, one line for each file and operation that occurred, with the least, mean and greatest
-/// time of a call.
+/// A table with one line for each file and operation that occurred, with the minimum, mean and
+/// maximum time of a call.
 impl fmt::Display for IoReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.elapsed.as_secs_f64();

@@ -10,11 +10,11 @@ use super::faults::recording::Event;
 
 /// A call about to be made.
 pub(super) struct Call<'e> {
-    /// Where a call on an open file is counted; `None` for a call by name.
+    /// The counters of a call on an open file; `None` for a call by name.
     pub(super) counters: Option<&'e FileCounters>,
     pub(super) kind: FileKind,
     pub(super) operation: Operation,
-    /// The bytes asked for; 1 where there are none.
+    /// The number of bytes requested; 1 for calls without bytes.
     pub(super) length: usize,
     #[cfg(feature = "faults")]
     effect: Effect<'e>,
@@ -38,20 +38,20 @@ impl<'e> Call<'e> {
         }
     }
 
-    /// The call, which changes something.
+    /// The call with the change that it makes.
     #[cfg(feature = "faults")]
     pub(super) const fn with(self, effect: Effect<'e>) -> Self {
         Self { effect, ..self }
     }
 
-    /// The call, which changes something.
+    /// The call with the change that it makes.
     #[cfg(not(feature = "faults"))]
     pub(super) const fn with(self, _effect: Effect<'e>) -> Self {
         self
     }
 }
 
-/// What a call changes, for a recording.
+/// The change that a call makes, for a recording.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy)]
 pub(super) enum Effect<'e> {
@@ -63,7 +63,7 @@ pub(super) enum Effect<'e> {
     Delete { directory: bool },
 }
 
-/// Nothing, because nothing is recorded without the feature `faults`.
+/// Empty, because nothing is recorded without the feature `faults`.
 #[cfg(not(feature = "faults"))]
 #[derive(Clone, Copy)]
 pub(super) struct Effect<'e>(PhantomData<&'e [u8]>);
@@ -73,7 +73,7 @@ impl<'e> Effect<'e> {
     pub(super) const NOTHING: Self = Self::Nothing;
     pub(super) const OPEN: Self = Self::Open;
 
-    /// Of bytes that are written from `offset` on.
+    /// The effect of writing bytes from `offset` on.
     pub(super) const fn write(offset: i64, content: &'e [u8]) -> Self {
         Self::Write {
             offset: offset.unsigned_abs(),
@@ -81,19 +81,19 @@ impl<'e> Effect<'e> {
         }
     }
 
-    /// Of a file that is cut or extended to a length.
+    /// The effect of cutting or extending a file to a length.
     pub(super) const fn truncate(length: i64) -> Self {
         Self::Truncate {
             length: length.unsigned_abs(),
         }
     }
 
-    /// Of a file that is synced, and maybe its directory.
+    /// The effect of syncing a file, and its directory if `directory` is true.
     pub(super) const fn flush(directory: bool) -> Self {
         Self::Flush { directory }
     }
 
-    /// Of a file that is deleted, and maybe its directory synced.
+    /// The effect of deleting a file, and of syncing its directory if `directory` is true.
     pub(super) const fn delete(directory: bool) -> Self {
         Self::Delete { directory }
     }
@@ -123,13 +123,13 @@ impl<'e> Effect<'e> {
 
 #[cfg(feature = "faults")]
 impl Call<'_> {
-    /// Whether it leaves something in a recording. Of temporary files several may be there at a
-    /// time, and none is left after a loss of power.
+    /// Whether a recording contains the call. Temporary files are not recorded: several may exist
+    /// at a time, and none of them is left after a loss of power.
     pub(super) const fn is_recorded(&self) -> bool {
         !matches!(self.effect, Effect::Nothing) && !matches!(self.kind, FileKind::Temporary)
     }
 
-    /// What it leaves in a recording, given the bytes that were done.
+    /// The event of the call in a recording, given the number of bytes that were processed.
     pub(super) fn event(&self, done: usize) -> Option<Event> {
         let kind = self.kind;
         Some(match self.effect {

@@ -1,11 +1,11 @@
-//! What the figures of a report suggest, in words.
+//! The suggestions that follow from the figures of a report, in words.
 
 use std::fmt;
 
 use super::call::{FileKind, Operation};
 use super::report::{IndexReport, IoReport};
 
-/// Advice, with the figures it stands on.
+/// Advice, with the figures on which it is based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggestion {
     text: String,
@@ -17,7 +17,7 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// Below this number of events nothing is suggested: any program starts with some.
+/// With fewer events than this, nothing is suggested, because every program starts with some.
 const COUNT_MIN: u64 = 16;
 
 type Rule = fn(&IoReport) -> Option<String>;
@@ -44,7 +44,7 @@ impl IoReport {
 }
 
 fn failed_calls(report: &IoReport) -> Option<String> {
-    // A lock that is taken elsewhere and a missing file are answers.
+    // These are not errors: a lock may be held by another connection, and a file may be missing.
     const ANSWERS: [Operation; 3] = [Operation::Lock, Operation::Access, Operation::Open];
     report.files.iter().find_map(|file| {
         let failed = file.calls.iter().filter(|calls| calls.failed > 0);
@@ -73,7 +73,7 @@ fn synced_commits(report: &IoReport) -> Option<String> {
 fn small_transactions(report: &IoReport) -> Option<String> {
     let written = report.bytes(Operation::Write);
     let is_small = report.commits >= COUNT_MIN && report.changes < report.commits * 4;
-    // An index takes a page for each change, whatever the transaction.
+    // An index writes a page for each change, however large the transaction.
     let is_costly = written > report.logical_bytes.saturating_mul(8);
     (is_small && is_costly).then(|| {
         format!(
@@ -120,7 +120,7 @@ fn reopened(report: &IoReport) -> Option<String> {
 }
 
 fn read_again(report: &IoReport) -> Option<String> {
-    // Smaller ones fit into SQLite's cache.
+    // Smaller files fit into SQLite's cache.
     const BYTES_MIN: u64 = 2 << 20;
     const TIMES_MIN: u64 = 4;
     let read: u64 = [FileKind::Main, FileKind::Log]
@@ -129,7 +129,7 @@ fn read_again(report: &IoReport) -> Option<String> {
         .filter_map(|file| file.calls(Operation::Read))
         .map(|calls| calls.bytes)
         .sum();
-    // What the log holds may be in the file too.
+    // Pages in the log may be in the main file too, so the two lengths are not added.
     let there = report.main_bytes.max(report.log_bytes);
     (there >= BYTES_MIN && read > there.saturating_mul(TIMES_MIN)).then(|| {
         format!(

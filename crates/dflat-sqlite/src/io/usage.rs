@@ -47,7 +47,7 @@ impl TableUsage {
         }
     }
 
-    /// Whether it counts for this table as it is described here.
+    /// Whether these counters are for this table, with the same indexes.
     pub(super) fn fits(&self, table: &TableDescriptor) -> bool {
         let names = self.indexes.iter().map(|index| index.name.clone());
         self.table == table.name && names.eq(table.indexes.iter().map(ToString::to_string))

@@ -1,4 +1,4 @@
-//! What we know of an open file, and who is told of its calls.
+//! The data of an open file, and the monitor that counts its calls.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -11,22 +11,22 @@ use super::monitor::Monitor;
 use super::request::{Call, Effect};
 use super::watched::note_current;
 
-/// What we know of an open file.
+/// The data of an open file.
 pub(super) struct OpenFile {
     pub(super) kind: FileKind,
-    /// `None` if nobody watches the file's database.
+    /// `None` if no monitor counts the calls on the file's database.
     pub(super) watch: Option<FileMonitor>,
-    /// Whether the next sync is one of the directory too.
+    /// Whether the next sync also syncs the directory.
     pub(super) syncs_directory: Cell<bool>,
     /// The index of the log, if it is in memory.
     pub(super) log_index: Option<MemoryIndex>,
 }
 
-/// Who watches an open file, and where its calls are counted.
+/// The monitor of an open file, and the counters of its calls.
 pub(super) struct FileMonitor {
     monitor: Arc<Monitor>,
     file: Arc<FileCounters>,
-    /// The index of the log, which is mapped and locked through the main file.
+    /// The counters of the index of the log, which is mapped and locked through the main file.
     log_index: Option<Arc<FileCounters>>,
 }
 
@@ -98,7 +98,7 @@ impl OpenFile {
         watch.monitor.run(&call.with(effect), perform)
     }
 
-    /// Notes how far a read or write reaches.
+    /// Notes how far a read or a write reaches.
     #[inline]
     pub(super) fn note_reach(&self, operation: Operation, offset: i64, length: usize) {
         if let Some(watch) = &self.watch {
@@ -108,7 +108,7 @@ impl OpenFile {
         }
     }
 
-    /// Notes that this thread uses the file's database.
+    /// Notes that this thread uses the database of the file.
     pub(super) fn note_current(&self) {
         if let Some(watch) = &self.watch {
             note_current(&watch.monitor);

@@ -1,4 +1,4 @@
-//! Which monitor watches which database, and which of its files is which.
+//! The monitors of databases, and the kinds of their files by name.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -9,14 +9,14 @@ use super::call::FileKind;
 use super::monitor::Monitor;
 use super::names;
 
-/// A database that is watched, or was.
+/// A database that has a monitor, or had one.
 struct MonitoredDatabase {
     monitor: Weak<Monitor>,
-    /// How often it was opened.
+    /// The number of times that it was opened.
     opens: u64,
 }
 
-/// Databases that are no longer watched are remembered, up to so many.
+/// The number of databases, from which on those without a monitor are forgotten.
 const REMEMBERED_MAX: usize = 1024;
 
 /// The databases, by the path of their main file.
@@ -27,9 +27,9 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The monitor of a database, new if it has none. `path` is absolute.
+/// The monitor of a database; a new one if it has none. `path` is absolute.
 pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
-    // SQLite resolves a link before it opens the file.
+    // The key is the resolved path, because SQLite resolves links before it opens the file.
     let key = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     let watched = guard.get_or_insert_default();
@@ -49,8 +49,8 @@ pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
     monitor
 }
 
-/// The monitor of the database to which a named file belongs, and the file's kind. What becomes a
-/// copy is the copy already.
+/// The monitor of the database to which a named file belongs, and the file's kind. A partial copy
+/// counts as the main file of the copy.
 pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     const SUFFIXES: [(&str, FileKind); 3] = [
         ("-wal", FileKind::Log),
@@ -71,8 +71,8 @@ pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     })
 }
 
-/// Notes that this thread takes a lock of a database: a temporary file that it opens next has no
-/// name, and is this database's.
+/// Notes that this thread takes a lock of a database. A file without a name that this thread opens
+/// next is a temporary file of this database.
 pub(super) fn note_current(monitor: &Monitor) {
     CURRENT.set(std::ptr::from_ref(monitor).addr());
 }

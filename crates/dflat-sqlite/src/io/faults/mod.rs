@@ -1,7 +1,7 @@
-//! Faults for tests: what fails when, and what a loss of power leaves.
+//! Faults for tests: which calls fail and when, and which content a loss of power leaves.
 //!
-//! No part of the stable interface: it is there with the feature `faults` only.
-//! `dflat_testkit::fault` makes it comfortable.
+//! This module is not part of the stable interface and exists only with the feature `faults`.
+//! `dflat_testkit::fault` wraps it for tests.
 
 mod plan;
 pub(super) mod recording;

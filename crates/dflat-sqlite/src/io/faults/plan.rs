@@ -1,4 +1,4 @@
-//! What a test asks for: faults of one database, and a recording of what is written to it.
+//! The faults of one database that a test requests, and a recording of the writes to it.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,26 @@ use crate::io::names::resolve;
 use crate::io::report::IoReport;
 use crate::io::watched::monitor_of;
 
-/// The name of the VFS that counts, for connections of other libraries in the same process.
+/// The name of the VFS that counts calls, for connections of other libraries in the same process.
 #[must_use]
 pub fn vfs_name() -> Option<&'static CStr> {
     crate::io::register::name(crate::io::register::VfsKind::Shared)
 }
 
-/// Faults of one database, for as long as this lives.
+/// Faults of one database, for as long as this value lives.
 ///
-/// It concerns connections that are counted, as `io_stats` asks for.
+/// The faults apply to connections whose I/O is counted, as `io_stats` requests.
 pub struct FaultPlan {
     monitor: Arc<Monitor>,
     path: PathBuf,
 }
 
 impl FaultPlan {
-    /// A plan without faults for the database at `path`, which need not exist, but whose directory
+    /// A plan without faults for the database at `path`. The file need not exist, but its directory
     /// must.
     ///
     /// # Errors
-    /// As opening the database.
+    /// The same as for opening the database.
     pub fn attach(path: impl AsRef<Path>) -> Result<Self> {
         let path = resolve(path.as_ref())?;
         Ok(Self {
@@ -49,38 +49,38 @@ impl FaultPlan {
         });
     }
 
-    /// Counts and records syncs from now on, and does not do them: the loss of power is simulated,
-    /// so that tests need not wait for the device.
+    /// From now on, counts and records syncs but does not perform them. Losses of power are
+    /// simulated, so tests need not wait for the device.
     pub fn skip_syncs(&self) {
         self.monitor
             .faults()
             .change(|script| script.skips_syncs = true);
     }
 
-    /// Takes all faults away, and ends delays: the device is well again. Returns how many calls met
-    /// a fault.
+    /// Removes all faults and ends delays, so that the device works again. Returns how many calls
+    /// met a fault.
     pub fn clear(&self) -> u64 {
         self.monitor.faults().clear()
     }
 
-    /// How many calls have met a fault since the faults were last taken away; those that are being
-    /// delayed count.
+    /// The number of calls that met a fault since the faults were last removed. Calls that are
+    /// being delayed count.
     #[must_use]
     pub fn met_count(&self) -> u64 {
         self.monitor.faults().change(|script| script.met_count())
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn report(&self) -> IoReport {
         self.monitor.report()
     }
 
-    /// Starts to record what is written and synced. No connection may be open: looking at the files
-    /// would drop its locks.
+    /// Starts to record writes and syncs. No connection may be open: reading the files would drop
+    /// its locks.
     ///
     /// # Errors
-    /// As reading the files can fail.
+    /// The errors of reading the files.
     pub fn record(&self) -> std::io::Result<()> {
         let mut events = Vec::new();
         for kind in [FileKind::Main, FileKind::Log, FileKind::Journal] {
@@ -96,7 +96,7 @@ impl FaultPlan {
         Ok(())
     }
 
-    /// Puts a mark into the recording, such as the number of a commit that was acknowledged.
+    /// Adds a mark to the recording, such as the number of a commit that was acknowledged.
     pub fn mark(&self, mark: u64) {
         self.monitor.faults().change(|script| {
             if let Some(events) = &mut script.events {
@@ -121,7 +121,8 @@ impl std::fmt::Debug for FaultPlan {
     }
 }
 
-/// A plan that outlived its test must not concern the next one on the same path.
+/// Removes the faults and the recording, because a plan that outlives its test must not affect the
+/// next test on the same path.
 impl Drop for FaultPlan {
     fn drop(&mut self) {
         self.clear();

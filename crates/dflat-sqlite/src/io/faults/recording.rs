@@ -1,88 +1,88 @@
-//! What was written and synced, in order, and what a loss of power would have left of it.
+//! A recording of writes and syncs, in order, and the content that a loss of power would have left.
 //!
-//! The model of the device: what was synced is there. Of what was not, any part may be: writes in
-//! part and out of order, torn between sectors, a file's new length without its content. Names are
-//! journalled: those not synced are there up to some point in their order. A file is named durably
-//! when its directory was synced, which SQLite does with the first sync of a journal or log, and
-//! when it deletes with a wish for that. Bytes beside those written are never damaged, which SQLite
-//! takes for granted too.
+//! The model of the device: synced data is on the device. Of data that was not synced, any part may
+//! be on it: writes in part and out of order, torn between sectors, and a file's new length without
+//! its content. Names are journalled: names that were not synced are on the device up to some point
+//! in their order. A file's name is durable when its directory was synced. SQLite does that with
+//! the first sync of a journal or log, and when it deletes a file with a request to sync. Bytes
+//! beside those that were written are never damaged, which SQLite assumes too.
 
 use std::path::{Path, PathBuf};
 
 use crate::io::call::FileKind;
 
-/// The unit in which a device writes wholly or not at all.
+/// The unit that a device writes wholly or not at all.
 const SECTOR: usize = 512;
 
 /// Something that happened to the files.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The file was there before.
+    /// The file existed before the recording.
     Found {
-        /// Which.
+        /// The kind of the file.
         kind: FileKind,
         /// Its bytes, all durable.
         content: Vec<u8>,
     },
-    /// It was opened, and is there from now on.
+    /// The file was opened, and exists from now on.
     Open {
-        /// Which.
+        /// The kind of the file.
         kind: FileKind,
     },
     /// Bytes were written.
     Write {
-        /// Where.
+        /// The kind of the file.
         kind: FileKind,
-        /// From which byte on.
+        /// The offset of the first byte.
         offset: u64,
-        /// What.
+        /// The bytes.
         content: Vec<u8>,
     },
-    /// It was cut or extended.
+    /// The file was cut or extended.
     Truncate {
-        /// Which.
+        /// The kind of the file.
         kind: FileKind,
-        /// To which length.
+        /// The new length.
         length: u64,
     },
-    /// It was synced.
+    /// The file was synced.
     Flush {
-        /// Which.
+        /// The kind of the file.
         kind: FileKind,
-        /// Whether its directory was too.
+        /// Whether its directory was synced too.
         directory: bool,
     },
-    /// It was deleted.
+    /// The file was deleted.
     Delete {
-        /// Which.
+        /// The kind of the file.
         kind: FileKind,
-        /// Whether its directory was synced then.
+        /// Whether its directory was synced with the deletion.
         directory: bool,
     },
     /// The test set a mark.
     Mark(u64),
 }
 
-/// How a loss of power treats what was not synced.
+/// The part of the unsynced changes that survives a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerCut {
-    /// All of it is lost.
+    /// All unsynced changes are lost.
     Nothing,
-    /// All of it is there, as after the end of the process.
+    /// All unsynced changes are on the device, as after the end of the process.
     Everything,
-    /// The first part of it is there, the last write torn.
+    /// The first part of the unsynced changes is on the device, the last write torn.
     Prefix,
-    /// Any part of it is there.
+    /// Any part of the unsynced changes is on the device.
     Random,
 }
 
-/// What happened to a database's files.
+/// The recorded events of a database's files.
 #[derive(Clone, Debug)]
 pub struct Recording {
     events: Vec<Event>,
 }
 
-/// What a loss of power may take away.
+/// A change that a loss of power may undo.
 #[derive(Clone)]
 enum Change {
     Write { offset: u64, content: Vec<u8> },
@@ -92,17 +92,17 @@ enum Change {
 #[derive(Default)]
 struct Inode {
     durable: Vec<u8>,
-    /// With the position of the event.
+    /// Changes that were not synced, each with the position of its event.
     pending: Vec<(usize, Change)>,
 }
 
-/// A kind of file has a new inode, or none.
+/// The position of an event, a kind of file, and its new inode; `None` if the file was deleted.
 type Naming = (usize, FileKind, Option<usize>);
 
 #[derive(Default)]
 struct Device {
     inodes: Vec<Inode>,
-    /// The names as programs see them.
+    /// The current names, as programs see them.
     names: [Option<usize>; FileKind::ALL.len()],
     durable_names: [Option<usize>; FileKind::ALL.len()],
     pending_names: Vec<Naming>,
@@ -119,7 +119,7 @@ impl Recording {
         &self.events
     }
 
-    /// The points just before and just after each sync, and the end.
+    /// The points just before and just after each sync, and the end of the recording.
     #[must_use]
     pub fn sync_points(&self) -> Vec<usize> {
         let syncs = self.events.iter().enumerate().filter(|(_, event)| {
@@ -150,11 +150,11 @@ impl Recording {
             })
     }
 
-    /// Writes the files that a loss of power at `point` would leave, as the database `path`, and
-    /// removes others of its files. The same seed gives the same files.
+    /// Writes, as the database `path`, the files that a loss of power at `point` would leave, and
+    /// removes the other files of that database. The same seed gives the same files.
     ///
     /// # Errors
-    /// As writing the files can fail.
+    /// The errors of writing and removing the files.
     pub fn restore(
         &self,
         point: usize,
@@ -271,7 +271,7 @@ impl Device {
             .map(|inode| inode.map(|inode| std::mem::take(&mut self.inodes[inode].durable)))
     }
 
-    /// The position of a pending change, or one past all.
+    /// The position of a pending change, or a position after all of them.
     fn pick_end(&self, random: &mut Random) -> usize {
         let changes = self.inodes.iter().flat_map(|inode| &inode.pending);
         let mut positions: Vec<usize> = changes.map(|(at, _)| *at).collect();
@@ -309,7 +309,7 @@ impl Inode {
         }
     }
 
-    /// Writes some of the sectors.
+    /// Writes a random selection of the sectors.
     fn write_torn(&mut self, change: &Change, random: &mut Random) {
         let Change::Write { offset, content } = change else {
             return;
@@ -351,7 +351,8 @@ impl Inode {
     }
 }
 
-/// The path of a file of the database `path`. Other files than those recorded have none of theirs.
+/// The path of a file of the database `path`. Files of kinds that are not recorded have no real
+/// path; their path here is a placeholder.
 pub(super) fn path_of(path: &Path, kind: FileKind) -> PathBuf {
     let suffix = match kind {
         FileKind::Main => "",
@@ -366,7 +367,7 @@ pub(super) fn path_of(path: &Path, kind: FileKind) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// `SplitMix64`, whose numbers are the same everywhere and for ever.
+/// `SplitMix64`, which gives the same numbers on every machine and in every version.
 struct Random(u64);
 
 impl Random {

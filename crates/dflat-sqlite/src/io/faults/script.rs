@@ -1,4 +1,4 @@
-//! Which calls fail, and how.
+//! The calls that fail, and how they fail.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -12,33 +12,33 @@ use super::recording::Event;
 use crate::io::call::{FileKind, Operation};
 use crate::io::request::Call;
 
-/// A fault: what happens to which call.
+/// A fault: the calls that it applies to, and its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The kind of file; `None` for any.
     pub kind: Option<FileKind>,
     /// The operation.
     pub operation: Operation,
-    /// Which call it is, from 1, counted from when the fault is added.
+    /// The number of the call that meets the fault, from 1, counted from when the fault is added.
     pub at: u64,
-    /// Whether all later calls meet it too.
+    /// Whether all later calls meet the fault too.
     pub lasting: bool,
-    /// What happens.
+    /// The effect of the fault.
     pub action: Action,
 }
 
-/// What happens to a call.
+/// The effect of a fault on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It does nothing and fails.
+    /// The call does nothing and fails.
     Fail(Failure),
-    /// It does half, and fails.
+    /// The call processes half of its bytes and fails.
     Shorten(Failure),
-    /// It does some sectors, and reports success: the device lies.
+    /// The call processes some sectors and reports success: the device lies.
     Tear,
-    /// It does nothing, and reports success: the device lies. A read finds zeros.
+    /// The call does nothing and reports success: the device lies. A read gives zeros.
     Pretend,
-    /// It takes this much longer, or until the faults are taken away.
+    /// The call takes this much longer, or until the faults are removed.
     Delay(Duration),
 }
 
@@ -56,7 +56,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The result code as SQLite's own VFS would give it, and the system's error number.
+    /// The result code that SQLite's own VFS would return, and the system's error number.
     fn codes(self, operation: Operation, kind: FileKind) -> (c_int, c_int) {
         const EIO: c_int = 5;
         const ENOSPC: c_int = 28;
@@ -88,7 +88,7 @@ fn io_code(operation: Operation, kind: FileKind) -> c_int {
     }
 }
 
-/// A fault and the calls it has seen.
+/// A fault, and the number of calls that it has seen.
 pub(in crate::io) struct Armed {
     fault: Fault,
     seen: u64,
@@ -104,7 +104,7 @@ impl Armed {
         }
     }
 
-    /// What is to happen to this call.
+    /// The effect on this call; `None` if the call does not meet the fault.
     fn due(&mut self, call: &Call<'_>) -> Option<Action> {
         let concerned = call.operation == self.fault.operation
             && self.fault.kind.is_none_or(|kind| kind == call.kind);
@@ -118,19 +118,19 @@ impl Armed {
     }
 }
 
-/// What a test asked for.
+/// The faults and the recording that a test requested.
 #[derive(Default)]
 pub(in crate::io) struct Script {
     pub(in crate::io) faults: Vec<Armed>,
     pub(in crate::io) events: Option<Vec<Event>>,
-    /// Whether syncs are counted and recorded, and not done.
+    /// Whether syncs are counted and recorded, but not performed.
     pub(in crate::io) skips_syncs: bool,
-    /// How often all faults were taken away.
+    /// The number of times that all faults were removed.
     clears_count: u64,
 }
 
 impl Script {
-    /// How many calls met a fault.
+    /// The number of calls that met a fault.
     pub(in crate::io) fn met_count(&self) -> u64 {
         self.faults.iter().map(|armed| armed.fired).sum()
     }
@@ -139,14 +139,14 @@ impl Script {
 /// The faults and the recording of one database.
 #[derive(Default)]
 pub(in crate::io) struct Faults {
-    /// Whether there is anything in `script`.
+    /// Whether `script` contains a request.
     is_armed: AtomicBool,
     script: Mutex<Script>,
     cleared: Condvar,
 }
 
 thread_local! {
-    /// The system error number of the fault that this thread met last, until it is asked for.
+    /// The system error number of the fault that this thread met last, until it is taken.
     static SYSTEM_ERROR: Cell<Option<c_int>> = const { Cell::new(None) };
 }
 
@@ -156,7 +156,7 @@ pub(in crate::io) fn take_system_error() -> Option<c_int> {
 }
 
 impl Faults {
-    /// Takes all faults away, and ends delays. How many calls met one.
+    /// Removes all faults and ends delays. Returns how many calls met a fault.
     pub(in crate::io) fn clear(&self) -> u64 {
         let met = self.change(|script| {
             let met = script.met_count();
@@ -168,7 +168,7 @@ impl Faults {
         met
     }
 
-    /// Changes what a test asked for.
+    /// Changes the script.
     pub(in crate::io) fn change<R>(&self, change: impl FnOnce(&mut Script) -> R) -> R {
         let mut script = self.lock();
         let result = change(&mut script);
@@ -177,17 +177,17 @@ impl Faults {
         result
     }
 
-    /// Whether a test wants more than counts.
+    /// Whether a test requests faults, a recording or skipped syncs.
     pub(in crate::io) fn is_armed(&self) -> bool {
         self.is_armed.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, Script> {
-        // A panic of a test's own code leaves the script as it was.
+        // If a test's own code panics, the script is still consistent.
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call as the script says. `count` makes what it is given as a call, and counts it.
+    /// Makes a call as the script says. `count` makes the call that it is given and counts it.
     pub(in crate::io) fn run(
         &self,
         call: &Call<'_>,
@@ -211,7 +211,8 @@ impl Faults {
             Some(Action::Pretend) => (0, None),
         };
         let skips = action.is_none() && call.operation == Operation::Flush && script.skips_syncs;
-        // Others wait only while a call is made that is recorded: the order must be the true one.
+        // The lock is held during the call only if the call is recorded, so that the recorded order
+        // is the real order. During other calls, other threads do not wait.
         let is_recorded = script.events.is_some() && call.is_recorded();
         let mut script = is_recorded.then_some(script);
         count(&mut || {
@@ -230,7 +231,8 @@ impl Faults {
     }
 }
 
-/// The part of a write that is done when it is torn: whole sectors, not all of them.
+/// The length of the part of a write that is performed when the write is torn: whole sectors, but
+/// not all of them.
 fn torn(length: usize) -> usize {
     const SECTOR: usize = 512;
     (length / 2) / SECTOR * SECTOR
