@@ -1,4 +1,4 @@
-//! Copying a database from one connection to another.
+//! Copies a database from one connection to another.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API; one of the modules that call it"
@@ -13,15 +13,15 @@ use libsqlite3_sys as sqlite;
 use super::connection::Connection;
 use super::fault::Fault;
 
-/// A copy that goes on; ended when dropped.
+/// A copy in progress; dropping it ends it.
 struct Copying(NonNull<sqlite::sqlite3_backup>);
 
 impl Copying {
-    /// Ends it, with the error that it met, if there was one.
+    /// Ends the copy. Returns the result code of the error that the copy met, or `SQLITE_OK`.
     fn finish(self) -> c_int {
         let raw = self.0;
         std::mem::forget(self);
-        // SAFETY: The copy has not ended, and nobody can use it again.
+        // SAFETY: The copy has not ended, and nothing can use it again.
         unsafe { sqlite::sqlite3_backup_finish(raw.as_ptr()) }
     }
 }
@@ -34,17 +34,17 @@ impl Drop for Copying {
 }
 
 impl Connection {
-    /// Takes the file's exclusive lock, for as long as the connection is open, without looking at
-    /// what is in the file; false if another connection has a lock. Nothing else is to be done with
-    /// the connection.
+    /// Takes the file's exclusive lock for as long as the connection is open, without reading the
+    /// file. Returns false if another connection holds a lock. The connection must not be used for
+    /// anything else.
     pub(crate) fn lock_file(&mut self) -> Result<bool, Fault> {
         let (file, methods) = self.file()?;
         let Some(lock) = methods.xLock else {
             return Err(Fault::misuse("the file can't be locked"));
         };
         for level in [sqlite::SQLITE_LOCK_SHARED, sqlite::SQLITE_LOCK_EXCLUSIVE] {
-            // SAFETY: The file is open, and used by nobody else. Its levels are taken in order, and
-            // given back when it is closed.
+            // SAFETY: The file is open, and nothing else uses it. Its levels are taken in order,
+            // and released when the file is closed.
             let code = unsafe { lock(file, level) };
             if code & 0xFF == sqlite::SQLITE_BUSY {
                 return Ok(false);
@@ -56,18 +56,19 @@ impl Connection {
         Ok(true)
     }
 
-    /// Copies all pages into another database, so many at a time. `visit` is told how many are done
-    /// and how many there are, and may end it; whether it came to its end.
+    /// Copies all pages into another database, `pages` at a time. `visit` receives the number of
+    /// pages that are copied and the total number, and may end the copy. Returns whether the copy
+    /// is complete.
     ///
-    /// What is copied is one state if this connection has a transaction open.
+    /// The copy is of one state if this connection has a transaction open.
     pub(crate) fn copy_into(
         &mut self,
         target: &mut Self,
         pages: c_int,
         mut visit: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<bool, Fault> {
-        // SAFETY: Both connections are open, used by nobody else until the copy has ended, and two:
-        // both are borrowed mutably. The names are C strings.
+        // SAFETY: Both connections are open, are not used by anything else until the copy has
+        // ended, and are distinct: both are borrowed mutably. The names are C strings.
         let copying = unsafe {
             sqlite::sqlite3_backup_init(
                 target.raw().as_ptr(),

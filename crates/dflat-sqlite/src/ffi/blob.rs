@@ -1,4 +1,4 @@
-//! Writing over a blob where it stands, without a statement for each.
+//! Overwrites blobs in place, without running a statement for each.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API; one of the four modules that call it"
@@ -11,20 +11,20 @@ use libsqlite3_sys as sqlite;
 
 use super::fault::Fault;
 
-/// How many values of a table are written one after the other before a blob is opened for them:
-/// opening one costs as much as a few statements.
+/// The number of values of a table that are written one after the other before a blob is opened for
+/// them. Opening a blob costs as much as a few statements.
 const OPEN_AFTER: u32 = 8;
 
-/// What writes over values of a table where they stand, if there are many one after the other.
+/// Overwrites values of a table in place, if many are written one after the other.
 pub(super) struct Overwriter {
     table: String,
-    /// The values written, up to those that it takes to open the blob.
+    /// The number of values written, up to the number at which the blob is opened.
     rows: u32,
     blob: Option<Blob>,
 }
 
 impl Overwriter {
-    /// For a table of which no value was written yet.
+    /// An overwriter for a table of which no value was written yet.
     pub(super) fn new(table: &str) -> Self {
         Self {
             table: table.to_owned(),
@@ -33,13 +33,14 @@ impl Overwriter {
         }
     }
 
-    /// Whether it is for this table.
+    /// Whether this overwriter is for this table.
     pub(super) fn is_of(&self, table: &str) -> bool {
         self.table == table
     }
 
-    /// Writes over a row's value of a column; false if that is left to a statement: there are too
-    /// few yet, the value has another length, or there is none.
+    /// Overwrites a row's value of a column. Returns false if the caller has to run a statement
+    /// instead: too few values were written yet, the value has another length, or there is no such
+    /// value.
     ///
     /// # Safety
     /// As [`Blob::open`].
@@ -65,7 +66,8 @@ impl Overwriter {
         };
         if let Err(fault) = found {
             (self.rows, self.blob) = (0, None);
-            // No such row, or no such value: a statement tells more.
+            // There is no such row or no such value. The statement that the caller runs gives the
+            // exact reason.
             return if fault.is_refusal() {
                 Ok(false)
             } else {
@@ -79,7 +81,7 @@ impl Overwriter {
     }
 }
 
-/// A column of a table, open for writing in one of its rows. While there is one, SQLite refuses to
+/// A column of a table, open for writing in one of its rows. While one is open, SQLite refuses to
 /// end the transaction.
 pub(super) struct Blob {
     raw: NonNull<sqlite::sqlite3_blob>,
@@ -87,7 +89,7 @@ pub(super) struct Blob {
 }
 
 impl Blob {
-    /// Opens a column in a row, which holds a blob or a text there.
+    /// Opens a column in a row. The row must hold a blob or a text there.
     ///
     /// # Safety
     /// `db` is open, is used by the caller alone, and stays open until the blob is dropped.
@@ -98,8 +100,8 @@ impl Blob {
         row_id: i64,
     ) -> Result<Self, Fault> {
         let mut raw = ptr::null_mut();
-        // SAFETY: `db` is as the caller promises; the names are C strings, which SQLite does not
-        // keep; `raw` is a place for the result.
+        // SAFETY: `db` is as the caller promises; the names are C strings, of which SQLite keeps no
+        // pointer; `raw` is a place for the result.
         let code = unsafe {
             sqlite::sqlite3_blob_open(
                 db.as_ptr(),
@@ -117,25 +119,26 @@ impl Blob {
         }
     }
 
-    /// Goes to another row. After an error it is of no use.
+    /// Moves to another row. After an error, the blob can't be used any more.
     pub(super) fn go_to(&mut self, row_id: i64) -> Result<(), Fault> {
         // SAFETY: The blob and its connection are open, and used through `&mut self` alone.
         let code = unsafe { sqlite::sqlite3_blob_reopen(self.raw.as_ptr(), row_id) };
         self.expect_ok(code)
     }
 
-    /// The bytes of the row's value.
+    /// The number of bytes of the row's value.
     pub(super) fn len(&self) -> usize {
         // SAFETY: The blob is open.
         let bytes = unsafe { sqlite::sqlite3_blob_bytes(self.raw.as_ptr()) };
         usize::try_from(bytes).unwrap_or(0)
     }
 
-    /// Writes over the first bytes of the row's value.
+    /// Overwrites the first bytes of the row's value.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let length =
             c_int::try_from(bytes.len()).map_err(|_| Fault::misuse("the value is too long"))?;
-        // SAFETY: As in `go_to`. The bytes are copied, and SQLite refuses more than the value has.
+        // SAFETY: As in `go_to`. SQLite copies the bytes, and refuses more bytes than the value
+        // has.
         let code = unsafe {
             sqlite::sqlite3_blob_write(
                 self.raw.as_ptr(),
@@ -157,7 +160,7 @@ impl Blob {
 
 impl Drop for Blob {
     fn drop(&mut self) {
-        // SAFETY: The blob is open until here, and its connection longer, as `open` asks. The
+        // SAFETY: The blob is open until here, and its connection longer, as `open` requires. The
         // result repeats an error that was reported before.
         unsafe { sqlite::sqlite3_blob_close(self.raw.as_ptr()) };
     }
@@ -169,7 +172,7 @@ mod tests {
 
     use crate::ffi::{Access, Connection};
 
-    /// Writes over the value of a row; whether that could be done.
+    /// Overwrites the value of a row, and returns whether that was possible.
     fn overwrite(connection: &mut Connection, row_id: i64, bytes: &[u8]) -> bool {
         connection.overwrite("t", (c"p", row_id), bytes).unwrap()
     }
@@ -189,7 +192,7 @@ mod tests {
         assert!(overwrite(&mut connection, 9, b"four"));
         assert!(!overwrite(&mut connection, 10, b"longer"));
         assert!(overwrite(&mut connection, 11, b"four"));
-        // Neither a row that is not there nor a value without bytes ends the transaction.
+        // Neither a missing row nor a value without bytes ends the transaction.
         for row_id in [99, 20] {
             assert!(!overwrite(&mut connection, row_id, b"four"));
             for row_id in 1..=8 {

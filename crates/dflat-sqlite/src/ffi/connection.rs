@@ -19,18 +19,19 @@ use super::fault::Fault;
 use super::platform::{FileProtection, c_path, uri};
 use super::statement::{Columns, Param, Statement};
 
-/// What a connection may do to the file.
+/// The access that a connection has to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Read.
     ReadOnly,
     /// Read and write a file that exists.
     ReadWrite,
-    /// Read, and write nothing: the index of the log neither.
+    /// Read, and write nothing, not even the index of the log.
     SharedReadOnly,
-    /// Read a file with a log whose index is made in memory, and which nobody changes.
+    /// Read a file with a log, whose index is made in memory. No other connection may change the
+    /// file.
     OwnLogIndex,
-    /// Read a file without a log, which nobody changes.
+    /// Read a file without a log. No other connection may change the file.
     Immutable,
 }
 
@@ -45,7 +46,7 @@ impl Access {
         }
     }
 
-    /// The name by which SQLite opens a file so.
+    /// The name under which SQLite opens a file with this access.
     fn name(self, path: &Path) -> Result<CString, Fault> {
         match self {
             Self::ReadOnly | Self::ReadWrite | Self::OwnLogIndex => c_path(path),
@@ -70,45 +71,45 @@ pub(crate) enum Switch {
     Defensive,
     /// A name in double quotes that is unknown is a text.
     QuotedTexts,
-    /// The last connection to be closed takes the log into the file.
+    /// The last connection to be closed copies the log into the main file.
     CheckpointAtClose,
-    /// The plan of a statement does not depend on what is bound.
+    /// The plan of a statement does not depend on the bound values.
     StablePlans,
 }
 
-/// How long a write-ahead log is.
+/// The length of a write-ahead log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogExtent {
     /// The pages in it.
     pub(crate) pages: u32,
-    /// How many of these are in the file.
+    /// The number of these pages that a checkpoint has copied into the main file.
     pub(crate) taken: u32,
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     pub(crate) page_bytes: u32,
 }
 
 impl LogExtent {
-    /// The bytes of so many pages in the log.
+    /// The number of bytes that `pages` pages take in the log.
     pub(crate) fn bytes_of(self, pages: u32) -> u64 {
         const HEAD_BYTES: u32 = 24;
         u64::from(pages) * u64::from(self.page_bytes + HEAD_BYTES)
     }
 
-    /// The bytes of the log.
+    /// The size of the log in bytes.
     pub(crate) fn bytes(self) -> u64 {
         self.bytes_of(self.pages)
     }
 }
 
-/// Names a statement of the connection that prepared it.
+/// Identifies a statement of the connection that prepared it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementId(usize);
 
-/// Tells a state of a log from all others.
+/// Distinguishes a state of a log from all other states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogStamp([u32; 4]);
 
-/// How many commits the index of a log has counted, and which log that is.
+/// The number of commits that the index of a log has counted, and the identity of that log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogCount {
     pub(crate) commits: u32,
@@ -162,7 +163,8 @@ impl Connection {
         let Some(raw) = NonNull::new(raw) else {
             return Err(Fault::from_code(code));
         };
-        // A connection that failed to open can say why, and must be closed: `drop` does.
+        // A connection that failed to open has an error message and must be closed: `drop` closes
+        // it.
         let connection = Self {
             raw,
             statements: Vec::new(),
@@ -180,14 +182,14 @@ impl Connection {
         self.raw
     }
 
-    /// How long to wait for a lock of another connection.
+    /// Sets how long to wait for a lock of another connection.
     pub(crate) fn set_busy_timeout(&mut self, timeout: Duration) {
         let ms = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: The connection is open. The call fails for a connection that is not, only.
+        // SAFETY: The connection is open. The call fails only for a connection that is not.
         unsafe { sqlite::sqlite3_busy_timeout(self.raw.as_ptr(), ms) };
     }
 
-    /// Turns a setting on or off. A library too old to know it leaves it as it is.
+    /// Turns a setting on or off. An SQLite library too old to know the setting ignores the call.
     pub(crate) fn set(&mut self, switch: Switch, on: bool) {
         let option = match switch {
             Switch::CheckpointAtClose => sqlite::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
@@ -210,13 +212,13 @@ impl Connection {
         };
     }
 
-    /// Whether no transaction is open: SQLite ends one by itself after some errors.
+    /// Whether no transaction is open. SQLite ends a transaction by itself after some errors.
     pub(crate) fn is_autocommit(&self) -> bool {
         // SAFETY: The connection is open.
         unsafe { sqlite::sqlite3_get_autocommit(self.raw.as_ptr()) != 0 }
     }
 
-    /// Whether the file can't be written, whatever access was asked for.
+    /// Whether the file can't be written, whatever access was requested.
     pub(crate) fn is_read_only(&self) -> bool {
         // SAFETY: The connection is open, and the name is a C string.
         unsafe { sqlite::sqlite3_db_readonly(self.raw.as_ptr(), c"main".as_ptr()) == 1 }
@@ -234,9 +236,10 @@ impl Connection {
         unsafe { sqlite::sqlite3_changes64(self.raw.as_ptr()) }
     }
 
-    /// Reads the file's first bytes past all locks and logs; `None` if it is shorter.
+    /// Reads the file's first bytes without regard to locks and logs; `None` if the file is
+    /// shorter.
     ///
-    /// SQLite's own file handle is used, because closing another one would drop the locks that
+    /// It uses SQLite's own file handle, because closing another handle would drop the locks that
     /// other connections of the process hold.
     pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, Fault> {
         let (file, methods) = self.file()?;
@@ -253,22 +256,25 @@ impl Connection {
         }
     }
 
-    /// How many commits the index of the write-ahead log has counted, as of now; it wraps. `None`
-    /// if it can't be read. There must be a log, which this connection has read.
+    /// The number of commits that the index of the write-ahead log has counted so far; the number
+    /// wraps. `None` if the index can't be read. A log must exist, and this connection must have
+    /// read it.
     pub(crate) fn log_count(&self) -> Option<LogCount> {
         const COUNT_OFFSET: usize = 8;
         const SALT_OFFSET: usize = 32;
         let [commits, salt] = self.log_index([COUNT_OFFSET, SALT_OFFSET])?;
         Some(LogCount {
             commits,
-            // Copied from the log, where the first byte is the highest.
+            // The salt is copied from the log, where the first byte is the highest.
             salt: u32::from_be(salt),
         })
     }
 
-    /// How long the log is, and how much of it is in the file. As above.
+    /// The length of the log, and the number of its pages that are in the main file. `None` and the
+    /// precondition are as for [`Self::log_count`].
     pub(crate) fn log_extent(&self) -> Option<LogExtent> {
-        /// The byte order of checksums and such, then the size of a page in two bytes.
+        /// The word with the byte order of checksums and other flags, then the page size in two
+        /// bytes.
         const PAGE_BYTES_OFFSET: usize = 12;
         const PAGES_OFFSET: usize = 16;
         const TAKEN_OFFSET: usize = 96;
@@ -279,22 +285,23 @@ impl Connection {
         Some(LogExtent {
             pages,
             taken,
-            // 65,536 is written as 1.
+            // A size of 65,536 is written as 1.
             page_bytes: (size & 0xFE00) + ((size & 1) << 16),
         })
     }
 
-    /// What tells states of the log apart, as of now, at the cost of reading a few numbers. `None`
-    /// if its index can't be read. There must be a log, which this connection has read, and which
-    /// it does not leave.
+    /// The stamp of the log's current state, which differs between states. It costs the reading of
+    /// a few numbers. `None` if the log's index can't be read. A log must exist, this connection
+    /// must have read it, and it must not leave the log.
     pub(crate) fn log_stamp(&mut self) -> Option<LogStamp> {
         // The commits that were counted, the length of the log, and the header's checksum.
         const OFFSETS: [usize; 4] = [8, 16, 40, 44];
         let index = match self.log_index {
             Some(index) => index,
-            // KeptRead, because to ask for it takes a lock that all connections of a file share.
-            // Invariant: what is mapped stays where it is until the connection closes its log,
-            // which it does only when it is closed or asked to leave the log.
+            // The address is kept, because mapping the index takes a lock that all connections of a
+            // file share.
+            // Invariant: the mapped index keeps its address until the connection closes its log,
+            // which it does only when the connection is closed or is made to leave the log.
             None => *self.log_index.insert(self.map_log_index()?),
         };
         Some(LogStamp(OFFSETS.map(|offset| {
@@ -303,11 +310,11 @@ impl Connection {
         })))
     }
 
-    /// Numbers in the header of the log's index, at places that SQLite's description of the format
-    /// names.
+    /// Numbers in the header of the log's index, at offsets that SQLite's description of the format
+    /// gives.
     fn log_index<const N: usize>(&self, offsets: [usize; N]) -> Option<[u32; N]> {
         let index = self.map_log_index()?;
-        // SAFETY: It was just mapped, and the log is open.
+        // SAFETY: The index was just mapped, and the log is open.
         Some(offsets.map(|offset| unsafe { number_at(index, offset) }))
     }
 
@@ -316,14 +323,14 @@ impl Connection {
         let (file, methods) = self.file().ok()?;
         let map = methods.xShmMap.filter(|_| methods.iVersion >= 2)?;
         let mut region: *mut c_void = ptr::null_mut();
-        // SAFETY: The file is open and the last argument a place for the result. A region that does
-        // not exist is not made.
+        // SAFETY: The file is open and the last argument is a place for the result. A region that
+        // does not exist is not created.
         let code = unsafe { map(file, 0, LOG_INDEX_BYTES, 0, &raw mut region) };
         let is_mapped = matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_READONLY);
         NonNull::new(region.cast::<u32>()).filter(|_| is_mapped)
     }
 
-    /// The pages written since this was last asked.
+    /// The number of pages written since this function was last called.
     pub(crate) fn take_pages_written(&mut self) -> u32 {
         let (mut pages, mut highest) = (0, 0);
         // SAFETY: The connection is open, and both places take a number.
@@ -339,7 +346,7 @@ impl Connection {
         pages.unsigned_abs()
     }
 
-    /// SQLite's own handle on the file, and what it can do.
+    /// SQLite's own handle of the file, and the table of its methods.
     pub(super) fn file(
         &self,
     ) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), Fault> {
@@ -364,7 +371,8 @@ impl Connection {
         Ok((file, methods))
     }
 
-    /// Prepares a statement that is kept until the connection is dropped or forgets all.
+    /// Prepares a statement that is kept until the connection is dropped or
+    /// [`Self::forget_statements`] is called.
     pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, Fault> {
         // SAFETY: The connection is open, used through `&mut self`, and closed after its statements
         // are dropped.
@@ -374,23 +382,23 @@ impl Connection {
         Ok(StatementId(self.statements.len() - 1))
     }
 
-    /// How many prepared statements are held.
+    /// The number of prepared statements that are held.
     #[cfg(test)]
     pub(crate) fn statements_count(&self) -> usize {
         self.statements.len()
     }
 
-    /// Forgets all prepared statements. Ids given out before must not be used again: they name
-    /// nothing, or a statement prepared later.
+    /// Drops all prepared statements. Ids returned before must not be used again: they identify no
+    /// statement, or one prepared later.
     pub(crate) fn forget_statements(&mut self) {
         self.statements.clear();
     }
 
-    /// Writes over a row's value of a column inside a transaction, where it stands; false if that
-    /// is left to a statement, which must be run by [`Connection::query`] to be followed by more
-    /// of these.
+    /// Overwrites a row's value of a column in place, inside a transaction. Returns false if the
+    /// caller has to run a statement instead. The caller must run it by [`Connection::query`] if
+    /// more calls of this function are to benefit from the open blob.
     ///
-    /// The table must have no index, trigger or constraint that the value matters to.
+    /// The table must have no index, trigger or constraint that depends on the value.
     pub(crate) fn overwrite(
         &mut self,
         table: &str,
@@ -406,7 +414,7 @@ impl Connection {
         unsafe { overwriter.write(self.raw, (column, row_id), bytes) }
     }
 
-    /// Runs a prepared statement to its end. It may write, and end a transaction.
+    /// Runs a prepared statement to its end. The statement may write, and may end a transaction.
     pub(crate) fn run<'p>(
         &mut self,
         statement: StatementId,
@@ -429,9 +437,10 @@ impl Connection {
         statement.run(params, visit)
     }
 
-    /// Runs one statement that is not kept, to its end, and lends its rows.
+    /// Runs one statement that is not kept, to its end, and lends its rows to `visit`.
     ///
-    /// A pragma such as `incremental_vacuum` works as long as it is stepped: all rows are.
+    /// A pragma such as `incremental_vacuum` works only while it is stepped, so all rows are
+    /// stepped.
     pub(crate) fn execute_with(
         &mut self,
         sql: &str,
@@ -457,7 +466,7 @@ impl Drop for Connection {
         // Order: SQLite refuses to close a connection that has statements.
         self.overwriter = None;
         self.statements.clear();
-        // SAFETY: The connection is open, none of its statements is left, and nobody can use it
+        // SAFETY: The connection is open, none of its statements is left, and nothing can use it
         // again.
         let code = unsafe { sqlite::sqlite3_close(self.raw.as_ptr()) };
         debug_assert_eq!(
@@ -471,14 +480,14 @@ impl Drop for Connection {
 /// The size of the first region of a log's index.
 const LOG_INDEX_BYTES: c_int = 32 << 10;
 
-/// A number in the header of a log's index.
+/// Reads a number in the header of a log's index.
 ///
 /// # Safety
-/// `index` is mapped, and `offset` that of one of its first numbers, a multiple of four.
+/// `index` is mapped, and `offset` is that of one of its first numbers, a multiple of four.
 unsafe fn number_at(index: NonNull<u32>, offset: usize) -> u32 {
     // SAFETY: The region has `LOG_INDEX_BYTES` bytes, begins at a page, and stays mapped as long as
-    // the connection has its log open. Other threads and processes write the number, whole, while
-    // this reads it, which is what an atomic is for.
+    // the connection has its log open. Other threads and processes may write the number, as a
+    // whole, while this code reads it, which an atomic permits.
     let number = unsafe { AtomicU32::from_ptr(index.as_ptr().byte_add(offset)) };
     number.load(Ordering::Acquire)
 }

@@ -1,4 +1,4 @@
-//! What SQLite says when a call fails.
+//! The error that SQLite reports when a call fails.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API; one of the four modules that call it"
@@ -12,11 +12,11 @@ use std::ptr::NonNull;
 use dflat_engine::{Error, ErrorKind};
 use libsqlite3_sys as sqlite;
 
-/// A call of SQLite's that failed: a single word, because each call of each write may return one.
+/// A failed call of SQLite. Its size is one word, because each call of each write may return it.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault(Box<FaultDetails>);
 
-/// SQLite's own account of a failure.
+/// The details of a failure, as SQLite reports them.
 #[derive(Clone, Debug)]
 struct FaultDetails {
     /// The extended result code.
@@ -33,8 +33,8 @@ impl Fault {
 
     /// The fault of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
-        // SAFETY: `db` is an open connection, which the caller alone uses. The message is a C
-        // string that lives until the next call on the connection; it is copied here.
+        // SAFETY: `db` is an open connection, which only the caller uses. The message is a C string
+        // that lives until the next call on the connection; it is copied here.
         let (text, system) = unsafe {
             let text = CStr::from_ptr(sqlite::sqlite3_errmsg(db.as_ptr()));
             let system = sqlite::sqlite3_system_errno(db.as_ptr());
@@ -43,26 +43,26 @@ impl Fault {
         Self::new(code, system, text)
     }
 
-    /// The fault of a call that said only that it failed.
+    /// The fault of a call that reported only that it failed.
     pub(super) fn capture_last(db: NonNull<sqlite::sqlite3>) -> Self {
-        // SAFETY: `db` is an open connection, which the caller alone uses.
+        // SAFETY: `db` is an open connection, which only the caller uses.
         let code = unsafe { sqlite::sqlite3_extended_errcode(db.as_ptr()) };
         Self::capture(db, code)
     }
 
-    /// A fault with no connection to ask about it.
+    /// A fault for which there is no connection to query.
     pub(super) fn from_code(code: c_int) -> Self {
         // SAFETY: The function takes any number, and returns a C string that is never freed.
         let text = unsafe { CStr::from_ptr(sqlite::sqlite3_errstr(code)) };
         Self::new(code, 0, text.to_string_lossy().into_owned())
     }
 
-    /// A fault of our own making, with SQLite's code for misuse.
+    /// A fault that this library reports itself, with SQLite's code for misuse.
     pub(crate) fn misuse(text: &str) -> Self {
         Self::new(sqlite::SQLITE_MISUSE, 0, text.to_owned())
     }
 
-    /// What a file holds can't be what we have put there.
+    /// A fault that reports content in the file that this library can't have written.
     pub(crate) fn damage(text: &str) -> Self {
         Self::new(sqlite::SQLITE_CORRUPT, 0, text.to_owned())
     }
@@ -71,7 +71,7 @@ impl Fault {
         self.0.code & 0xff
     }
 
-    /// Whether a key or a unique index admits the value once only.
+    /// Whether the call violated a primary key or a unique index.
     pub(crate) fn is_duplicate(&self) -> bool {
         matches!(
             self.0.code,
@@ -81,19 +81,19 @@ impl Fault {
         )
     }
 
-    /// Whether it may be that the SQL names what does not exist. If tables are created meanwhile,
-    /// SQLite says of that only that the schema has changed, however often it looks again.
+    /// Whether the SQL may name something that does not exist. If tables are created meanwhile,
+    /// SQLite reports only that the schema has changed, however often it tries again.
     pub(crate) fn may_be_missing_name(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_ERROR | sqlite::SQLITE_SCHEMA)
     }
 
-    /// Whether SQLite gives no reason but in words: it has read what it had to, and declines.
+    /// Whether SQLite read successfully but refused the call, with a reason only in its message.
     pub(super) fn is_refusal(&self) -> bool {
         self.0.code == sqlite::SQLITE_ERROR
     }
 
-    /// Whether a connection that may write could do what one that may only read can't: make the
-    /// file of shared memory, or undo what a crash left.
+    /// Whether a connection with write access might succeed where one with read access failed: it
+    /// can create the file of shared memory, and can roll back changes that a crash left.
     pub(crate) fn asks_for_write_access(&self) -> bool {
         matches!(
             self.primary(),
@@ -101,7 +101,7 @@ impl Fault {
         )
     }
 
-    /// Whether what was read is damaged.
+    /// Whether the data that was read is damaged.
     pub(crate) fn is_corrupt(&self) -> bool {
         matches!(
             self.primary(),
@@ -109,13 +109,13 @@ impl Fault {
         )
     }
 
-    /// Whether another connection or process has the file locked.
+    /// Whether another connection or process has locked the file.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self.primary(), sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED)
     }
 
     fn kind(&self) -> ErrorKind {
-        // Each system has numbers of its own.
+        // Each operating system has its own error numbers.
         let system = io::Error::from_raw_os_error(self.0.system).kind();
         let no_access = matches!(
             system,
@@ -127,7 +127,7 @@ impl Fault {
         );
         match self.primary() {
             sqlite::SQLITE_FULL => ErrorKind::StorageFull,
-            // No space would make it fit.
+            // More space would not help: the value is larger than SQLite can store.
             sqlite::SQLITE_TOOBIG => ErrorKind::InvalidArgument,
             sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED => ErrorKind::Busy,
             sqlite::SQLITE_NOTADB => ErrorKind::NotADatabase,
@@ -146,7 +146,8 @@ impl Fault {
         self.error_of_kind(kind, operation)
     }
 
-    /// The error of an operation that reads: what it may not open it does not want to write.
+    /// The error of an operation that reads. It does not report [`ErrorKind::ReadOnly`], because
+    /// the operation does not write; lacking permission is [`ErrorKind::Io`].
     pub(crate) fn read_error(self, operation: impl fmt::Display) -> Error {
         let kind = match self.kind() {
             ErrorKind::ReadOnly => ErrorKind::Io,
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
     use crate::ffi::{Access, Connection};
 
-    /// Tables that are created while a statement is prepared: SQLite tries twice, and then says
+    /// Tables may be created while a statement is prepared. SQLite tries twice and then reports
     /// that the schema has changed, not that the name is missing.
     #[test]
     fn a_schema_that_changes_meanwhile_may_lack_a_name() {
@@ -198,7 +199,7 @@ mod tests {
         assert!(!Fault::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
     }
 
-    /// No space may be left for a name, or for the log's index, as for bytes.
+    /// Space may be missing for a directory entry or for the log's index, as well as for bytes.
     #[cfg(unix)]
     #[test]
     fn no_space_is_told_whatever_needed_it() {

@@ -1,10 +1,10 @@
 //! Safe wrappers of the few functions of SQLite that this crate uses.
 //!
-//! In: a path, SQL text, values. Out: rows lent to a closure, or a [`Fault`].
+//! In: a path, SQL text and values. Out: rows lent to a closure, or a [`Fault`].
 //!
-//! Invariant: a [`Connection`] owns all that SQLite made for it, statements included, and gives out
-//! neither pointers nor anything that could be used beside it. So whoever holds the connection is
-//! its only user, which is what SQLite asks of connections without a mutex of their own.
+//! Invariant: a [`Connection`] owns everything that SQLite made for it, including statements. It
+//! gives out neither pointers nor anything else that could be used without it. So the holder of the
+//! connection is its only user, which SQLite requires of connections without a mutex of their own.
 
 mod backup;
 mod blob;

@@ -1,4 +1,4 @@
-//! All that differs between operating systems, with a portable way for those not named.
+//! Everything that differs between operating systems, with a portable fallback.
 #![allow(
     unsafe_code,
     reason = "Apple's file protection is reached by a system call only"
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 
 use super::fault::Fault;
 
-/// When a file may be read, where the system protects files by the lock of the device: on Apple's.
-/// Elsewhere it has no effect.
+/// When a file may be read, on systems that protect files by the lock of the device: those of
+/// Apple. On other systems it has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileProtection {
     /// While the device is unlocked.
     Complete,
-    /// While the device is unlocked; if it was opened then, until it is closed.
+    /// While the device is unlocked. A file that was opened then may be read until it is closed.
     CompleteUnlessOpen,
-    /// From the first time that the device is unlocked after it was started.
+    /// From the first time that the device is unlocked after it started.
     CompleteUntilFirstUserAuthentication,
     /// Always.
     None,
 }
 
 impl FileProtection {
-    /// What Apple's SQLite takes when it opens a file, for itself and the files beside it.
+    /// The flags with which Apple's SQLite opens a file, for it and the files beside it.
     pub(super) fn open_flags(self) -> i32 {
         if !cfg!(target_vendor = "apple") {
             return 0;
@@ -40,14 +40,14 @@ impl FileProtection {
     }
 }
 
-/// Tells a file from all others, for as long as it is open.
+/// Identifies a file among all files, for as long as it is open.
 #[cfg(unix)]
 pub(crate) type FileNumber = (u64, u64);
-/// Tells a file from all others, for as long as it is open.
+/// Identifies a file among all files, for as long as it is open.
 #[cfg(not(unix))]
 pub(crate) type FileNumber = PathBuf;
 
-/// That of the file at a path, if there is one.
+/// The number of the file at a path, if there is such a file.
 #[cfg(unix)]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
     use std::os::unix::fs::MetadataExt;
@@ -55,18 +55,18 @@ pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// That of the file at a path, if there is one.
+/// The number of the file at a path, if there is such a file.
 #[cfg(not(unix))]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
     std::fs::canonicalize(path).ok()
 }
 
-/// Creates a file that only its owner may use, where the system knows owners; an error if there is
-/// something of that name.
+/// Creates a file that only its owner may use, on systems with file owners. It is an error if a
+/// file of that name exists.
 pub(crate) fn create_private(path: &Path, protection: Option<FileProtection>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // SQLite gives the files beside it the same mode.
+    // SQLite gives the same mode to the files beside it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
@@ -107,7 +107,7 @@ fn protect(_: &File, _: FileProtection) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the names in a directory last, where the system lets that be asked for.
+/// Makes the names in a directory durable, on systems that support it.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
         return File::open(directory)?.sync_all();
@@ -131,20 +131,20 @@ pub(super) fn c_path(path: &Path) -> Result<CString, Fault> {
     CString::new(path).map_err(|_| Fault::misuse("the path contains NUL"))
 }
 
-/// A path as SQLite gives it.
+/// A path as SQLite passes it.
 #[cfg(unix)]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     Some(std::ffi::OsStr::from_bytes(bytes).into())
 }
 
-/// A path as SQLite gives it.
+/// A path as SQLite passes it.
 #[cfg(not(unix))]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// The name of a file with a parameter, as SQLite takes it.
+/// The URI of a file with a parameter, as SQLite takes it.
 pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
     let path = c_path(path)?;
     let mut uri = b"file:".to_vec();
@@ -157,8 +157,8 @@ pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
     CString::new(uri).map_err(|_| Fault::misuse("the path contains NUL"))
 }
 
-/// An absolute path of Windows, perhaps in the long form, in which a URI can't have it: that of a
-/// drive follows three slashes, the name of a server two more than those before it.
+/// Appends an absolute path of Windows, which may be in the long form (`\\?\`), in the form of a
+/// URI: a drive follows three slashes, the name of a server follows four.
 fn windows_path(path: &[u8], uri: &mut Vec<u8>) {
     let server = path.strip_prefix(br"\\?\UNC\");
     let server = server.or_else(|| {
@@ -191,7 +191,7 @@ fn escape(path: &[u8], uri: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// As SQLite's page on URIs has them.
+    /// The URIs are those of SQLite's page on URIs.
     #[test]
     fn paths_of_windows_are_uris() {
         for (path, expected) in [

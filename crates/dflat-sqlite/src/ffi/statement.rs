@@ -15,7 +15,7 @@ use libsqlite3_sys as sqlite;
 
 use super::fault::Fault;
 
-/// What is bound to a parameter.
+/// A value to bind to a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Param<'p> {
     /// A value of a key or an index, or a row id.
@@ -31,7 +31,7 @@ impl Param<'_> {
     }
 }
 
-/// A prepared statement, at rest: not running. What it is bound to must not be looked at.
+/// A prepared statement that is not running. The values bound to it must not be read.
 pub(super) struct Statement {
     raw: NonNull<sqlite::sqlite3_stmt>,
     db: NonNull<sqlite::sqlite3>,
@@ -51,8 +51,8 @@ impl Statement {
         let length =
             c_int::try_from(sql.len()).map_err(|_| Fault::misuse("the SQL is too long"))?;
         let mut raw = ptr::null_mut();
-        // SAFETY: `db` is as the caller promises; text and length are those of one `str`, which
-        // SQLite does not keep; `raw` is a place for the result.
+        // SAFETY: `db` is as the caller promises; text and length are those of one `str`, of which
+        // SQLite keeps no pointer; `raw` is a place for the result.
         let code = unsafe {
             sqlite::sqlite3_prepare_v3(
                 db.as_ptr(),
@@ -76,7 +76,7 @@ impl Statement {
         })
     }
 
-    /// Binds `params`, lends each row to `visit` until it breaks, and leaves the statement at rest.
+    /// Binds `params`, lends each row to `visit` until it breaks, and resets the statement.
     ///
     /// The caller has exclusive use of the connection for the time of the call.
     pub(super) fn run<'p>(
@@ -87,8 +87,8 @@ impl Statement {
         let run = RunGuard(self);
         run.bind(params)?;
         loop {
-            // SAFETY: The statement is live, and what it is bound to is borrowed for `'p`, which
-            // outlives this call.
+            // SAFETY: The statement is live, and the values bound to it are borrowed for `'p`,
+            // which outlives this call.
             match unsafe { sqlite::sqlite3_step(run.0.raw.as_ptr()) } {
                 sqlite::SQLITE_ROW => {
                     let columns = Columns {
@@ -109,16 +109,16 @@ impl Statement {
 
 impl Drop for Statement {
     fn drop(&mut self) {
-        // SAFETY: The statement is live until here and its connection is open, as `prepare` asks.
-        // The result repeats an error that was reported before.
+        // SAFETY: The statement is live until here and its connection is open, as `prepare`
+        // requires. The result repeats an error that was reported before.
         unsafe { sqlite::sqlite3_finalize(self.raw.as_ptr()) };
     }
 }
 
-/// A statement in use. Dropping it, also when a visitor panics, ends the run.
+/// A running statement. Dropping the guard ends the run, also when a visitor panics.
 ///
-/// What was bound stays bound, for to let go of it costs as much as to bind it. SQLite looks at it
-/// when the statement is stepped, and by then all of it was bound anew.
+/// Values stay bound after the run, because clearing them costs as much as binding them. SQLite
+/// reads them only when the statement is stepped, and by then all parameters are bound anew.
 struct RunGuard<'s>(&'s mut Statement);
 
 impl RunGuard<'_> {
@@ -139,9 +139,10 @@ impl RunGuard<'_> {
         let raw = self.0.raw.as_ptr();
         // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come
         // with their lengths. Text and blobs bound as static are borrowed by the caller of
-        // `Statement::run` for longer than the run, and SQLite reads them while it is stepped only:
-        // `run` steps when all that the statement has was bound anew, and nobody else does. The
-        // big-endian bytes, which live shorter, are bound as transient, which copies them.
+        // `Statement::run` for longer than the run, and SQLite reads them only while the statement
+        // is stepped: only `run` steps it, and only after all parameters of the statement were
+        // bound anew. The big-endian bytes, which live shorter, are bound as transient, so SQLite
+        // copies them.
         let code = unsafe {
             match param {
                 Param::Value(ValueRef::Null) => sqlite::sqlite3_bind_null(raw, position),
@@ -193,9 +194,10 @@ impl Drop for RunGuard<'_> {
     }
 }
 
-/// The columns of the row that a statement stands on.
+/// The columns of the current row of a statement.
 ///
-/// Invariant: no method converts a value in place, so that pointers hold until the row is left.
+/// Invariant: no method converts a value in place, so that pointers are valid until the statement
+/// leaves the row.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'r> {
     statement: NonNull<sqlite::sqlite3_stmt>,
@@ -204,19 +206,20 @@ pub(crate) struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// The integer of a column; 0 if it is NULL, and the nearest if it holds something else.
+    /// The integer of a column; 0 if the column is NULL, and the nearest integer if it holds
+    /// something else.
     #[inline]
     pub(crate) fn integer(self, column: c_int) -> i64 {
-        // SAFETY: The statement stands on a row; a column that it lacks is NULL. A value of another
-        // type is converted on its way out and stays what it is.
+        // SAFETY: The statement has a current row; a column that it lacks is NULL. A value of
+        // another type is converted only in the result and stays unchanged in the row.
         unsafe { sqlite::sqlite3_column_int64(self.statement.as_ptr(), column) }
     }
 
-    /// The value of a column of a key or an index: a blob is a large unsigned number.
+    /// The value of a column of a key or an index. A blob stands for a large unsigned number.
     pub(crate) fn value(self, column: c_int) -> Result<ValueRef<'r>, Fault> {
-        // SAFETY: The statement stands on a row; a column that it lacks is NULL. The value may be
-        // asked for what it is because the connection is used by the caller alone. Text is UTF-8 in
-        // the file, or is converted before its length is asked for; nothing converts it again.
+        // SAFETY: The statement has a current row; a column that it lacks is NULL. The type and
+        // content of the value may be read because only the caller uses the connection. Text is
+        // UTF-8 in the file, or is converted before its length is read; nothing converts it again.
         let (class, text, length) = unsafe {
             let value = sqlite::sqlite3_column_value(self.statement.as_ptr(), column);
             match sqlite::sqlite3_value_type(value) {
@@ -258,13 +261,13 @@ impl<'r> Columns<'r> {
         }
     }
 
-    /// The bytes of a column, where SQLite has them; `None` if it holds no blob.
+    /// The bytes of a column, in SQLite's own memory; `None` if the column holds no blob.
     #[inline]
     pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, Fault> {
-        // SAFETY: The statement stands on a row; a column that it lacks is NULL. The value may be
-        // asked for what it is because the connection is without a mutex and used by the caller
-        // alone: no other thread can change it meanwhile. As it is a blob, nothing is converted.
-        // Its length is asked for after its address, as SQLite requires.
+        // SAFETY: The statement has a current row; a column that it lacks is NULL. The type and
+        // content of the value may be read because the connection has no mutex and only the caller
+        // uses it: no other thread can change the value meanwhile. As it is a blob, nothing is
+        // converted. Its length is read after its address, as SQLite requires.
         let (data, length) = unsafe {
             let value = sqlite::sqlite3_column_value(self.statement.as_ptr(), column);
             if sqlite::sqlite3_value_type(value) != sqlite::SQLITE_BLOB {
@@ -275,14 +278,15 @@ impl<'r> Columns<'r> {
             (data.cast::<u8>(), usize::try_from(length).unwrap_or(0))
         };
         if !data.is_null() && length > 0 {
-            // SAFETY: SQLite keeps that many bytes there, unchanged until the row is left, as the
-            // invariant of the type says; `'r` ends before that.
+            // SAFETY: SQLite keeps that many bytes there, unchanged until the statement leaves the
+            // row, as the invariant of the type says; `'r` ends before that.
             return Ok(Some(unsafe { slice::from_raw_parts(data, length) }));
         }
         self.empty_blob()
     }
 
-    /// An empty value has no address; neither has one for which memory ran out.
+    /// The result for a value without an address: an empty value has none, and neither has a value
+    /// for which memory ran out.
     #[cold]
     fn empty_blob(self) -> Result<Option<&'r [u8]>, Fault> {
         // SAFETY: The connection is open and used by the caller alone.
