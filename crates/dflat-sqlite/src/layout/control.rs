@@ -1,6 +1,6 @@
-//! The statements that are not about one table.
+//! The statements that do not belong to one table.
 
-/// A statement that is not about one table.
+/// A statement that does not belong to one table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ControlStatement {
     Begin,
@@ -10,42 +10,42 @@ pub(crate) enum ControlStatement {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
-    /// The tables whose names begin with a text.
+    /// Finds the tables whose names begin with a text.
     FindTables,
-    /// Makes the table that says what the newest code knows.
+    /// Creates the table that keeps the newest schema of each table.
     CreateSchemas,
     FindSchema,
     PutSchema,
-    /// Makes the table of the rows that others have written.
+    /// Creates the table of foreign rows.
     CreateForeign,
     FindForeign,
     ForgetForeign,
     ForgetAllForeign,
-    /// The triggers whose names begin with a text.
+    /// Finds the triggers whose names begin with a text.
     FindTriggers,
-    /// Counts the changes of the file's schema.
+    /// Reads the number of changes of the file's schema.
     SchemaVersion,
-    /// Reads, so that a transaction that has begun stands on the state of this moment.
+    /// Reads something, so that a transaction that has begun sees the state of this moment.
     Touch,
     /// Whether a table or view has a name.
     FindTable,
-    /// Whether objects of the table of a name are not stored in it: it is virtual, or a column of
-    /// ours is a generated one.
+    /// Whether the table of a name does not store its objects itself: the table is virtual, or one
+    /// of the columns that this library uses is a generated one.
     FindComputed,
-    /// Whether the table of a name has an index of its own making that is unique.
+    /// Whether the table of a name has a unique index that a `CREATE INDEX` made.
     FindUnique,
-    /// The definition of the index of a name.
+    /// Finds the definition of the index of a name.
     FindIndex,
-    /// The definition of a table, and those of its indexes that have one.
+    /// Finds the definition of a table, and those of its indexes that have one.
     FindDefinitions,
-    /// How many pages nothing uses.
+    /// The number of unused pages.
     FreePages,
-    /// How many pages there are.
+    /// The number of pages.
     Pages,
 }
 
 impl ControlStatement {
-    /// How many there are.
+    /// The number of statements.
     pub(crate) const COUNT: usize = Self::Pages as usize + 1;
 
     pub(crate) const fn sql(self) -> &'static str {

@@ -1,8 +1,8 @@
-//! The names and definitions of storage tables, as text that equals the original's.
+//! The names and definitions of storage tables, with the same text as those of Dflat for Swift.
 //!
-//! Source: the file format of Dflat for Swift. Its names are never quoted. Ours are where they must
-//! be, so that a type named `Order` can be stored, and are not in a definition where they need not
-//! be, so that the text kept in the file is the same.
+//! Source: the file format of Dflat for Swift. Its names are never quoted. This library quotes
+//! names where SQL requires it, so that a type named `Order` can be stored. In definitions it
+//! quotes no others, so that the text kept in the file is the same.
 
 use dflat_model::{Field, IndexDescriptor, KEY_HASH, TableDescriptor};
 
@@ -12,7 +12,7 @@ use crate::ffi;
 pub(crate) struct Names {
     /// The main table.
     pub(crate) main: String,
-    /// Its name as text of SQL.
+    /// The name of the main table as a text literal of SQL.
     pub(crate) main_text: String,
     /// The columns of the primary key.
     pub(crate) key_columns: Vec<String>,
@@ -28,7 +28,8 @@ pub(crate) struct IndexNames {
     pub(crate) index: String,
     /// The columns of the values.
     pub(crate) columns: Vec<String>,
-    /// The name of the table as text of SQL, if how far it is filled stands in [`FILLED`].
+    /// The name of the index table as a text literal of SQL, if [`FILLED`] records how far it is
+    /// filled.
     pub(crate) filled: Option<String>,
 }
 
@@ -52,7 +53,7 @@ impl Names {
     }
 }
 
-/// The names of a secondary index, as they stand in the file's schema.
+/// The names of a secondary index, unquoted, as the file's schema has them.
 pub(crate) struct PlainIndexNames {
     pub(crate) table: String,
     pub(crate) index: String,
@@ -60,8 +61,9 @@ pub(crate) struct PlainIndexNames {
 }
 
 impl PlainIndexNames {
-    /// One over a field of all objects has the original's names; another has names that the
-    /// original ignores, because the original would take its last row id for how far it is filled.
+    /// The names of an index. An index over one field of all objects has the names that Dflat for
+    /// Swift gives it. Any other index has names that Dflat for Swift ignores, because that would
+    /// take the last row id of the index table as how far the index is filled.
     pub(crate) fn new(table: &TableDescriptor, index: &IndexDescriptor) -> Self {
         let index_table = format!("{}__{}", table.name, index.storage_key());
         let (index_table, name) = if index.is_plain() {
@@ -80,11 +82,11 @@ impl PlainIndexNames {
     }
 }
 
-/// What the names of tables begin with that the original does not know.
+/// The prefix of the names of tables that Dflat for Swift does not know.
 pub(crate) const OURS: &str = "dflat__";
 
-/// The table that says how far indexes with a condition are filled: up to a row id, or, if there
-/// is none, wholly. Their last entry does not tell.
+/// The table that records how far indexes with a condition are filled: up to a row id, or, if the
+/// row id is NULL, wholly. The last entry of such an index does not show it.
 pub(crate) const FILLED: &str = "CREATE TABLE IF NOT EXISTS dflat__filled \
      (name TEXT PRIMARY KEY, up_to INTEGER) WITHOUT ROWID";
 
@@ -109,8 +111,9 @@ pub(crate) fn stored_main(table: &TableDescriptor) -> String {
     stored(&create_main(table))
 }
 
-/// The definitions that an index table and what is on it may have, as the file keeps them: that of
-/// the table comes first. An index that is unique may be one that SQLite does not keep so.
+/// The definitions that an index table and the indexes on it may have, as the file keeps them. The
+/// definition of the table comes first. A unique index of the descriptor may also be stored as one
+/// that SQLite does not keep unique.
 pub(crate) fn stored_index(table: &TableDescriptor, position: usize) -> Vec<String> {
     let unique = table
         .indexes
@@ -132,7 +135,8 @@ pub(crate) fn stored(definition: &str) -> String {
     definition.replacen("IF NOT EXISTS ", "", 1)
 }
 
-/// The definitions of an index table and of the index on it, which SQLite keeps `unique` or not.
+/// The definitions of an index table and of the index on it. SQLite keeps the index unique if
+/// `unique` is true.
 pub(crate) fn create_index(
     table: &TableDescriptor,
     position: usize,
@@ -165,7 +169,8 @@ pub(crate) fn create_index(
     ])
 }
 
-/// What the names of a table's index tables begin with: those that the original knows, and ours.
+/// The prefixes of the names of a table's index tables: of those that Dflat for Swift knows, and of
+/// those that only this library knows.
 pub(crate) fn index_prefixes(table: &TableDescriptor) -> [String; 2] {
     [
         format!("{}__", table.name),
@@ -175,8 +180,8 @@ pub(crate) fn index_prefixes(table: &TableDescriptor) -> [String; 2] {
 
 /// Whether a table of the file is the index table of an index that the descriptor does not have.
 ///
-/// The name alone does not tell: it may be the main table of a type in a namespace of that name, or
-/// belong to one.
+/// The name alone does not show this: the table may be the main table of a type in a namespace of
+/// that name, or belong to such a type.
 pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> bool {
     let [plain, ours] = index_prefixes(table);
     let (key, known) = match (name.strip_prefix(&plain), name.strip_prefix(&ours)) {
@@ -230,7 +235,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A name as text of SQL.
+/// A name as a text literal of SQL.
 pub(crate) fn literal(name: &str) -> String {
     format!("'{}'", name.replace('\'', "''"))
 }
@@ -281,7 +286,8 @@ mod tests {
         }
     }
 
-    /// A type `f4` in a namespace `post` has tables whose names begin like those of a type `post`.
+    /// The tables of a type `f4` in a namespace `post` have names that begin like those of a type
+    /// `post`.
     #[test]
     fn indexes_of_a_type_are_told_from_those_of_another_with_a_longer_name() {
         let own = table(

@@ -1,9 +1,9 @@
-//! From a range in Dflat's total order to ranges that SQL can state.
+//! Converts a range in Dflat's total order into ranges that SQL can express.
 //!
 //! In SQL a comparison with NULL holds for no row, and a value is converted to the type of the
-//! column it is compared with. In the total order NULL is the smallest value and nothing is
-//! converted. So a range that has NULL in it beside an upper bound becomes two, and a bound that
-//! the column's type can't hold is moved to the next value that it can.
+//! column that it is compared with. In the total order NULL is the smallest value and nothing is
+//! converted. So a range that contains NULL and has an upper bound becomes two ranges, and a bound
+//! that the column's type can't hold is moved to the next value that the type can hold.
 
 use std::ops::Bound;
 
@@ -13,12 +13,12 @@ use dflat_model::{ColumnType, Direction, Field, RowId, TableDescriptor, Value, V
 
 use crate::ffi::Param;
 
-/// The form of a statement that scans a key: everything but the values.
+/// The form of a statement that scans a key: everything except the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyShape {
     /// Position of the secondary index, or `None` for the primary key.
     pub(crate) index: Option<usize>,
-    /// The number of parts with one value.
+    /// The number of key parts that are fixed to one value.
     pub(crate) prefix_count: usize,
     /// Whether one of these values is NULL.
     pub(crate) null_in_prefix: bool,
@@ -26,17 +26,17 @@ pub(crate) struct KeyShape {
     pub(crate) lower: Lower,
     /// The upper bound of the next part.
     pub(crate) upper: Upper,
-    /// The direction of the open parts.
+    /// The direction of the parts that are not fixed.
     pub(crate) direction: Direction,
-    /// Whether rows can be equal in all open parts, so that the row id orders them.
+    /// Whether rows can be equal in all parts that are not fixed, so that the row id orders them.
     pub(crate) ties: bool,
-    /// Whether there is a row id that all rows have a larger one than.
+    /// Whether only rows with a larger row id than a given one are scanned.
     pub(crate) after: bool,
-    /// What is wanted beside row ids.
+    /// The content that the scan gives beside row ids.
     pub(crate) content: ScanContent,
 }
 
-/// What a scan gives beside row ids.
+/// The content that a scan gives beside row ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanContent {
     Payload,
@@ -60,7 +60,7 @@ pub(crate) enum Lower {
     Excluded,
 }
 
-/// An upper bound in SQL. All but [`Upper::None`] and [`Upper::Null`] leave NULL out.
+/// An upper bound in SQL. All except [`Upper::None`] and [`Upper::Null`] exclude NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Upper {
     None,
@@ -79,7 +79,7 @@ pub(crate) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The values of the statement, in order.
+    /// The parameters of the statement, in order.
     pub(crate) fn params(&self, prefix: &'a [Value]) -> impl Iterator<Item = Param<'a>> + Clone {
         let bounds = [self.lower, self.upper].into_iter().flatten();
         let values = prefix.iter().map(Value::as_ref).chain(bounds);
@@ -156,7 +156,7 @@ pub(crate) fn segments<'a>(
         after: scan.after.is_some(),
         content,
     };
-    // The UNIQUE constraint of the main table admits a key without NULL once.
+    // The UNIQUE constraint of the main table admits each key without NULL only once.
     let unique = scan.key == Key::Primary && !null_in_prefix;
     let Some(next) = open.first() else {
         let shape = KeyShape {
@@ -190,7 +190,7 @@ fn key_fields(table: &TableDescriptor, key: Key) -> Result<&[Field]> {
     }
 }
 
-/// The range of the next part, its bounds made to fit the column.
+/// The range of the next part, with bounds that fit the column.
 struct KeyRange<'a> {
     shape: KeyShape,
     unique_without_null: bool,
@@ -217,7 +217,7 @@ impl<'a> KeyRange<'a> {
             return [Some(self.values()), None];
         }
         let unbounded = matches!(self.upper, Bound::Unbounded);
-        // Without NULL, a unique key has no ties to break: descending, that saves a sort.
+        // Without NULL, a unique key has no ties to break. In descending order, that avoids a sort.
         let split = !unbounded
             || (self.unique_without_null && self.shape.direction == Direction::Descending);
         if !split {
@@ -247,7 +247,7 @@ impl<'a> KeyRange<'a> {
         let (lower_shape, lower) = match self.lower {
             Bound::Included(value) if !value.is_null() => (Lower::Included, Some(value)),
             Bound::Excluded(value) if !value.is_null() => (Lower::Excluded, Some(value)),
-            // An upper bound leaves NULL out by itself.
+            // An upper bound excludes NULL by itself.
             _ if upper.is_some() => (Lower::None, None),
             _ => (Lower::NotNull, None),
         };
@@ -278,11 +278,12 @@ fn is_null(value: ValueRef<'_>) -> bool {
     matches!(value, ValueRef::Null) || matches!(value, ValueRef::Float(float) if float.is_nan())
 }
 
-/// How a value relates to those that a column can hold.
+/// The relation of a value to the values that a column can hold.
 enum ColumnFit<'a> {
     /// SQLite compares it with the column's values as the total order does.
     Exact(ValueRef<'a>),
-    /// The column can't hold it, and this is the smallest value above it that the column can.
+    /// The column can't hold the value. This is the smallest value above it that the column can
+    /// hold.
     Below(ValueRef<'a>),
 }
 
@@ -292,7 +293,7 @@ fn fit(column: ColumnType, value: ValueRef<'_>) -> ColumnFit<'_> {
         (ColumnType::Text, ValueRef::Int(_) | ValueRef::Float(_)) => {
             ColumnFit::Below(ValueRef::Text(""))
         }
-        // Above all numbers are the unsigned integers that are stored as blobs.
+        // The unsigned integers that are stored as blobs sort above all numbers.
         (ColumnType::Integer | ColumnType::Real, ValueRef::Text(_)) => {
             ColumnFit::Below(ValueRef::UInt(0))
         }

@@ -1,4 +1,4 @@
-//! The statements that a table needs, as SQL text. Each is made once a connection.
+//! The statements on a table, as SQL text. Each text is made once for a connection.
 
 use std::iter;
 
@@ -7,18 +7,18 @@ use dflat_model::Direction;
 use crate::layout::ddl::{IndexNames, Names};
 use crate::layout::key_range::{KeyShape, Lower, ScanContent, Upper};
 
-/// A statement on a table: what a cached statement is found by.
+/// A statement on a table: the key under which a prepared statement is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableStatement {
-    /// All rows, with their payloads or without.
+    /// All rows, with or without their payloads.
     ScanRows(bool),
-    /// All rows behind a row id, with their payloads or without.
+    /// All rows after a row id, with or without their payloads.
     ScanRowsAfter(bool),
     /// One row.
     FindRow,
-    /// The rows of a range of a key.
+    /// The rows in a range of a key.
     ScanKey(KeyShape),
-    /// How far an index is built, with or without regard to rows that others wrote.
+    /// How far an index is built. If the flag is true, foreign rows are left out.
     IndexState(usize, bool),
     /// Adds a row.
     Insert,
@@ -32,11 +32,11 @@ pub(crate) enum TableStatement {
     Delete,
     /// Adds or replaces an index entry.
     PutEntry(usize),
-    /// Whether another row has a value.
+    /// Whether another row has the same values in an index.
     FindOther(usize),
     /// Deletes an index entry.
     DeleteEntry(usize),
-    /// Notes how far an index with a condition is filled.
+    /// Records how far an index with a condition is filled.
     NoteFilled(usize),
 }
 
@@ -48,10 +48,11 @@ pub(crate) enum IndexUse {
 }
 
 impl TableStatement {
-    /// How many operations have a [`place`](Self::place).
+    /// The number of statements that have a [`place`](Self::place).
     pub(crate) const PLACES: usize = 5;
 
-    /// The place of the statement among a table's, if it writes a row.
+    /// The position of the statement among the statements of a table that write a row; `None` for
+    /// others.
     #[inline]
     pub(crate) const fn place(self) -> Option<usize> {
         match self {
@@ -78,13 +79,14 @@ impl TableStatement {
         }
     }
 
-    /// Whether it writes only if it finds something: an index with a condition may have no entry.
+    /// Whether the statement may change no row: an object may have no entry in an index with a
+    /// condition.
     #[inline]
     pub(crate) const fn may_do_nothing(self) -> bool {
         matches!(self, Self::DeleteEntry(_))
     }
 
-    /// The SQL text, or `None` if the operation names an index that the table lacks.
+    /// The SQL text, or `None` if the statement names an index that the table lacks.
     pub(crate) fn sql(self, names: &Names) -> Option<String> {
         let Names {
             main, key_columns, ..
@@ -125,7 +127,7 @@ impl TableStatement {
                 let index = names.indexes.get(position)?;
                 let marks: String = iter::repeat_n(", ?", index.columns.len()).collect();
                 let set = index.columns.iter().map(|c| format!("{c} = excluded.{c}"));
-                // REPLACE would delete another row's entry where a unique value exists.
+                // `REPLACE` would delete the entry of another row that has the same unique value.
                 format!(
                     "INSERT INTO {table} (rowid, {columns}) VALUES (?{marks}) \
                      ON CONFLICT (rowid) DO UPDATE SET {set}",
@@ -175,7 +177,7 @@ fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
         };
         format!("(SELECT rowid FROM {table}{others} ORDER BY rowid DESC LIMIT 1)")
     };
-    // An index of that name that is missing makes the statement fail to prepare.
+    // If the index of that name is missing, the statement fails to prepare.
     Some(format!(
         "SELECT {in_main} IS {in_index}, coalesce({in_index}, 0), {exists}",
         in_main = last(&names.main),
@@ -183,7 +185,7 @@ fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
     ))
 }
 
-/// The column of the payload, or NULL where it is not wanted.
+/// The column of the payload, or NULL if the payload is not wanted.
 const fn wanted(column: &str, payload: bool) -> &str {
     if payload { column } else { "NULL" }
 }
@@ -201,8 +203,8 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
         ),
         Some(position) => {
             let index = names.indexes.get(position)?;
-            // CROSS JOIN fixes the order of the loops. The row id is that of the index table, by
-            // which its index is ordered: the main table's would make SQLite sort.
+            // `CROSS JOIN` fixes the order of the loops. The scan uses the row id of the index
+            // table, by which its index is ordered: with that of the main table, SQLite would sort.
             let table = &index.table;
             let main = &names.main;
             let from = match shape.content {
