@@ -125,7 +125,7 @@ pub(crate) struct Connection {
     statements: Vec<Statement>,
     // Order: as above. Gone before anything else is written or the transaction ends.
     overwriter: Option<Overwriter>,
-    /// The index of the log, once it was looked at to tell its state.
+    /// The index of the log, once it was mapped for [`Connection::log_stamp`].
     // Invariant: mapped for as long as the connection is open, see `log_stamp`.
     log_index: Option<NonNull<u32>>,
 }

@@ -215,7 +215,7 @@ impl<'r> Columns<'r> {
         unsafe { sqlite::sqlite3_column_int64(self.statement.as_ptr(), column) }
     }
 
-    /// The value of a column of a key or an index. A blob stands for a large unsigned number.
+    /// The value of a column of a key or an index. A blob holds a large unsigned number.
     pub(crate) fn value(self, column: c_int) -> Result<ValueRef<'r>, Fault> {
         // SAFETY: The statement has a current row; a column that it lacks is NULL. The type and
         // content of the value may be read because only the caller uses the connection. Text is

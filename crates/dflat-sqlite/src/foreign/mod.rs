@@ -1,4 +1,4 @@
-//! Rows that other programs wrote, and how far the indexes can be relied on despite them.
+//! Foreign rows, and how far the indexes can be trusted despite them.
 
 pub(crate) mod triggers;
 pub(crate) mod trust;

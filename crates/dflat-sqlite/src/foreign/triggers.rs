@@ -1,32 +1,35 @@
-//! Triggers that note what other programs write, past the indexes.
+//! Triggers that note the rows that other programs write without updating the indexes.
 //!
-//! Our own connections have triggers off, so that these cost us nothing. A table that has all of
-//! its triggers, with the definitions that are ours, was made by us, and nobody has dropped,
-//! renamed or made it since: what stands in it is ours, save for the rows noted.
+//! The connections of this library have triggers off, so the triggers cost them nothing. If a table
+//! has all of its triggers, with the definitions of this library, then this library made the table,
+//! and no other program has dropped, renamed or created it since. In that case this library wrote
+//! everything in the table except the rows noted.
 
 use dflat_model::TableDescriptor;
 
 use crate::layout::ddl::{Names, OURS, PlainIndexNames, literal, quoted_if_needed};
 
-/// The most rows of a table that are noted and can be read apart. Of a table with more the indexes
-/// are built anew, so that which rows were written then matters no more: nothing is noted.
+/// The maximal number of rows of a table that are noted and read without the indexes. If there are
+/// more, the indexes are built anew. It then no longer matters which rows were written, so no more
+/// are noted.
 pub(crate) const NOTES_MAX: usize = 1000;
 
-/// Stands in each trigger, and changes when code from before would leave an index as it was: that
-/// code has its own triggers in the place of these before it writes, so that no index is believed.
-/// In the second there are indexes over several fields and of some objects.
+/// The text that is part of each trigger. It changes when code of an earlier version would leave an
+/// index out of date. That code replaces these triggers with its own before it writes, so that
+/// later no index is trusted. Revision 2 has indexes over several fields and of some objects only.
 const REVISION: &str = "dflat 2";
 
-/// A trigger, and its definition.
+/// A trigger and its definition.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Trigger {
     pub(crate) name: String,
-    /// The table that it is on, whose new name it takes when the table is renamed.
+    /// The table that the trigger is on. If the table is renamed, the trigger has the table's new
+    /// name here.
     pub(crate) table: String,
     pub(crate) sql: String,
 }
 
-/// What the names of the triggers of a table and its index tables begin with.
+/// The prefix of the names of the triggers of a table and its index tables.
 pub(crate) fn prefix(table: &TableDescriptor) -> String {
     format!("{OURS}{}__", table.name)
 }
@@ -39,8 +42,9 @@ pub(crate) fn of_main(table: &TableDescriptor) -> Vec<Trigger> {
     on(table, &table.name, REVISION, Some(&same.join(" AND ")))
 }
 
-/// The triggers of an index table. In them stands what it holds: a field's default is part of that,
-/// and not of the table's name where this is the original's.
+/// The triggers of an index table. They contain a mark of the index's definition, because the
+/// content of the index follows from it: a field's default is part of the definition, but not of
+/// the table's name if the index has the name that Dflat for Swift gives it.
 pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger> {
     let Some(index) = table.indexes.get(position) else {
         return Vec::new();
@@ -53,8 +57,8 @@ pub(crate) fn of_index(table: &TableDescriptor, position: usize) -> Vec<Trigger>
     on(table, &plain.table, &mark, same.as_deref())
 }
 
-/// The name of a trigger that the table of an index has if the index is unique. It tells an index
-/// that was the other kind before, which is made anew.
+/// The name of a trigger that the index table has only if the index is unique. It shows whether the
+/// index was of the other kind before; such an index is built anew.
 pub(crate) fn of_unique(table: &TableDescriptor, position: usize) -> Option<String> {
     let index = table.indexes.get(position)?;
     let plain = PlainIndexNames::new(table, index);
@@ -68,11 +72,13 @@ fn name_of(table: &str, kind: &str) -> String {
     format!("{OURS}{table}__{kind}")
 }
 
-/// The triggers of one table, which note rows under the name of the main table. `mark` is a comment
-/// in them, `same` the condition of rows that a REPLACE deletes, which is told to nobody else.
+/// The triggers of one table. They note rows under the name of the main table. `mark` is a comment
+/// in each of them. `same` is the condition for rows that a REPLACE deletes, because no other
+/// trigger fires for these.
 fn on(table: &TableDescriptor, name: &str, mark: &str, same: Option<&str>) -> Vec<Trigger> {
     let main = literal(&table.name);
-    // Not `INSERT OR IGNORE`: the conflict clause of the other's statement would take its place.
+    // Not `INSERT OR IGNORE`: the conflict clause of the other program's statement would replace
+    // it.
     let note = |what: &str| format!("INSERT INTO dflat__foreign {what} ON CONFLICT DO NOTHING;");
     let (old, new) = (
         format!("({main}, OLD.rowid)"),

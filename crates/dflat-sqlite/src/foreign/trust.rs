@@ -1,4 +1,5 @@
-//! Which indexes are to be believed, and which rows of theirs are not, because others wrote them.
+//! Determines which indexes can be trusted, and for which rows they can't because the rows are
+//! foreign.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +16,7 @@ use crate::layout::ddl::{PlainIndexNames, stored_index};
 use crate::layout::statement_text::TableStatement;
 
 impl Session {
-    /// How far a table's indexes are to be believed.
+    /// The states of a table's indexes: how far each can be trusted.
     pub(crate) fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         let mut found = Indexes::default();
         if table.indexes.is_empty() {
@@ -34,7 +35,7 @@ impl Session {
         };
         self.in_transaction(table, true, |session| {
             if !session.is_there(table, entry).map_err(fail)? {
-                // An index of no rows has an entry for each.
+                // Without rows, every index is complete.
                 found = Indexes::ready(table);
                 return Ok(());
             }
@@ -67,7 +68,8 @@ impl Session {
         Ok(self.tables[entry.0].created || self.trust(table)?.exists)
     }
 
-    /// Whether each index has what shows that it is ours.
+    /// Whether each index can be trusted: the main table and the index table have all of their
+    /// triggers, and the index table has the definition of this library.
     fn believed(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, Fault> {
         if self.tables[entry.0].created {
             return Ok(vec![true; table.indexes.len()]);
@@ -77,7 +79,8 @@ impl Session {
         Ok(believed.collect())
     }
 
-    /// Which tables have all of their triggers.
+    /// The main table and the index tables that have all of their triggers, read anew if the schema
+    /// of the file has changed.
     pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, Fault> {
         let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
         let TableId(position) = self.enter(table);
@@ -112,7 +115,8 @@ impl Session {
                 let name = PlainIndexNames::new(table, descriptor).table;
                 indexes.push(is_ours && self.is_defined(&name, &stored_index(table, index))?);
             }
-            // What a REPLACE deletes because of another's unique index is noted by no trigger.
+            // No trigger notes the rows that a REPLACE deletes because of another program's unique
+            // index.
             let main = has(&triggers::of_main(table))
                 && !self.exists(ControlStatement::FindUnique, &table.name)?;
             let trust = Trust {
@@ -128,8 +132,8 @@ impl Session {
         trust.ok_or_else(|| Fault::misuse("what was looked up is lost"))
     }
 
-    /// Whether the table of a name has the first of these definitions, and whatever is on it one of
-    /// the others.
+    /// Whether the table of a name has the first of these definitions, and everything on it has one
+    /// of these definitions.
     pub(crate) fn is_defined(&mut self, name: &str, definitions: &[String]) -> Result<bool, Fault> {
         let statement = self.control_statement(ControlStatement::FindDefinitions)?;
         let (mut is_there, mut others) = (false, false);
@@ -143,8 +147,8 @@ impl Session {
         Ok(is_there && !others)
     }
 
-    /// The rows that others have written, by ascending id; one more than can be read apart, if
-    /// there are more.
+    /// The foreign rows, by ascending id. If there are more than can be read without the indexes,
+    /// one more than that number.
     pub(crate) fn foreign_rows(
         &mut self,
         table: &Table,
@@ -172,13 +176,13 @@ impl Session {
         Ok(rows)
     }
 
-    /// Whether others have written more rows than can be read apart.
+    /// Whether there are more foreign rows than can be read without the indexes.
     pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, Fault> {
         let entry = self.enter(table);
         Ok(self.foreign_rows(table, entry)?.len() > NOTES_MAX)
     }
 
-    /// Removes a row's index entries, and the note that others wrote it.
+    /// Deletes the index entries of a row and the note that the row is foreign.
     pub(crate) fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<(), Fault> {
         let entry = self.enter(table);
         for position in 0..table.indexes.len() {

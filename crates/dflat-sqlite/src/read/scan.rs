@@ -17,18 +17,19 @@ use crate::layout::statement_text::TableStatement;
 
 type Visit<'v> = dyn FnMut(Row<'_>) -> ControlFlow<()> + 'v;
 
-/// How a statement that reads ended.
+/// How a reading statement ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanEnd {
     /// After its last row.
     Complete,
     /// Because the visitor broke.
     Broken,
-    /// At once, because there is no main table.
+    /// At once, because the main table does not exist.
     NoTable,
 }
 
-/// The fields of an index whose values a statement gives; none if it gives payloads.
+/// The fields of the index whose values a statement returns; none if the statement returns
+/// payloads.
 fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
     match operation {
         TableStatement::ScanKey(shape) if shape.content == ScanContent::Values => {
@@ -42,8 +43,8 @@ fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
 impl Session {
     /// Calls `visit` with each row of the plan, until it breaks.
     ///
-    /// Outside a transaction, a plan of several statements runs in one of its own, so that all see
-    /// one state.
+    /// Outside a transaction, a plan of several statements runs in a transaction of its own, so
+    /// that all statements see one state.
     pub(crate) fn scan(&mut self, plan: &ScanPlan<'_>, visit: &mut Visit<'_>) -> Result<()> {
         let (table, payload) = (plan.table, plan.payload);
         match &plan.source {
@@ -142,7 +143,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs one statement that gives row ids and payloads.
+    /// Runs one statement that returns row ids with payloads or index values.
     fn read<'p, I>(
         &mut self,
         table: &Table,
@@ -167,7 +168,7 @@ impl Session {
                     visited.set(true);
                     let row_id = RowId(columns.integer(0));
                     let flow = match fields {
-                        // A payload that is NULL or no blob is as unreadable as an empty one.
+                        // A payload that is NULL or not a blob is as unreadable as an empty one.
                         [] => visit(Row {
                             row_id,
                             payload: columns.blob(1)?.unwrap_or_default(),
@@ -195,7 +196,7 @@ impl Session {
             if !self.main_exists(table)? {
                 return Ok(ScanEnd::NoTable);
             }
-            // Outside a transaction it may have been created just now.
+            // Outside a transaction, the table may have been created since the first attempt.
             outcome = attempt(self);
         }
         outcome.map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))?;
@@ -208,7 +209,7 @@ impl Session {
             .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
     }
 
-    /// The state of an index that is ours, with or without regard to rows that others wrote.
+    /// The state of an index that can be trusted. If the flag is true, foreign rows are left out.
     pub(crate) fn index_state(
         &mut self,
         table: &Table,
@@ -229,7 +230,7 @@ impl Session {
             })
         });
         match outcome {
-            // Nobody knows how far it is filled.
+            // No note says how far the index is filled.
             Ok(()) if !is_known => Ok(IndexState::Missing),
             Ok(()) if equal => Ok(IndexState::Ready),
             Ok(()) => Ok(IndexState::Incomplete(reach)),
@@ -238,7 +239,7 @@ impl Session {
                     .exists(ControlStatement::FindTable, &table.name)
                     .map_err(fail)?
                 {
-                    // An index of no rows has an entry for each.
+                    // Without rows, every index is complete.
                     return Ok(IndexState::Ready);
                 }
                 let index = &table.indexes[position];

@@ -1,4 +1,4 @@
-//! Reading, with a connection of the pool.
+//! Reads with a connection of the pool.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::connection::readers::ShardId;
 use crate::connection::session::Session;
 use crate::upkeep::owner::Upkeep;
 
-/// How often a state is looked for that can be named, while others commit.
+/// The maximal number of attempts to pin a state that has an id, while other connections commit.
 const ATTEMPTS: usize = 100;
 
-/// A snapshot: a reader, and its connection once there is a file.
+/// A snapshot: a registered reader, and its connection once the file exists.
 pub(crate) struct SqliteSnapshot {
     upkeep: Arc<Upkeep>,
     place: ShardId,
     session: Option<Box<Session>>,
     state: ReadState,
-    /// How many commits the pinned state has seen, if that is known.
+    /// The number of commits that the pinned state has seen, if known.
     count: Option<CommitCount>,
-    /// Whether the connection met an error, and is not to be used again.
+    /// Whether the connection met an error and must not be used again.
     faulty: bool,
 }
 
@@ -33,12 +33,13 @@ enum ReadState {
     Latest,
     /// The first scan will fix the state.
     Unpinned,
-    /// The state is fixed: that of the open transaction, or emptiness if there was no file.
+    /// The state is fixed: the state of the open transaction, or the empty state if there was no
+    /// file.
     Pinned,
 }
 
 impl SqliteSnapshot {
-    /// One more reader.
+    /// Registers one more reader.
     pub(crate) fn new(upkeep: Arc<Upkeep>, view: View) -> Result<Self> {
         let (place, session) = upkeep.connections().take_reader()?;
         Ok(Self {
@@ -54,7 +55,7 @@ impl SqliteSnapshot {
         })
     }
 
-    /// The connection, in the state to read; `None` if there is nothing to read.
+    /// The connection, in the state to read; `None` if there is no file.
     fn ready(&mut self) -> Result<Option<&mut Session>> {
         match &self.session {
             Some(session) if self.state == ReadState::Pinned => session.check_untorn()?,
@@ -75,7 +76,7 @@ impl SqliteSnapshot {
                     _ => Ok(()),
                 });
             if let Err(fault) = stands {
-                // The next scan starts again.
+                // The next scan tries again.
                 self.faulty |= !session.end();
                 let path = session.path.display();
                 return Err(fault.read_error(format_args!("cannot read {path}")));
@@ -87,13 +88,15 @@ impl SqliteSnapshot {
         Ok(self.session.as_deref_mut())
     }
 
-    /// Reads something, if there is something to read; what was read is of one state.
+    /// Calls `read` if there is a file; `None` if there is none. The data that it reads is of one
+    /// state, or the call fails.
     fn read<T>(&mut self, read: impl FnOnce(&mut Session) -> Result<T>) -> Result<Option<T>> {
         let Some(session) = self.ready()? else {
             return Ok(None);
         };
         let outcome = read(session);
-        // Order: an error may come of states that were mixed, too.
+        // Order: checked before the result of the read, because an error may also come from mixed
+        // states.
         let untorn = session.check_untorn();
         self.faulty |= outcome.is_err();
         untorn.and(outcome).map(Some)
@@ -111,11 +114,11 @@ impl Snapshot for SqliteSnapshot {
 
     fn pin(&mut self) -> Result<StateId> {
         if self.state != ReadState::Unpinned {
-            // Which state that is was not looked at.
+            // The snapshot did not determine which state it reads.
             return Ok(self.upkeep.connections().commits().state(None));
         }
         for _ in 0..ATTEMPTS {
-            // Order: the log's index must be open, which the first read of a connection does.
+            // Order: the log's index must be open, and a connection opens it with its first read.
             let before = self
                 .session
                 .as_ref()
@@ -128,7 +131,8 @@ impl Snapshot for SqliteSnapshot {
                 self.count = after;
                 return Ok(self.upkeep.connections().commits().state(after));
             }
-            // Somebody has committed meanwhile, and whether it is seen is not known.
+            // Another connection has committed meanwhile, and it is not known whether this snapshot
+            // sees that commit.
             self.faulty |= !session.end();
             self.state = ReadState::Unpinned;
         }
@@ -143,7 +147,7 @@ impl Snapshot for SqliteSnapshot {
                 .connections()
                 .commits()
                 .is_overtaken(count, since),
-            // There was no file, and there is none.
+            // There was no file, and there still is none.
             None => self.session.is_some() || since != StateId::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! Looks at every page, row and index entry.
+//! Checks every page, row and index entry.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -16,52 +16,54 @@ use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::upkeep::backup::Progress;
 
-/// The rows of a step.
+/// The number of rows of a step.
 const ROWS_MAX: usize = 256;
 
-/// What is wrong with a file.
+/// A problem that a check found in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// What is damaged.
+    /// The kind of the damage.
     pub kind: ProblemKind,
-    /// The table, if it is one of those that were looked at.
+    /// The table, if the problem is in one of the checked tables.
     pub table: Option<String>,
-    /// The row, if it is one.
+    /// The row, if the problem concerns one row.
     pub row_id: Option<RowId>,
-    /// What was found.
+    /// A description of the problem.
     pub message: String,
 }
 
-/// What is damaged.
+/// The kind of the damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Pages of the file, or how they hang together.
+    /// Pages of the file, or the structure that links them.
     Pages,
     /// The bytes of an object.
     Payload,
-    /// The primary key that is stored beside an object is not the object's.
+    /// The primary key stored beside an object differs from the key in the object.
     Key,
-    /// An index lacks an object, or has another value for it.
+    /// An index has no entry for an object, or an entry with another value, or an entry for an
+    /// object that must have none.
     Index,
-    /// An index has a value for an object that is not there.
+    /// An index has an entry for an object that does not exist.
     Orphan,
 }
 
-/// Verifies an object's bytes, and derives what is stored beside them.
+/// Verifies an object's bytes, and derives the key and the index values that are stored beside
+/// them.
 pub type Derive<'d> = &'d dyn Fn(&Table, &[u8]) -> Result<Derived>;
 
-/// Told how far the work has come; it may end it.
+/// Receives the progress of the work, and may end it.
 pub type Report<'r> = &'r mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 type OnProblem<'f> = &'f mut dyn FnMut(Problem);
 
 impl SqliteBackend {
-    /// Looks at the pages of the file, by SQLite's own check; how many there are.
+    /// Checks the pages of the file with SQLite's own check. Returns the number of pages.
     ///
     /// # Errors
-    /// As reading can fail for another reason than damage.
+    /// The errors of reading, except those that damage causes.
     pub fn check_pages(&self, found: OnProblem<'_>) -> Result<u64> {
         self.inspect(|session| {
             let mut damage = |message: String| {
@@ -72,7 +74,7 @@ impl SqliteBackend {
                     message,
                 });
             };
-            // By default it gives 100 messages.
+            // By default the pragma returns at most 100 messages.
             let sql = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check";
             let checked = session.connection.execute_with(sql, |columns| {
                 let text = columns.blob(0)?.unwrap_or_default();
@@ -90,10 +92,11 @@ impl SqliteBackend {
         })
     }
 
-    /// Looks at every row of a table, and at the entries of its indexes; how many rows there are.
+    /// Checks every row of a table and the entries of its indexes. Returns the number of rows.
     ///
     /// # Errors
-    /// `Cancelled` if `report` breaks; else as reading can fail for another reason than damage.
+    /// `Cancelled` if `report` breaks; otherwise the errors of reading, except those that damage
+    /// causes.
     pub fn check_rows(
         &self,
         table: &Table,
@@ -163,7 +166,7 @@ impl SqliteBackend {
     /// The largest row id that a table may have; 0 if there is none.
     ///
     /// # Errors
-    /// As reading can fail for another reason than damage of the table.
+    /// The errors of reading, except those that damage causes.
     pub fn last_row_id(&self, table: &Table) -> Result<RowId> {
         let last = self.inspect(|session| {
             let mut last = 0;
@@ -188,7 +191,7 @@ impl SqliteBackend {
     /// What can't be read has not.
     ///
     /// # Errors
-    /// As reading can fail for another reason than damage.
+    /// The errors of reading, except those that damage causes.
     pub fn are_stored(
         &self,
         table: &Table,
@@ -208,18 +211,19 @@ impl SqliteBackend {
     }
 }
 
-/// A walk over the rows of a table, in one state of the file.
+/// Checks the rows of a table in one state of the file.
 struct TableChecker<'s> {
     session: &'s mut Session,
     table: &'s Table,
     names: Names,
-    /// Up to which row each index has entries; `None` if it does not exist.
+    /// For each index, the last row up to which it has entries; `None` if the index does not exist
+    /// or can't be trusted.
     reaches: Vec<Option<RowId>>,
-    /// Rows that others wrote, which queries do not look up in indexes.
+    /// Foreign rows, which queries do not look up in indexes.
     foreign: HashSet<RowId>,
     last: RowId,
     statements: HashMap<String, StatementId>,
-    /// Pages that can't be read have ended it.
+    /// Whether the check has ended early because pages can't be read.
     is_broken: bool,
 }
 
@@ -245,7 +249,7 @@ impl<'s> TableChecker<'s> {
         })
     }
 
-    /// How many rows there are, about; `None` if there is no table.
+    /// The number of rows, or 0 if they can't be counted; `None` if the table does not exist.
     fn total(&mut self) -> Result<Option<u64>, Fault> {
         if !self
             .session
@@ -267,7 +271,7 @@ impl<'s> TableChecker<'s> {
         }
     }
 
-    /// Looks at the next rows; how many.
+    /// Checks the next rows. Returns their number.
     fn step(&mut self, derive: Derive<'_>, found: OnProblem<'_>) -> Result<u64, Fault> {
         if self.is_broken {
             return Ok(0);
@@ -303,7 +307,7 @@ impl<'s> TableChecker<'s> {
         });
         self.last = last;
         if !in_order {
-            // Else the walk could go in a circle.
+            // Otherwise the check could run in a circle.
             self.is_broken = true;
             let message = format!("the rows after {} are out of order", last.0);
             found(self.problem(ProblemKind::Pages, None, message));
@@ -361,7 +365,7 @@ impl<'s> TableChecker<'s> {
         Ok(())
     }
 
-    /// The statement of a text, prepared once.
+    /// The statement with a text, prepared once.
     fn held(&mut self, sql: String) -> Result<StatementId, Fault> {
         if let Some(statement) = self.statements.get(&sql) {
             return Ok(*statement);
@@ -371,13 +375,13 @@ impl<'s> TableChecker<'s> {
         Ok(statement)
     }
 
-    /// Whether a row has these values in the first columns of a key. What can't be read has not:
-    /// the check of the pages says why.
+    /// Whether a row has these values in the first columns of a key. If the row can't be read, the
+    /// answer is no; the check of the pages reports the reason.
     fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
         self.has_with(key, row_id, values, None)
     }
 
-    /// The same; and these bytes, if they are given.
+    /// As [`Self::has`], and whether the row has these bytes, if they are given.
     fn has_with(
         &mut self,
         key: Key,
@@ -411,7 +415,7 @@ impl<'s> TableChecker<'s> {
         }
     }
 
-    /// Looks for entries of rows that are not there.
+    /// Finds index entries of rows that do not exist.
     fn orphans(&mut self, found: OnProblem<'_>) -> Result<(), Fault> {
         for position in 0..self.reaches.len() {
             if self.reaches[position].is_none() {

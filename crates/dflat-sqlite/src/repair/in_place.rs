@@ -1,4 +1,4 @@
-//! Mends what can be mended in place, and keeps what is no object.
+//! Repairs a file in place as far as possible, and keeps rows that are not objects.
 
 use dflat_engine::Result;
 use dflat_model::{RowId, Table, ValueRef};
@@ -10,26 +10,27 @@ use crate::ffi::{Fault, Param};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 
-/// The bytes of a row that are kept, though they are no object of the table.
+/// The bytes of a row that is kept although it is not an object of the table.
 #[derive(Clone, Debug)]
 pub struct UnreadableRow {
-    /// Its row id.
+    /// The row id.
     pub row_id: RowId,
-    /// Why it is none.
+    /// The reason why the row is not an object.
     pub reason: String,
     /// The bytes.
     pub payload: Vec<u8>,
 }
 
-/// Where rows are kept that are set aside.
+/// The table of the rows that a repair takes out of their tables.
 const CREATE_UNREADABLE: &str = "CREATE TABLE IF NOT EXISTS dflat__unreadable \
      (name TEXT NOT NULL, row INTEGER NOT NULL, reason TEXT NOT NULL, p)";
 
 impl SqliteBackend {
-    /// Moves rows into the table `dflat__unreadable`, with their bytes and why, in one transaction.
+    /// Moves rows into the table `dflat__unreadable`, with their bytes and the given reason, in one
+    /// transaction.
     ///
     /// # Errors
-    /// As writing can fail.
+    /// The errors of writing.
     pub fn set_aside(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
         self.mend(|session| {
             session.connection.execute(CREATE_UNREADABLE)?;
@@ -63,10 +64,10 @@ impl SqliteBackend {
         })
     }
 
-    /// Puts rows that are in no table into `dflat__unreadable`, in one transaction.
+    /// Adds rows that are in no table to `dflat__unreadable`, in one transaction.
     ///
     /// # Errors
-    /// As writing can fail.
+    /// The errors of writing.
     pub fn keep_aside(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
         self.mend(|session| {
             session.connection.execute(CREATE_UNREADABLE)?;
@@ -87,10 +88,10 @@ impl SqliteBackend {
         })
     }
 
-    /// Drops the index tables of a table, to be built anew.
+    /// Drops the index tables of a table, so that they are built anew.
     ///
     /// # Errors
-    /// As writing can fail.
+    /// The errors of writing.
     pub fn drop_indexes(&self, table: &Table) -> Result<()> {
         self.mend(|session| {
             for index in table.indexes.iter() {
@@ -103,15 +104,16 @@ impl SqliteBackend {
         })
     }
 
-    /// Rebuilds what SQLite keeps beside tables to find rows by key.
+    /// Rebuilds the indexes by which SQLite finds rows by key.
     ///
     /// # Errors
-    /// As writing can fail; `Corrupt` if a table itself can't be read.
+    /// The errors of writing; `Corrupt` if a table itself can't be read.
     pub fn reindex(&self) -> Result<()> {
         self.mend(|session| session.connection.execute("REINDEX"))
     }
 
-    /// Writes as somebody else would: nothing that is in memory is trusted afterwards.
+    /// Writes as another program does: afterwards this library trusts none of its knowledge in
+    /// memory.
     fn mend(&self, work: impl FnOnce(&mut Session) -> Result<(), Fault>) -> Result<()> {
         let what = || format!("cannot repair {}", self.path().display());
         if !exists(self.path())? {
@@ -122,7 +124,7 @@ impl SqliteBackend {
             .control(ControlStatement::BeginImmediate)
             .and_then(|()| work(&mut session))
             .and_then(|()| session.control(ControlStatement::Commit));
-        // The connection is not used again: it knows tables that may be gone.
+        // The connection is not used again, because it may assume tables that no longer exist.
         drop(session);
         self.upkeep().return_writer(None);
         mended.map_err(|fault| fault.error(what()))

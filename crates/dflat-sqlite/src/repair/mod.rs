@@ -1,4 +1,4 @@
-//! Checking the file for damage, and repairing it.
+//! Checks the file for damage, and repairs it.
 
 pub(crate) mod check;
 pub(crate) mod in_place;
