@@ -14,9 +14,9 @@ use crate::layout::ddl::{Names, OURS, PlainIndexNames, literal, quoted_if_needed
 /// are noted.
 pub(crate) const NOTES_MAX: usize = 1000;
 
-/// The text that is part of each trigger. It changes when code of an earlier version would leave an
-/// index out of date. That code replaces these triggers with its own before it writes, so that
-/// later no index is trusted. Revision 2 has indexes over several fields and of some objects only.
+/// A text in each trigger. It changes when code of an earlier version would leave an index out of
+/// date. That code replaces these triggers with its own before it writes, so that this version then
+/// trusts no index. Revision 2 has indexes over several fields and of some objects only.
 const REVISION: &str = "dflat 2";
 
 /// A trigger and its definition.

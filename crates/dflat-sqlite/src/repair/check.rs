@@ -143,7 +143,7 @@ impl SqliteBackend {
         Ok(rows)
     }
 
-    /// Reads with a connection of its own.
+    /// Runs `work` with a connection of its own.
     fn inspect(&self, work: impl FnOnce(&mut Session) -> Result<u64, Fault>) -> Result<u64> {
         self.connections().pool().begin_upkeep()?;
         let outcome = self
@@ -163,7 +163,7 @@ impl SqliteBackend {
         outcome
     }
 
-    /// The largest row id that a table may have; 0 if there is none.
+    /// The largest row id that a table may have used; 0 if it can't be read.
     ///
     /// # Errors
     /// The errors of reading, except those that damage causes.
@@ -188,7 +188,7 @@ impl SqliteBackend {
     }
 
     /// Whether each of these rows, looked up by its row id, has this primary key and these bytes.
-    /// What can't be read has not.
+    /// For a row that can't be read, the answer is no.
     ///
     /// # Errors
     /// The errors of reading, except those that damage causes.

@@ -1,4 +1,5 @@
-//! Creating tables and their index tables, and removing what their writes would not maintain.
+//! Creates tables and their index tables, and removes those index tables that the writes of this
+//! library would not maintain.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +18,7 @@ use crate::layout::ddl::{
 use crate::layout::statement_text::TableStatement;
 
 impl Session {
-    /// Creates what is missing of the table and its index tables.
+    /// Creates the table and its index tables, as far as they are missing.
     pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
         let TableId(position) = self.enter(table);
         if self.tables[position].created {
@@ -34,7 +35,7 @@ impl Session {
             }
         }
         self.drop_other_indexes(table)?;
-        // What another descriptor of the table knows to exist may be gone.
+        // A table that another descriptor of the same name knew to exist may have been dropped.
         for entry in &mut self.tables {
             entry.created &= entry.table.name != table.name;
         }
@@ -44,8 +45,8 @@ impl Session {
         Ok(())
     }
 
-    /// Drops the index tables that are not ours, or of which too much was written by others, and
-    /// makes the triggers that the main table lacks.
+    /// Drops the index tables that can't be trusted, and all of them if there are too many foreign
+    /// rows. Then creates the triggers that the main table lacks.
     fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), Fault> {
         self.control(ControlStatement::CreateForeign)?;
         let overrun = self.is_overrun(table)?;
@@ -61,14 +62,14 @@ impl Session {
         if whole {
             return Ok(());
         }
-        // No entry is left that a note could be about.
+        // No index entry is left, so the notes of foreign rows are no longer needed.
         let forget = self.control_statement(ControlStatement::ForgetAllForeign)?;
         let name = Param::Value(ValueRef::Text(&table.name));
         self.connection.run(forget, [name])?;
         self.create_triggers(&triggers::of_main(table))
     }
 
-    /// Makes triggers anew.
+    /// Drops and creates triggers.
     fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), Fault> {
         for trigger in triggers {
             self.connection.execute(&drop_trigger(&trigger.name))?;
@@ -77,19 +78,21 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a unique index is to be looked up before a value is put into it.
+    /// Whether a unique index must be searched before a value is put into it, because SQLite does
+    /// not keep it unique.
     pub(crate) fn is_lenient(&self, entry: TableId, index: usize) -> bool {
         self.tables[entry.0].lenient.contains(&index)
     }
 
-    /// Deletes the entries of foreign rows, then puts the given entries, then notes how far indexes
-    /// with a condition are filled.
+    /// Deletes the entries of foreign rows, then puts the given entries, then records how far
+    /// indexes with a condition are filled.
     pub(crate) fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
         let fail = |fault: Fault| fault.error(format_args!("cannot index {}", table.name));
         for row in repair.rows.iter().filter(|row| row.is_foreign) {
             self.forget_foreign(table, row.row_id).map_err(fail)?;
         }
-        // Order: after all stale entries are gone, so that a value that moved between rows is free.
+        // Order: after all stale entries are deleted, so that a value that moved between rows is
+        // free.
         for row in repair.rows {
             for index_entry in &row.entries {
                 self.put_entry_admitting(table, row.row_id, index_entry)?;
@@ -101,8 +104,8 @@ impl Session {
         Ok(())
     }
 
-    /// Puts an entry into an index. A unique index that has the value already keeps both from then
-    /// on.
+    /// Puts an entry into an index. If a unique index already has the value, SQLite keeps the index
+    /// unique no longer, and both entries are in it.
     fn put_entry_admitting(
         &mut self,
         table: &Table,
@@ -126,7 +129,7 @@ impl Session {
         })
     }
 
-    /// Makes an index one that SQLite does not keep unique.
+    /// Replaces an index by one that SQLite does not keep unique.
     fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
         let TableId(position) = self.enter(table);
         let entry = &mut self.tables[position];
@@ -144,8 +147,8 @@ impl Session {
         Ok(())
     }
 
-    /// Drops the index tables of indexes that the descriptor does not have: an update would leave
-    /// the old value in them.
+    /// Drops the index tables of indexes that the descriptor does not have, because an update would
+    /// leave the old value in them.
     fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
         let statement = self.control_statement(ControlStatement::FindTables)?;
         let mut found = Vec::new();
@@ -169,8 +172,9 @@ impl Session {
         Ok(())
     }
 
-    /// Creates what is missing of an index, and cuts off what no row has; whether SQLite keeps it
-    /// unique, if it is.
+    /// Creates an index table and its index, as far as they are missing, and empties the index
+    /// table if its content can't be trusted. Returns false if the index must be unique but SQLite
+    /// does not keep it so.
     fn create_index(&mut self, table: &Table, position: usize) -> Result<bool, Fault> {
         let unique = table.indexes[position].unique;
         let Some([index_table, index]) = create_index(table, position, unique) else {
@@ -180,7 +184,7 @@ impl Session {
         let plain = PlainIndexNames::new(table, &table.indexes[position]);
         if !self.exists(ControlStatement::FindTable, &plain.table)? {
             self.connection.execute(&index_table)?;
-            // One of that name has gone with a table that was renamed.
+            // An index of that name may be left on a table that was renamed.
             self.connection
                 .execute(&drop_index(&names.indexes[position]))?;
             self.create_triggers(&triggers::of_index(table, position))?;
@@ -190,8 +194,9 @@ impl Session {
         }
         match self.connection.execute(&index) {
             Err(fault) if fault.is_duplicate() => {
-                // Someone dropped the index, and equal values came in. An index table holds nothing
-                // that can't be derived: empty, it is filled again, and the values are met then.
+                // Another program dropped the index, and equal values were inserted. Everything in
+                // an index table can be derived, so the table is emptied and filled again. The
+                // equal values are handled when it is filled.
                 self.empty(&names, position)?;
                 self.connection.execute(&index)?;
             }
@@ -200,7 +205,7 @@ impl Session {
         Ok(!unique || self.is_kept_unique(&plain.index, &stored(&index))?)
     }
 
-    /// Empties an index table, which holds nothing that can't be derived, to be filled.
+    /// Empties an index table, so that it is filled again. Everything in it can be derived.
     fn empty(&mut self, names: &Names, position: usize) -> Result<(), Fault> {
         let index = &names.indexes[position];
         let empty = format!("DELETE FROM {}", index.table);
@@ -208,7 +213,7 @@ impl Session {
         let Some(name) = &index.filled else {
             return Ok(());
         };
-        // Without a row in the main table it is ready.
+        // If the main table has no row, the index is complete.
         self.connection.execute(FILLED)?;
         self.connection.execute(&format!(
             "INSERT OR REPLACE INTO dflat__filled \
@@ -217,8 +222,8 @@ impl Session {
         ))
     }
 
-    /// Whether it can be told how far an index is filled: where its last entry does not say it,
-    /// there must be a note.
+    /// Whether it is known how far an index is filled. If its last entry does not show it, there
+    /// must be a record.
     fn is_filling_known(&mut self, index: &IndexNames) -> Result<bool, Fault> {
         let Some(name) = &index.filled else {
             return Ok(true);
@@ -235,7 +240,7 @@ impl Session {
         Ok(is_known)
     }
 
-    /// Notes how far an index with a condition is filled.
+    /// Records how far an index with a condition is filled.
     fn note_filled(
         &mut self,
         table: &Table,
@@ -251,7 +256,7 @@ impl Session {
         )
     }
 
-    /// Whether SQLite keeps the index of this name unique: it has this definition.
+    /// Whether SQLite keeps the index of this name unique: whether the index has this definition.
     fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, Fault> {
         let statement = self.control_statement(ControlStatement::FindIndex)?;
         let mut is_kept = false;

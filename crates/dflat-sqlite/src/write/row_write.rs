@@ -1,4 +1,4 @@
-//! Writing a row with its index entries, and what is told when that fails.
+//! Writes rows with their index entries, and determines which errors end the transaction.
 
 use std::ops::ControlFlow;
 
@@ -12,9 +12,9 @@ use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_main};
 use crate::layout::statement_text::TableStatement;
 
-/// An error that may have lost the transaction.
+/// An error after which the transaction may be lost.
 pub(crate) trait TransactionError: From<Error> {
-    /// The error, unless the transaction goes on.
+    /// The error, if the transaction is lost.
     fn error(&self) -> Option<&Error>;
 }
 
@@ -35,7 +35,7 @@ impl TransactionError for WriteError {
 }
 
 impl Session {
-    /// Writes a row and its index entries wholly or not at all.
+    /// Writes a row and its index entries, all of them or none.
     #[inline]
     pub(crate) fn whole<T>(
         &mut self,
@@ -44,8 +44,8 @@ impl Session {
         work: impl FnOnce(&mut Self, TableId) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let entry = self.enter(table);
-        // A single statement that fails undoes itself. What can fail after the first is an entry of
-        // a unique index, in which NULL may occur any number of times.
+        // SQLite undoes a single statement that fails. After the first statement, only an entry of
+        // a unique index can fail, and in such an index NULL may occur any number of times.
         let can_conflict = row.entries.iter().any(|entry| {
             let index = table.indexes.get(entry.index);
             index.is_some_and(|index| index.unique) && entry.values.can_conflict()
@@ -58,7 +58,7 @@ impl Session {
         let outcome = work(self, entry);
         if let Err(error) = &outcome {
             if error.error().is_some() {
-                // The transaction is lost, and will be rolled back as a whole.
+                // The transaction is lost and will be rolled back as a whole.
                 return outcome;
             }
             self.control(ControlStatement::RollbackToSavepoint)
@@ -69,7 +69,7 @@ impl Session {
         outcome
     }
 
-    /// Writes a row's index entries, unless one has a value that another row has and that is to be
+    /// Writes a row's index entries. Fails with a conflict if another row has a value that must be
     /// unique.
     #[inline]
     pub(crate) fn index(
@@ -86,7 +86,8 @@ impl Session {
         self.put_entries(table, entry, row_id, index_entries)
     }
 
-    /// Refuses values that are to be unique and that another row has, where SQLite does not.
+    /// Fails with a conflict if another row has a value that must be unique, for the indexes that
+    /// SQLite does not keep unique.
     fn refuse_duplicates(
         &mut self,
         table: &Table,
@@ -109,7 +110,7 @@ impl Session {
         Ok(())
     }
 
-    /// Replaces a key and a payload; whether there is such a row.
+    /// Replaces a key and a payload. Returns whether the row exists.
     pub(crate) fn put_row(
         &mut self,
         entry: TableId,
@@ -122,16 +123,17 @@ impl Session {
         Ok(self.connection.changes_count() > 0)
     }
 
-    /// Replaces a payload; whether there is such a row.
+    /// Replaces a payload. Returns whether the row exists.
     pub(crate) fn put_payload(
         &mut self,
         entry: TableId,
         row_id: RowId,
         payload: &[u8],
     ) -> Result<bool, Fault> {
-        // Most updates change numbers, which changes no length. Where many follow one another, to
-        // write over the payload costs a quarter of what a statement does.
-        // A text would stay one, but what is updated was read before, as a blob.
+        // Most updates change numbers, which does not change the length. If many follow one
+        // another, overwriting the payload costs a quarter of the time of a statement. If the
+        // payload were a text, it would stay a text; but an updated payload was read before, as a
+        // blob.
         if self.holds_payloads_alone(entry)? {
             let table = &self.tables[entry.0].table.name;
             let place = (c"p", row_id.0);
@@ -146,8 +148,9 @@ impl Session {
         Ok(self.connection.changes_count() > 0)
     }
 
-    /// Whether the table is as we or the original make it, and has no index of somebody else's: in
-    /// any other, something may follow from a payload that SQLite would not see to.
+    /// Whether the table has the definition of this library and of Dflat for Swift, and no index of
+    /// another program. In any other table, something may be derived from the payload that SQLite
+    /// would not update when the payload is overwritten.
     pub(crate) fn holds_payloads_alone(&mut self, entry: TableId) -> Result<bool, Fault> {
         if let Some(known) = self.tables[entry.0].holds_payloads_alone {
             return Ok(known);
@@ -203,7 +206,7 @@ impl Session {
         Ok(deleted)
     }
 
-    /// Forgives that there is nothing to delete from.
+    /// Ignores the error if the table to delete from does not exist.
     fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
         if fault.may_be_missing_name() && !self.exists(ControlStatement::FindTable, name)? {
             Ok(())

@@ -1,4 +1,4 @@
-//! Writing, with the one connection that does.
+//! Writes with the only connection that writes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,20 +20,21 @@ use crate::write::row_write::{TransactionError, bad_argument, check_arguments, r
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
     upkeep: Arc<Upkeep>,
-    // Invariant: there until the transaction ends.
+    // Invariant: `Some` until the transaction ends.
     session: Option<Session>,
-    /// Nobody else has written since the connection's last transaction.
+    /// Whether no other connection has written since this backend's last transaction.
     follows_own: bool,
     /// The error that lost the transaction.
     failed: Option<Error>,
-    /// The rows that were written.
+    /// The number of rows that were written.
     changes_count: u64,
-    /// The bytes of their payloads.
+    /// The number of bytes of their payloads.
     bytes: u64,
 }
 
 impl SqliteTransaction {
-    /// Waits for a log that is far too long, for the writer before, then for the file's lock.
+    /// Waits while the log is far too long, then for the writer before it, then for the file's
+    /// lock.
     pub(crate) fn new(upkeep: Arc<Upkeep>, durability: Durability) -> Result<Self> {
         upkeep.hold_back();
         let session = upkeep.connections().take_writer()?;
@@ -68,10 +69,10 @@ impl SqliteTransaction {
         Ok(transaction)
     }
 
-    /// The connection, if the transaction is still whole.
+    /// The connection, if the transaction is still complete.
     ///
-    /// After some errors SQLite rolls back by itself. What is written then would be committed at
-    /// once: it must not be.
+    /// After some errors SQLite rolls the transaction back by itself. A later write would then be
+    /// committed at once, so no more writes are allowed.
     fn session(&mut self) -> Result<&mut Session> {
         match (&self.failed, &mut self.session) {
             (None, Some(session)) => Ok(session),
@@ -80,7 +81,8 @@ impl SqliteTransaction {
         }
     }
 
-    /// Runs a write. If it fails for another reason than a conflict, the transaction is lost.
+    /// Runs a write. If the write fails for another reason than a conflict or a missing row, the
+    /// transaction is lost.
     fn write<T, E: TransactionError>(
         &mut self,
         work: impl FnOnce(&mut Session) -> Result<T, E>,
@@ -92,13 +94,13 @@ impl SqliteTransaction {
         outcome
     }
 
-    /// Notes a row that was written.
+    /// Counts a row that was written.
     fn note(&mut self, payload: &[u8]) {
         self.changes_count += 1;
         self.bytes += payload.len() as u64;
     }
 
-    /// Reads; an error that made SQLite roll back loses the transaction.
+    /// Reads. If an error made SQLite roll back, the transaction is lost.
     fn read<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let session = self.session()?;
         let outcome = work(session);
@@ -110,7 +112,7 @@ impl SqliteTransaction {
         outcome
     }
 
-    /// Gives the connection back, unless it failed.
+    /// Returns the connection to the pool, unless the connection failed.
     fn release(&mut self) {
         if let Some(mut session) = self.session.take() {
             let usable = session.rollback_write() && self.failed.is_none();

@@ -1,4 +1,4 @@
-//! What a transaction keeps, and what it does not.
+//! Tests of the writes that a transaction keeps, and of those that it undoes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,8 +45,7 @@ fn limit_pages(backend: &SqliteBackend, count: i64) {
     backend.upkeep().return_writer(Some(session));
 }
 
-/// SQLite rolls back by itself when the disk is full. The limit on pages stands in for the
-/// disk.
+/// SQLite rolls back by itself when the disk is full. The limit on pages simulates a full disk.
 #[test]
 fn a_full_disk_keeps_nothing_of_the_transaction() {
     let table = table();
@@ -65,12 +64,12 @@ fn a_full_disk_keeps_nothing_of_the_transaction() {
         panic!("{failed:?}");
     };
     assert_eq!(error.kind(), ErrorKind::StorageFull);
-    // A write after that must not be committed on its own.
+    // A later write must not be committed on its own.
     assert!(insert(&mut *tx, &table, 5000).is_err());
     assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::StorageFull);
     assert_eq!(count(&backend, &table), 1);
 
-    // The connection that failed was replaced, and the limit with it.
+    // The failed connection was replaced, so the limit is gone too.
     let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
     for key in 1..200 {
         insert(&mut *tx, &table, key).unwrap();
@@ -79,7 +78,7 @@ fn a_full_disk_keeps_nothing_of_the_transaction() {
     assert_eq!(count(&backend, &table), 200);
 }
 
-/// A table with so many rows of so many equal bytes.
+/// A table with `rows` rows, each with `len` equal bytes.
 fn filled(backend: &Arc<SqliteBackend>, rows: i64, len: usize) -> Table {
     let table = table();
     let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
@@ -110,7 +109,7 @@ fn update(
     tx.update(table, RowId(row), &write)
 }
 
-/// The original sets a savepoint for each change and releases it.
+/// Dflat for Swift sets a savepoint for each change and releases it.
 #[test]
 fn submit_savepoint() {
     let directory = tempfile::tempdir().unwrap();
@@ -134,7 +133,7 @@ fn submit_savepoint() {
             && session.has_run(ControlStatement::Commit)
     );
     assert!(!session.has_run(ControlStatement::Savepoint));
-    // It would have been noticed.
+    // `has_run` does notice a savepoint.
     session.begin_write().unwrap();
     session.control(ControlStatement::Savepoint).unwrap();
     assert!(session.has_run(ControlStatement::Savepoint));
@@ -169,12 +168,12 @@ fn damage(path: &Path) -> Vec<String> {
     found
 }
 
-/// Runs of updates that are written in place, and what comes between them: other lengths, rows that
-/// are not there, inserts, deletions, reads, and transactions that are undone.
+/// Runs of updates that are written in place, interrupted by other lengths, rows that do not exist,
+/// inserts, deletions, reads, and transactions that are rolled back.
 #[test]
 fn payloads_written_over_are_those_replaced() {
     const ROWS: u64 = 40;
-    // One of them has pages of its own.
+    // A payload of the last length needs overflow pages.
     const LENGTHS: [usize; 3] = [16, 200, 9000];
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
@@ -241,7 +240,7 @@ fn payloads_written_over_are_those_replaced() {
     assert_eq!(damage(&path), ["\"ok\""]);
 }
 
-/// SQLite keeps such an index when a statement writes, and not when a blob is written over.
+/// SQLite updates such an index when a statement writes, but not when a blob is overwritten.
 #[test]
 fn an_index_that_others_made_of_payloads_is_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -257,7 +256,7 @@ fn an_index_that_others_made_of_payloads_is_kept() {
         update(&mut *tx, &table, row, &[7; 16]).unwrap();
     }
     tx.commit().unwrap();
-    // A table as it is made has nothing else that follows from payloads.
+    // In a table that this library made, nothing else is derived from payloads.
     let holds_alone = |backend: &SqliteBackend, table: &Table| {
         let mut session = backend.connections().take_writer().unwrap();
         let entry = session.enter(table);
