@@ -16,7 +16,7 @@ struct MonitoredDatabase {
     opens: u64,
 }
 
-/// The number of databases, from which on those without a monitor are forgotten.
+/// If this many databases are remembered, those without a monitor are forgotten.
 const REMEMBERED_MAX: usize = 1024;
 
 /// The databases, by the path of their main file.

@@ -1,4 +1,4 @@
-//! Copies of a file, seen through plain SQL.
+//! Backups of a file, read through plain SQL.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ fn a_copy_takes_no_log_of_an_earlier_file() {
     drop(old);
     let backend = three_posts(&at("a.db"));
     for beside in ["b.db-wal", "b.db-journal"] {
-        // Before the copy is begun, and while it is made.
+        // Before the copy starts, and during it.
         fs::write(at(beside), &log).unwrap();
         let refused = back_up(&backend, &at("b.db")).unwrap_err();
         fs::remove_file(at(beside)).unwrap();
@@ -60,7 +60,7 @@ fn a_copy_of_a_file_read_only_is_of_the_latest_state() {
     make_old(&at("a.db"));
     let reader = open_read_only(&at("a.db"));
     assert_eq!(latest_ids(&reader, &post()).len(), 2003);
-    // It has pages in its cache now.
+    // The reader has pages in its cache now.
     let mut raw = Raw::open(&at("a.db"));
     raw.execute("DELETE FROM post WHERE rowid > 3");
     raw.execute("CREATE TABLE extra (x)");
@@ -71,7 +71,8 @@ fn a_copy_of_a_file_read_only_is_of_the_latest_state() {
     let check = raw.rows(&["integrity_check"], "FROM pragma_integrity_check");
     assert_eq!(check, ["'ok'"]);
 
-    // Somebody writes while it is copied: there is no copy rather than a mixture.
+    // Another program writes during the copy: the result is no copy rather than one of mixed
+    // states.
     make_old(&at("a.db"));
     let torn = reader.backup(&at("c.db"), &mut |_| {
         Raw::open(&at("a.db")).execute("INSERT INTO extra VALUES (randomblob(9000))");

@@ -1,4 +1,4 @@
-//! Whose commits are whose.
+//! Distinguishing this backend's commits from foreign commits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn plain() -> Table {
     table_of("plain", &[INT], &[])
 }
 
-/// Commits a row; whether the transaction followed one of this backend.
+/// Commits a row. Returns whether no foreign commit came before the transaction.
 fn commit(backend: &Arc<SqliteBackend>, key: i64) -> bool {
     let mut tx = begin(backend);
     let follows = tx.base().is_own;
@@ -122,7 +122,8 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
     }
 }
 
-/// A file that was begun, and got no log for a while.
+/// While a file can't be opened, written, locked or mapped for a time, transactions fail. The
+/// failures must not count as foreign commits.
 #[test]
 fn what_could_not_be_opened_is_no_commit_of_others() {
     let kinds = [
@@ -175,11 +176,12 @@ fn what_could_not_be_opened_is_no_commit_of_others() {
     assert!(failed > 9, "{failed}");
 }
 
-/// With the last connection the log goes, and its count; the next log may come to the same.
+/// When the last connection closes, the log is deleted with its count of commits; the next log may
+/// reach the same count.
 #[test]
 fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
     let counts = [(0, 1), (1, 1), (2, 1), (2, 2), (2, 5)];
-    // Whether the log of the other is deleted, too.
+    // Whether the log of the other connection is deleted, too.
     let cases = counts
         .into_iter()
         .flat_map(|counts| [(counts, false), (counts, true)]);
@@ -197,11 +199,11 @@ fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
         for key in 0..own {
             commit(&backend, 1 + key);
         }
-        // A reader would keep its connection, and the log with it.
+        // A reader would keep its connection, and so the log.
         let tx = begin(&backend);
         let state = tx.base().id;
         drop(tx);
-        // Upkeep fails because another program writes: the connection is closed.
+        // Upkeep fails because another program writes, so the connection is closed.
         let mut raw = Raw::open(&path);
         raw.execute("BEGIN IMMEDIATE");
         assert!(backend.reclaim(1).is_err());

@@ -1,4 +1,4 @@
-//! A backend whose I/O is counted, and what the tests of it do.
+//! A backend whose I/O is counted, and the writes that tests make with it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::sample::{INT, begin, table_of};
 pub(crate) fn open_counted(path: &Path, durability: Durability) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         durability,
-        // What a thread of its own writes would be counted too.
+        // The writes of a background thread would be counted too.
         reclaim: Reclaim::Never,
         io_stats: true,
         ..SqliteOptions::default()
@@ -24,9 +24,9 @@ pub(crate) fn plain() -> Table {
     table_of("plain", &[INT], &[])
 }
 
-/// Inserts objects of 500 bytes, `transactions` times `each` of them.
+/// Inserts objects of 500 bytes, `each` of them in each of `transactions` transactions.
 pub(crate) fn insert(backend: &Arc<SqliteBackend>, first: i64, transactions: i64, each: i64) {
-    // Once: each descriptor that is made anew is looked at anew.
+    // The descriptor is made once, because the backend checks each new descriptor.
     let table = plain();
     for t in 0..transactions {
         let mut tx = begin(backend);
@@ -43,7 +43,7 @@ pub(crate) fn insert(backend: &Arc<SqliteBackend>, first: i64, transactions: i64
     }
 }
 
-/// Replaces the payload of the first object, a transaction each.
+/// Replaces the payload of the first object, once in each transaction.
 pub(crate) fn update(backend: &Arc<SqliteBackend>, transactions: u8) {
     let table = plain();
     for t in 0..transactions {
@@ -64,7 +64,7 @@ pub(crate) fn spent(backend: &Arc<SqliteBackend>, work: impl FnOnce()) -> IoRepo
     backend.io_report().unwrap().since(&before)
 }
 
-/// Writes, syncs and bytes written.
+/// The numbers of writes, syncs and bytes written.
 pub(crate) fn writing(report: &IoReport) -> (u64, u64, u64) {
     let bytes = report.bytes(Operation::Write);
     (report.count(Operation::Write), report.syncs(), bytes)

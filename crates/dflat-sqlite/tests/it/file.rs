@@ -220,14 +220,14 @@ fn who_writes_is_waited_for() {
         ..SqliteOptions::default()
     };
     let second = SqliteBackend::open(&path, options).unwrap();
-    // What opening the file locks is not counted below.
+    // The locks of opening the file are not counted below.
     begin(&second).commit().unwrap();
     let locks = || second.io_report().unwrap().count(Operation::Lock);
     let tx = begin(&first);
     thread::scope(|scope| {
         let before = locks();
         let waiting = scope.spawn(|| Arc::clone(&second).begin(second.durability()).map(drop));
-        // It asks again and again.
+        // The waiting thread tries again and again.
         while locks() < before + 9 {
             assert!(!waiting.is_finished(), "{}", locks() - before);
             thread::yield_now();

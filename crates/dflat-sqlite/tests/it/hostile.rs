@@ -1,4 +1,4 @@
-//! Files that are not what they should be: an error, or nothing, never a panic.
+//! Tests of damaged and hostile files: reading them gives an error or nothing, but never a panic.
 
 // Promise: compatibility#P37
 use std::fs;
@@ -65,7 +65,7 @@ fn odd_tables_give_errors() {
 }
 
 // Promise: durability#D69, storage-format#S6
-/// A file of a few pages could give any number of rows, each of a gigabyte.
+/// With computed columns, a file of a few pages could give any number of rows, each of a gigabyte.
 #[test]
 fn what_a_table_gives_must_be_stored_in_it() {
     let definitions = [
@@ -109,7 +109,7 @@ fn what_a_table_gives_must_be_stored_in_it() {
 }
 
 // Promise: storage-format#S9
-/// The queries pass it over, and the next write makes it anew.
+/// Queries do not use such an index, and the next write builds it anew.
 #[test]
 fn an_index_whose_values_are_computed_is_not_believed() {
     let directory = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn an_error_in_the_middle_of_a_scan_visits_no_row_twice() {
     raw.execute("CREATE TABLE post (rowid INTEGER PRIMARY KEY, p)");
     raw.execute("INSERT INTO post (p) VALUES (x'01'), (x'02'), (zeroblob(100000))");
     drop(raw);
-    // The pages behind the third row's first name pages that are not there.
+    // The overflow pages of the third row name pages that do not exist.
     let mut bytes = fs::read(&path).unwrap();
     let end = bytes.len();
     bytes[end - 10 * 4096..].fill(0xFF);
@@ -250,7 +250,7 @@ fn a_payload_too_large_loses_the_transaction_and_nothing_else() {
     let table = table_of("large", &[INT], &[]);
     let mut tx = begin(&backend);
     tx.create(&table).unwrap();
-    // Larger than SQLite stores in one value.
+    // The payload is larger than SQLite stores in one value.
     let payload = vec![0; 1_000_000_001];
     let row = dflat_engine::storage::RowWrite {
         key: Some(&[dflat_model::ValueRef::Int(1)]),
@@ -286,7 +286,7 @@ fn descriptors_made_again_and_again_are_forgotten() {
     let backend = three_posts(&directory.path().join("a.db"));
     let mut tx = begin(&backend);
     for i in 0..600 {
-        // Each call makes a descriptor of its own.
+        // Each call makes a new descriptor.
         tx.create(&post()).unwrap();
         insert_post(&mut *tx, (&format!("n{i}"), i, Some(&format!("n{i}")))).unwrap();
         assert!(insert_post(&mut *tx, ("new", i, Some("x"))).is_err());

@@ -1,5 +1,5 @@
-//! What an index adds to a write, in pages of 4 KiB: counts, the same on every machine. The table
-//! in `docs/storage-format.md` has these figures.
+//! The pages of 4 KiB that an index adds to a write. These are counts, the same on every machine.
+//! The table in `docs/storage-format.md` has these figures.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use dflat_sqlite::{Durability, FileKind, Operation, Reclaim, SqliteBackend, Sqli
 
 use crate::sample::{INT, begin, field, table_of};
 
-/// Objects that are there before.
+/// The number of objects before the measurement.
 const ROWS: i64 = 10_000;
 
-/// Pages that a commit of one change, and one of 1,000 changes, writes on average.
+/// The pages that a commit of one change, and one of 1,000 changes, write on average.
 #[derive(Debug, PartialEq)]
 struct Pages {
     one: f64,
     thousand: f64,
 }
 
-/// Values spread over the index, as far apart as can be.
+/// A value that is far apart from the values of neighbouring numbers in the index.
 const fn spread(n: i64) -> i64 {
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 1
 }
@@ -31,7 +31,8 @@ struct Run {
 }
 
 impl Run {
-    /// A file with objects of 500 bytes, and indexes over so many fields, unique or not.
+    /// A file with objects of 500 bytes. Each index has the given number of fields, and is unique
+    /// or not.
     fn new(directory: &std::path::Path, indexes: &[(u16, bool)]) -> Self {
         let options = SqliteOptions {
             durability: Durability::Normal,
@@ -75,7 +76,7 @@ impl Run {
         self.next += count;
     }
 
-    /// Updates objects in a row; with their indexed values, or without.
+    /// Updates consecutive objects, with or without their indexed values.
     fn update(&mut self, count: i64, values: bool) {
         let mut tx = begin(&self.backend);
         tx.create(&self.table).unwrap();
@@ -118,7 +119,7 @@ impl Run {
             let report = self.backend.io_report().unwrap().since(&before);
             let log = report.files.iter().find(|file| file.kind == FileKind::Log);
             let written = log.and_then(|log| log.calls(Operation::Write));
-            // A page has a header of its own, which is less than a hundredth of it.
+            // Each page in the log has a header, which is less than a hundredth of the page.
             let pages = written.map_or(0, |calls| calls.bytes / 4096);
             pages as f64 / commits as f64
         };
@@ -141,7 +142,7 @@ fn what_an_index_adds_to_a_write() {
         (insert, update, same)
     };
     let none = cost(&[]);
-    // What the table in the docs says of one over a field and over two.
+    // The figures of the table in the docs, for an index over one field and for one over two.
     let (single, double) = ([2.1, 55.0, 3.0, 54.0], [2.2, 87.0, 3.1, 84.0]);
     for (indexes, told) in [
         (&[(1, false)][..], single),
@@ -151,7 +152,8 @@ fn what_an_index_adds_to_a_write() {
         (&[(2, true)], double),
     ] {
         let (insert, update, same) = cost(indexes);
-        // Within a tenth of a page, or two in a thousand changes, of the figures that are told.
+        // The figures must be within a tenth of a page, or within five pages for a thousand
+        // changes, of those in the docs.
         let near = |found: f64, base: f64, each: f64, slack: f64| {
             let expected = base + each * indexes.len() as f64;
             assert!((found - expected).abs() <= slack, "{found} for {expected}");
@@ -160,7 +162,8 @@ fn what_an_index_adds_to_a_write() {
         near(insert.thousand, none.0.thousand, told[1], 5.0);
         near(update.one, none.1.one, told[2], 0.1);
         near(update.thousand, none.1.thousand, told[3], 5.0);
-        // An index whose value stays costs nothing, and neither do the triggers on its table.
+        // An index whose value is unchanged costs nothing, and neither do the triggers on its
+        // table.
         assert_eq!(same, none.2);
     }
 }

@@ -1,4 +1,4 @@
-//! I/O counted: the figures are counts, the same on every machine.
+//! Tests of counted I/O. The figures are counts, the same on every machine.
 
 use dflat_engine::storage::{Backend, CloseOptions, RowWrite, Source, View};
 use dflat_model::ValueRef;
@@ -33,7 +33,7 @@ fn opening_and_reading_a_file_writes_nothing() {
     assert_eq!(writing(&report), (0, 0, 0), "{report}");
     assert_eq!(report.count(Operation::Truncate), 0);
     assert!(report.count_of(FileKind::Main, Operation::Read) > 0);
-    // One to look at the file's first bytes, one to read.
+    // One connection to read the file's first bytes, one to read rows.
     assert_eq!(report.count_of(FileKind::Main, Operation::Open), 2);
 }
 
@@ -51,13 +51,13 @@ fn connections_are_kept() {
         );
     }
     let report = backend.io_report().unwrap();
-    // A writer and a reader.
+    // One writer and one reader.
     assert_eq!(report.count_of(FileKind::Main, Operation::Open), 2);
 }
 
-/// Figure C2 asks four transactions of one object for 12 writes and 25 KiB at most, and C9 for no
-/// sync, or one each. An update of a payload changes one page. An insert changes three, as
-/// [`an_insert_costs_what_its_table_asks_for`] derives.
+/// Figure C2 requires that four transactions of one object make 12 writes of 25 KiB in total at
+/// most. Figure C9 requires no sync, or one for each transaction. An update of a payload changes
+/// one page. An insert changes three, as [`an_insert_costs_what_its_table_asks_for`] derives.
 #[test]
 fn small_commits_cost_what_they_must() {
     for (durability, syncs) in [(Durability::Normal, 0), (Durability::Full, 4)] {
@@ -73,15 +73,17 @@ fn small_commits_cost_what_they_must() {
     }
 }
 
-/// What the log takes for a page: the page, and 24 bytes before it, which SQLite writes apart.
+/// The bytes that a page takes in the log: the page, and a header of 24 bytes, which SQLite writes
+/// in a call of its own.
 const FRAME: u64 = 4096 + 24;
 
-/// What figure C2 would be for inserts: each tree that the table consists of changes a page. The
-/// row alone meets it. The original's files have two more trees: the key, which is unique beside a
-/// row id of its own, and `sqlite_sequence`, which keeps the last row id so that none is used
-/// again. Plain SQL on such a table costs the same as we do, to the byte: 24 writes of 48 KiB
-/// instead of 12 of 25. To save a page another program could not read the file, or row ids would
-/// come again; what is queued shares them, which is figure C3.
+/// Figure C2 for inserts. Each B-tree of the table changes a page. Only a table with a single tree
+/// meets the figure. The files of Dflat for Swift have two more trees: the index of the key, which
+/// is unique and separate from the row id, and `sqlite_sequence`, which keeps the last row id so
+/// that no row id is used again. Plain SQL on such a table costs the same as this library, to the
+/// byte: 24 writes of 48 KiB instead of 12 of 25. Without these trees, another program could not
+/// read the file, or row ids would be used again. Transactions in one commit group share the pages,
+/// which is figure C3.
 #[test]
 fn an_insert_costs_what_its_table_asks_for() {
     let row_id = "rowid INTEGER PRIMARY KEY";
@@ -124,7 +126,7 @@ fn an_insert_costs_what_its_table_asks_for() {
     }
 }
 
-/// The third of these tables is ours.
+/// The tables of this library have the trees of the third table above.
 #[test]
 fn a_table_has_the_trees_of_the_original() {
     let directory = tempfile::tempdir().unwrap();
@@ -140,7 +142,7 @@ fn a_table_has_the_trees_of_the_original() {
     );
 }
 
-/// The reference of figure C2: the same in rollback-journal mode, by a plain connection.
+/// The reference of figure C2: the same inserts in rollback-journal mode, by a plain connection.
 #[test]
 fn a_rollback_journal_costs_five_times_as_much() {
     let directory = tempfile::tempdir().unwrap();
@@ -188,7 +190,7 @@ fn temporary_files_are_counted() {
     let report = spent(&backend, || backend.compact().unwrap());
     let written = report.count_of(FileKind::Temporary, Operation::Write);
     assert!(written > 1000, "{report}");
-    // They are private to the process: nobody waits for the device.
+    // Temporary files are private to the process, so they are never synced.
     assert_eq!(report.count_of(FileKind::Temporary, Operation::Flush), 0);
 }
 

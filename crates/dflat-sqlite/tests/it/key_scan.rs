@@ -1,4 +1,4 @@
-//! Key scans against a naive model: every combination of bounds over values of every class.
+//! Compares key scans with a naive model: every combination of bounds over values of every class.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -12,7 +12,7 @@ use crate::sample::*;
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
-/// Values that a column can be asked about, whatever its type.
+/// Values that a query may compare a column with, whatever the column's type.
 fn probes() -> Vec<Value> {
     vec![
         Value::Null,
@@ -36,7 +36,7 @@ fn probes() -> Vec<Value> {
     ]
 }
 
-/// Values that a column of the type holds, some of them twice.
+/// Values that a column of the type can hold, some of them twice.
 fn stored(kind: FieldKind) -> Vec<Value> {
     let fits = |value: &Value| match value {
         Value::Null => true,
@@ -71,7 +71,7 @@ fn within(value: ValueRef<'_>, lower: Bound<&Value>, upper: Bound<&Value>) -> bo
     above && below
 }
 
-/// The rows, by their keys, that a scan must give.
+/// The rows that a scan must return, by their keys.
 fn expected(rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) -> Vec<i64> {
     let open = scan.prefix.len();
     let mut rows: Vec<&(i64, Vec<Value>)> = rows
@@ -211,7 +211,8 @@ fn a_primary_key_scan_gives_the_range_in_order() {
     }
 }
 
-/// The original joined the tables of all indexes of a type, of which SQLite admits 64.
+/// Dflat for Swift joined the tables of all indexes of a type, and SQLite allows at most 64 tables
+/// in a join.
 #[test]
 fn joined_tables_are_no_limit_to_indexes() {
     const INDEXES: usize = 70;

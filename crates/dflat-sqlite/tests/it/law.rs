@@ -1,4 +1,4 @@
-//! The laws of the seam, by number.
+//! Tests of the storage seam's laws, by number.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +27,7 @@ fn law_1_a_pinned_snapshot_keeps_its_state_and_blocks_no_writer() {
     let backend = three_posts(&directory.path().join("a.db"));
     let mut pinned = snapshot(&backend, View::Pinned);
     let mut latest = snapshot(&backend, View::Latest);
-    // Taken, but fixed by its first scan only.
+    // This snapshot is taken now, but its state is fixed only by its first scan.
     let mut late = snapshot(&backend, View::Pinned);
     assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1, 2, 3]);
     assert_eq!(ids(&mut *latest, &post(), Source::Rows), [1, 2, 3]);
@@ -204,7 +204,7 @@ fn law_7_a_dropped_transaction_is_rolled_back() {
     insert_post(&mut *tx, ("a", 1, None)).unwrap();
     drop(tx);
     assert!(latest_ids(&backend, &post()).is_empty());
-    // The tables went with it, and are made again.
+    // The rollback removed the tables too, and they are created again.
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
     insert_post(&mut *tx, ("a", 1, None)).unwrap();
@@ -305,12 +305,13 @@ fn foreign_writes_mark_their_rows() {
     let mut raw = Raw::open(&path);
     raw.execute("DELETE FROM post__f6 WHERE rowid = 3");
     assert_eq!(foreign(), [3]);
-    // Whatever is to be done when there is a conflict, there is none between notes.
+    // Whatever conflict clause the statement has, notes never conflict with each other.
     raw.execute("UPDATE OR ROLLBACK post SET p = p WHERE rowid >= 2");
     assert_eq!(foreign(), [2, 3]);
     raw.execute("INSERT OR ABORT INTO post (__pk0, p) VALUES ('d', x'64')");
     assert_eq!(foreign(), [2, 3, 4]);
-    // The row of that key goes, which only a trigger before it can tell.
+    // The statement deletes the row with that key, which only a trigger that runs before it can
+    // note.
     raw.execute("REPLACE INTO post (__pk0, p) VALUES ('a', x'61')");
     assert_eq!(foreign(), [1, 2, 3, 4, 5]);
     let mut tx = begin(&backend);
@@ -338,7 +339,7 @@ fn foreign_writes_mark_their_rows() {
 }
 
 // Promise: storage-format#S17
-/// A trigger goes with a table that is renamed, and keeps its name.
+/// If a table is renamed, its triggers stay on it and keep their names.
 #[test]
 fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
     for legacy in ["ON", "OFF"] {
@@ -372,8 +373,8 @@ fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
 }
 
 // Promise: storage-format#S16
-/// Code from before there were all these kinds of indexes has its own triggers in the file when it
-/// has written.
+/// Code of an earlier version, which does not know all of these kinds of indexes, leaves its own
+/// triggers in the file when it writes.
 #[test]
 fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
     let directory = tempfile::tempdir().unwrap();
@@ -401,7 +402,7 @@ fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
 }
 
 // Promise: storage-format#S17
-/// More than can be looked at one by one: the indexes are made anew.
+/// There are more foreign rows than can be read one by one, so the indexes are built anew.
 #[test]
 fn indexes_that_others_have_overrun_are_not_believed() {
     let directory = tempfile::tempdir().unwrap();
@@ -415,7 +416,7 @@ fn indexes_that_others_have_overrun_are_not_believed() {
     let indexes = || snapshot(&backend, View::Latest).indexes(&post()).unwrap();
     assert_eq!(indexes().states[..], [IndexState::Missing; 2]);
     assert!(indexes().foreign.is_empty());
-    // What is noted beyond that would say nothing more.
+    // Further notes would add no information.
     assert_eq!(raw.rows(&["count(*)"], "FROM dflat__foreign"), ["1001"]);
     let mut tx = begin(&backend);
     tx.create(&post()).unwrap();
@@ -492,7 +493,7 @@ fn a_visitor_may_break_or_panic_and_the_snapshot_goes_on() {
     insert_post(&mut *tx, ("d", 1, None)).unwrap();
     tx.commit().unwrap();
     assert_eq!(latest_ids(&backend, &post()), [1, 2, 3, 4]);
-    // What the panic left open does not hold back the view.
+    // The transaction that the panic left open does not hold back the view.
     assert_eq!(ids(&mut *latest, &post(), Source::Rows), [1, 2, 3, 4]);
 }
 

@@ -1,4 +1,4 @@
-//! The file format of Dflat for Swift, both ways.
+//! The file format of Dflat for Swift, read and written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use dflat_model::{RowId, Step, ValueRef};
 use crate::raw::Raw;
 use crate::sample::*;
 
-/// A copy of a file that the original wrote.
+/// A copy of a file that Dflat for Swift wrote.
 fn copy_of(names: &[&str], directory: &Path) -> PathBuf {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     for name in names {
@@ -40,7 +40,7 @@ fn the_schema_text_equals_the_originals() {
     );
 }
 
-/// What of a file's schema the original knows.
+/// The part of a file's schema that Dflat for Swift knows.
 fn of_the_original(mut schema: Vec<String>) -> Vec<String> {
     schema.retain(|line| !line.contains("'dflat__"));
     schema
@@ -70,7 +70,7 @@ fn files_of_the_original_are_read() {
             let rows: Vec<String> = rows.iter().map(hex).collect();
             let from = format!("FROM {} ORDER BY rowid", table.name);
             assert_eq!(rows, Raw::open(&plain).rows(&["rowid", "p"], &from));
-            // Nobody can say whether what stands in its indexes is so.
+            // It is not known whether the entries in the indexes are correct.
             let states = pinned.indexes(table).unwrap().states.to_vec();
             assert_eq!(states, vec![IndexState::Missing; table.indexes.len()]);
         }
@@ -224,8 +224,8 @@ fn names_that_sql_reserves_can_be_stored() {
     }
 }
 
-/// What is known of a table's index while a transaction writes is not forgotten because it touches
-/// more tables than are remembered from one transaction to the next.
+/// The knowledge of a table's index is kept while a transaction writes, even if the transaction
+/// uses more tables than are remembered from one transaction to the next.
 #[test]
 fn a_value_is_unique_in_a_transaction_over_many_tables() {
     const TABLES: usize = 300;
@@ -243,7 +243,7 @@ fn a_value_is_unique_in_a_transaction_over_many_tables() {
     };
     let mut tx = begin(&backend);
     tx.create(&table).unwrap();
-    // Two objects had the value before the index was unique.
+    // Makes two objects have the same value, as if they had it before the index was unique.
     insert(&mut *tx, 1, 7).unwrap();
     let second = insert(&mut *tx, 2, 8).unwrap();
     let rows = [RowRepair {

@@ -1,4 +1,4 @@
-//! The SQLite backend, seen through the storage seam and through plain SQL.
+//! Tests of the SQLite backend through the storage seam and through plain SQL.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails is a test that fails, in what tests share too"
@@ -21,7 +21,7 @@ mod sample;
 mod suggestions;
 mod traced;
 
-// The crate's own wrappers serve as the second, plain connection.
+// The crate's own wrappers are used for the second, plain connection.
 #[allow(
     dead_code,
     missing_docs,

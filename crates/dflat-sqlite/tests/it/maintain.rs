@@ -1,4 +1,4 @@
-//! Giving space back, and forgetting what was deleted.
+//! Tests of giving space back and of purging deleted data.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn open(path: &Path) -> Arc<SqliteBackend> {
     SqliteBackend::open(path, options).unwrap()
 }
 
-/// A text key and an index on a text.
+/// A table with a text key and an index on a text.
 fn secret() -> Table {
     let index = field(&[Step::Field(6)], TEXT);
     table_of("secret", &[TEXT, INT], &[(index, false)])
@@ -51,7 +51,8 @@ fn update(tx: &mut dyn WriteTransaction, row_id: RowId, text: &str, length: usiz
     tx.update(&secret(), row_id, &row).unwrap();
 }
 
-/// How often a text occurs in the files of a directory, which no connection may have open.
+/// The number of times that a text occurs in the files of a directory. No connection may have the
+/// files open.
 fn occurrences(directory: &Path, text: &str) -> usize {
     let files = fs::read_dir(directory).unwrap();
     let count = |path: &Path| {
@@ -62,8 +63,8 @@ fn occurrences(directory: &Path, text: &str) -> usize {
     files.map(|entry| count(&entry.unwrap().path())).sum()
 }
 
-/// Copies the files of a database that is open. Another process does it: reading them in this one
-/// would drop the locks that SQLite holds.
+/// Copies the files of a database that is open. Another process copies them, because reading the
+/// files in this process would drop the locks that SQLite holds.
 fn copied(path: &Path) -> tempfile::TempDir {
     let copies = tempfile::tempdir().unwrap();
     for suffix in ["", "-wal"] {
@@ -82,7 +83,8 @@ fn copied(path: &Path) -> tempfile::TempDir {
     copies
 }
 
-/// Inserts, updates and deletes rows at random; those left, and whether each ever held the secret.
+/// Inserts, updates and deletes rows at random. Returns the remaining rows, and for each whether it
+/// ever held the secret.
 fn shuffle(backend: &Arc<SqliteBackend>, seed: u64) -> Vec<(RowId, bool)> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut below = |end: u64| {
@@ -120,8 +122,8 @@ fn shuffle(backend: &Arc<SqliteBackend>, seed: u64) -> Vec<(RowId, bool)> {
     rows
 }
 
-/// Unused pages apart, SQLite leaves copies of rows in used ones when it moves rows between them:
-/// seed 9 has one that incremental vacuum leaves.
+/// Besides unused pages, pages in use may hold deleted data: when SQLite moves rows between pages,
+/// it leaves copies of rows behind. With seed 9, one such copy is left by incremental vacuum.
 #[test]
 fn nothing_deleted_is_left_after_a_purge() {
     for seed in 0..12_u64 {
@@ -166,7 +168,8 @@ fn samples_of_deleted_values_are_purged() {
 }
 
 // Promise: durability#D43
-/// Figure C5. A tenth of the file is given back in steps; a writer and readers go on between them.
+/// Figure C5: a tenth of the file is given back in steps, and a writer and readers run between the
+/// steps.
 #[test]
 fn unused_pages_are_given_back_in_steps() {
     let directory = tempfile::tempdir().unwrap();
@@ -176,7 +179,7 @@ fn unused_pages_are_given_back_in_steps() {
     tx.create(&secret()).unwrap();
     let rows: Vec<RowId> = (0..4800).map(|n| insert(&mut *tx, n, "x", 4000)).collect();
     tx.commit().unwrap();
-    // What the load has left in the log is not the reclaim's.
+    // The pages that the inserts left in the log are not counted as those of the reclaim.
     backend.purge().unwrap();
     let mut tx = begin(&backend);
     for row_id in &rows[..480] {
@@ -191,7 +194,7 @@ fn unused_pages_are_given_back_in_steps() {
     let mut number = 10_000;
     while left > 0 {
         let rest = backend.reclaim(64).unwrap();
-        // The insert between may have used some.
+        // The insert between the steps may have used some pages.
         let steps = left.saturating_sub(67)..=left.saturating_sub(64);
         assert!(steps.contains(&rest), "{rest} of {left}");
         left = rest;

@@ -1,4 +1,4 @@
-//! A plain connection, as another program would have it.
+//! A plain connection, as another program would use it.
 
 use std::ffi::CStr;
 use std::fs::OpenOptions;
@@ -15,7 +15,7 @@ impl Raw {
         Self::open_by(path, None)
     }
 
-    /// The same, through the VFS of a name.
+    /// As [`Self::open`], through the VFS of a name.
     pub(crate) fn open_by(path: &Path, vfs: Option<&CStr>) -> Self {
         let mut options = OpenOptions::new();
         let _ = options.write(true).create_new(true).open(path);
@@ -30,7 +30,7 @@ impl Raw {
             .unwrap_or_else(|fault| panic!("{sql}: {fault}"));
     }
 
-    /// The rows of a query, each as text, its columns joined with `|`.
+    /// The rows of a query. Each row is a text of its columns, joined with `|`.
     pub(crate) fn rows(&mut self, columns: &[&str], rest: &str) -> Vec<String> {
         let columns: Vec<String> = columns.iter().map(|c| format!("quote({c})")).collect();
         let sql = format!(
@@ -50,7 +50,7 @@ impl Raw {
         rows
     }
 
-    /// Type, name and definition of all that the schema has, in order.
+    /// The type, name and definition of everything in the schema, in order of name.
     pub(crate) fn schema(&mut self) -> Vec<String> {
         self.rows(&["type", "name", "sql"], "FROM sqlite_schema ORDER BY name")
     }

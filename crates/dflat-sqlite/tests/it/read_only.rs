@@ -1,4 +1,4 @@
-//! Files that are read without a way to share them, while others write.
+//! Files that are read without shared locks, while other connections write.
 
 use std::ops::ControlFlow;
 
@@ -33,7 +33,7 @@ fn one_scan_shows_one_state() {
         let mut seen = Vec::new();
         let torn = snap.scan(&plan, &mut |row: Row<'_>| {
             if seen.is_empty() {
-                // Another program writes, and takes its log into the file as it closes.
+                // Another program writes, and copies its log into the main file as it closes.
                 Raw::open(&path).execute("UPDATE post SET p = CAST('new' AS BLOB)");
             }
             seen.push(row.payload.to_vec());
@@ -59,7 +59,7 @@ fn a_rollback_journal_does_not_end_a_pinned_snapshot() {
     let mut raw = Raw::open(&path);
     raw.execute("BEGIN IMMEDIATE");
     raw.execute("INSERT INTO post (__pk0, p) VALUES ('f', x'00')");
-    // The commit would wait: the file's own locks protect the snapshot.
+    // The commit would wait, because the file's own locks protect the snapshot.
     assert_eq!(ids(&mut *pinned, &post(), Source::Rows), [1, 2, 3]);
     drop(pinned);
     raw.execute("COMMIT");

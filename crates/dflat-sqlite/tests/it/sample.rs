@@ -1,4 +1,4 @@
-//! Tables and shorthands.
+//! Tables and short functions for tests.
 
 use std::borrow::Cow;
 use std::fs;
@@ -49,7 +49,7 @@ pub(crate) fn table_of(name: &str, keys: &[FieldKind], indexes: &[(Field, bool)]
     })
 }
 
-/// `post`: a text key, an index on an integer (0) and a unique one on a text (1).
+/// The table `post`, with a text key, an index on an integer (0) and a unique index on a text (1).
 pub(crate) fn post() -> Table {
     let priority = field(&[Step::Field(6)], INT);
     let slug = field(&[Step::Field(8)], TEXT);
@@ -98,7 +98,7 @@ pub(crate) fn open_read_only(path: &Path) -> Arc<SqliteBackend> {
     SqliteBackend::open(path, options).unwrap()
 }
 
-/// Sets a file's time to long ago, so that the next write shows however coarse the clock is.
+/// Sets a file's time to long ago, so that the next write changes it however coarse the clock is.
 pub(crate) fn make_old(path: &Path) {
     let file = fs::File::options().append(true).open(path).unwrap();
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -170,12 +170,12 @@ pub(crate) fn ids(snapshot: &mut dyn Snapshot, table: &Table, source: Source<'_>
     rows.into_iter().map(|(id, _)| id).collect()
 }
 
-/// The row ids that anyone who starts to look now sees.
+/// The row ids that a new snapshot sees.
 pub(crate) fn latest_ids(backend: &Arc<SqliteBackend>, table: &Table) -> Vec<i64> {
     ids(&mut *snapshot(backend, View::Latest), table, Source::Rows)
 }
 
-/// A whole key, ascending.
+/// A scan of a whole key, ascending.
 pub(crate) fn whole(key: Key) -> Source<'static> {
     Source::Key(KeyScan {
         key,

@@ -1,4 +1,5 @@
-//! Figure C8: each suggestion has a workload that brings it about, and one that has mended it.
+//! Figure C8: for each suggestion there is a workload that causes it, and one that follows it and
+//! does not cause it.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ fn failed_calls_bring_a_suggestion() {
     assert!(suggestions(&went_well).is_empty());
 }
 
-/// As [`suggestions`], those that say something.
+/// The number of [`suggestions`] that contain a text.
 fn saying(report: &IoReport, what: &str) -> usize {
     let texts = suggestions(report);
     texts.iter().filter(|text| text.contains(what)).count()
@@ -90,7 +91,7 @@ fn a_snapshot_that_is_held_brings_a_suggestion() {
         if held {
             ids(&mut *reader, &plain(), Source::Rows);
         }
-        // One that is large by itself, and some that are not.
+        // One transaction that is large by itself, and some that are not.
         insert(&backend, 1000, 1, 40_000);
         while held && !backend.is_log_pinned() {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Figure C4: what is counted is what the system sees.
+//! Figure C4: the counted calls are the calls that the system sees.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,16 +11,16 @@ use dflat_sqlite::{Durability, FileKind, IoReport, Operation};
 use crate::counted::{insert, open_counted, plain, update};
 use crate::sample::{ids, snapshot};
 
-/// Where the program that is traced finds its file.
+/// The environment variable with the path of the file of the traced program.
 const PATH: &str = "DFLAT_TRACED_PATH";
 
-/// Calls and bytes, by file and operation.
+/// The numbers of calls and bytes, by file and operation.
 type Calls = BTreeMap<String, (u64, u64)>;
 
-/// What is compared: the name of a file after the database's, and its kind.
+/// The compared files: the suffix of the name after the database's, and the kind.
 const FILES: [(&str, FileKind); 2] = [("", FileKind::Main), ("-wal", FileKind::Log)];
 
-/// What is compared: an operation, and the system calls that it is.
+/// The compared operations, each with its system calls.
 const OPERATIONS: [(Operation, &[&str]); 4] = [
     (Operation::Read, &["pread64"]),
     (Operation::Write, &["pwrite64"]),
@@ -32,8 +32,8 @@ fn name(file: &str, operation: Operation) -> String {
     format!("main{file} {operation}")
 }
 
-/// Inserts, alone and together, updates, reads and gives back, with and without waiting for the
-/// device; what was counted.
+/// Inserts one object and many in a transaction, updates, reads and gives space back, with each
+/// durability. Returns the reports of the counted calls.
 fn work(path: &Path) -> [IoReport; 2] {
     [(Durability::Normal, 0), (Durability::Full, 1000)].map(|(durability, first)| {
         let backend = open_counted(path, durability);
@@ -69,7 +69,7 @@ fn counted(reports: &[IoReport]) -> Calls {
     all
 }
 
-/// As `counted`, from the lines of a trace, such as `7 pwrite64(5</tmp/a.db>, "..", 24, 0) = 24`.
+/// As [`counted`], from the lines of a trace, such as `7 pwrite64(5</tmp/a.db>, "..", 24, 0) = 24`.
 fn seen(trace: &str, path: &Path) -> Calls {
     let mut all = Calls::new();
     for (file, _) in FILES {
@@ -82,7 +82,7 @@ fn seen(trace: &str, path: &Path) -> Calls {
                     continue;
                 }
                 count += 1;
-                // The last but one argument: what was asked for.
+                // The last argument but one is the number of bytes requested.
                 if matches!(operation, Operation::Read | Operation::Write) {
                     let mut words = line.rsplit(") = ").nth(1).unwrap().rsplit(", ");
                     bytes += words.nth(1).unwrap().parse::<u64>().unwrap();
@@ -94,7 +94,7 @@ fn seen(trace: &str, path: &Path) -> Calls {
     all
 }
 
-/// The program that is traced; nothing in the usual tests.
+/// The traced program. It does nothing in ordinary test runs.
 #[test]
 fn traced_program() {
     if let Some(path) = std::env::var_os(PATH) {
@@ -116,7 +116,8 @@ fn what_is_counted_is_what_the_system_sees() {
     let directory = directory.path().canonicalize().unwrap();
     let (path, trace) = (directory.join("a.db"), directory.join("trace"));
     let output = Command::new("strace")
-        // A line is a call, whatever other threads do meanwhile.
+        // With one file for each thread, each line is a whole call, whatever other threads do
+        // meanwhile.
         .args(["-ff", "-y", "-s", "0"])
         .args([
             "-e",
@@ -127,7 +128,7 @@ fn what_is_counted_is_what_the_system_sees() {
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "traced::traced_program", "--nocapture"])
         .env(PATH, &path)
-        // The address sanitizer can't look for leaks in what is traced.
+        // The address sanitizer can't search for leaks in a traced program.
         .env("ASAN_OPTIONS", "detect_leaks=0:detect_odr_violation=0")
         .output()
         .unwrap();
