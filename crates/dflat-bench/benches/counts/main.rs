@@ -64,7 +64,7 @@ const COUNTS: [Count; 11] = [
     },
     Count {
         is_counted: in_observe,
-        ..count("match, 1000 queries", work::matching, work::COMMITS)
+        ..count("match, 1000 queries", work::matching, work::MATCHES)
     },
 ];
 

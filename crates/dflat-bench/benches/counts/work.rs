@@ -16,6 +16,9 @@ use tempfile::TempDir;
 pub(crate) const ROUNDS: u64 = 600;
 /// Rounds that are a commit each.
 pub(crate) const COMMITS: u64 = 100;
+/// Rounds that are a commit beside live queries each: so many, because registering the queries
+/// takes far more than a round, and differs by some ten thousand instructions from run to run.
+pub(crate) const MATCHES: u64 = 2000;
 /// Rounds that look at all rows each.
 pub(crate) const SCANS: u64 = 10;
 /// The objects of a table: as many as the most rounds.
