@@ -21,10 +21,10 @@ pub struct SqliteOptions {
     /// If more reads run at the same time, more connections are opened.
     pub readers_max: usize,
     /// The length of the log, in bytes, above which a writer waits for a checkpoint; at least 64
-    /// KiB. Defaults to 16 MiB. A checkpoint in the background takes the log into the file whenever
-    /// it has grown by a quarter of that. If the log is longer by half, a transaction that begins
-    /// waits for the checkpoint, for five seconds at most. While a snapshot reads an older state,
-    /// the log can become longer.
+    /// KiB. Defaults to 16 MiB. A checkpoint in the background copies the log into the file
+    /// whenever the log has grown by a quarter of this length. If the log is longer by half, a
+    /// transaction that begins waits for the checkpoint, for at most five seconds. While a snapshot
+    /// reads an older state, the log can become longer.
     pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,

@@ -8,12 +8,11 @@ use crate::workspace::File;
 const OPENINGS: [&str; 3] = ["What ", "Who ", "That which "];
 
 /// Folders that are rewritten now: only a warning for these.
-const STILL_THERE: [&str; 6] = [
+const STILL_THERE: [&str; 5] = [
     "crates/dflat/",
     "crates/dflat-bench",
     "crates/dflat-codegen/benches/",
     "crates/dflat-engine/",
-    "crates/dflat-sqlite/",
     "crates/dflat-workspace/",
 ];
 

@@ -1,4 +1,4 @@
-//! Which file a path names, whatever the path.
+//! The identity of the file that a path names: the same for every path of the file.
 
 use std::path::Path;
 

@@ -115,7 +115,7 @@ pub(crate) fn open_writer(
     Ok(session)
 }
 
-/// Does what was asked for when the database is closed, with a connection of its own.
+/// Does the work that the options of closing ask for, with a connection of its own.
 pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<()> {
     if !(close.truncate || close.vacuum) || !exists(path)? {
         return Ok(());

@@ -25,8 +25,8 @@ struct PoolState {
     writer_out: bool,
     /// The number of connections that upkeep has opened outside of the pool.
     upkeep_out: usize,
-    /// How many writers have asked for the connection, and how many of them have got it. Writers
-    /// get it in order of their calls, so that work in many steps lets others in between.
+    /// The numbers of writers that have asked for the connection, and that have got it. Writers
+    /// get it in order of their calls, so that work in many steps lets other writers in between.
     asked: u64,
     served: u64,
     /// How many steps of upkeep wait for the connection; they get it before all writers.
@@ -258,7 +258,8 @@ impl Pool {
         }
         let writer = state.writer.take();
         drop(state);
-        // Order: the last connection to close takes the log into the file, which a reader can't.
+        // Order: the writer closes last, because the last connection to close copies the log into
+        // the file, which a reader cannot do.
         self.readers.drain(None);
         drop(writer);
         true

@@ -37,7 +37,7 @@ pub(crate) struct KeptRead {
     pub(crate) has_read: bool,
 }
 
-/// A connection and what is known of the tables it was used for.
+/// A connection, and the state of the tables that it was used for.
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) path: Arc<Path>,
@@ -108,7 +108,7 @@ impl Session {
     }
 
     fn add(&mut self, table: &Table) -> usize {
-        // A transaction that writes relies on what is known of the tables that it has created.
+        // A transaction that writes relies on the state of the tables that it has created.
         if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
             self.controls = [None; ControlStatement::COUNT];
@@ -139,7 +139,7 @@ impl Session {
         operation: TableStatement,
     ) -> Result<StatementId, Fault> {
         let held = &self.tables[entry.0];
-        // What has a place is not about an index, whose uses are counted.
+        // Statements on indexes have no fixed position, because their uses are counted.
         let found = match operation.place() {
             Some(place) => held.placed[place],
             None => held.find(operation),
@@ -310,7 +310,7 @@ impl Session {
         self.log_extent.take()
     }
 
-    /// Notes what is committed with this connection, and by others.
+    /// Counts the commits of this connection, and those of other programs, in `commits`.
     pub(crate) fn watch(&mut self, commits: &Arc<Commits>) {
         self.commits = Some(Arc::clone(commits));
     }

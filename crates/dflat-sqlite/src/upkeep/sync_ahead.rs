@@ -1,5 +1,5 @@
-//! Has the device take what is written of a large file while more is written, so that little is
-//! left to wait for at the end.
+//! Syncs the written part of a large file while more of it is written, so that the last sync is
+//! short.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use std::thread;
 /// If the device failed to take it: it may not say so again at the end.
 pub(crate) fn sync_ahead<R>(file: &File, work: impl FnOnce(&dyn Fn()) -> R) -> io::Result<R> {
     thread::scope(|scope| {
-        // One more sync takes all that was asked for meanwhile.
+        // One more sync serves all requests that came meanwhile.
         let (ask, asked) = mpsc::sync_channel(1);
         let thread = thread::Builder::new().name("dflat-sync".to_owned());
         let sync = move || asked.into_iter().try_for_each(|()| file.sync_data());

@@ -85,9 +85,9 @@ fn a_transaction_is_kept_until_somebody_commits() {
         report.count_of(FileKind::LogIndex, Operation::Lock)
     };
     for expected in 1..=5 {
-        // While a checkpoint waits for the device nothing is kept.
+        // While a checkpoint waits for the device, no read transaction is kept.
         backend.upkeep().settle(&[Step::Checkpoint]);
-        // Upkeep may end what is kept once or twice meanwhile.
+        // Upkeep may end the kept read transactions once or twice meanwhile.
         assert_eq!(count(&backend), expected);
         let before = locks();
         for _ in 0..1000 {
@@ -244,13 +244,13 @@ fn what_readers_idle_keep_does_not_pin_the_log() {
         commit(&backend, key);
         count(&backend);
         commit(&backend, key + 10);
-        // A checkpoint of ours is not in the way of one kept before.
+        // A read transaction that was kept before does not prevent a checkpoint of this process.
         let alone = backend.connections().lock_checkpoints();
         checkpoint(backend.connections(), &alone, 1).unwrap();
         drop(alone);
         assert_eq!(readers.counts().kept, 0);
         assert!(!is_pinned());
-        // One that nobody goes on with ends by itself.
+        // A kept read transaction that no reader continues ends by itself.
         commit(&backend, key + 20);
         count(&backend);
         while readers.counts().kept > 0 {

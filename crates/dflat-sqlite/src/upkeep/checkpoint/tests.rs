@@ -16,7 +16,7 @@ use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
 
-/// What one commit writes, with room for the pages around it.
+/// The bytes that one commit writes, with room for the pages around it.
 const COMMIT: u64 = 64 << 10;
 
 fn open(path: &Path) -> Arc<SqliteBackend> {

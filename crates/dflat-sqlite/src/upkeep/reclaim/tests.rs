@@ -94,7 +94,7 @@ fn unused_pages_are_given_back_when_nobody_writes() {
     assert!((5..=10).contains(&space.free_percent()), "{space:?}");
     assert_eq!(path.metadata().unwrap().len(), space.pages * 4096);
 
-    // What is left is too little to do anything about.
+    // Few unused pages are left, too few to reclaim.
     delete(&backend, 201..=210);
     assert!(!settle(&backend));
     assert_eq!(report(&backend).space.unwrap().pages, space.pages);
