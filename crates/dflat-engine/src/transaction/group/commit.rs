@@ -1,4 +1,4 @@
-//! Ends groups: with a commit, or by writing their members again.
+//! Ends commit groups: with a commit, or by writing their members again.
 
 use std::iter;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::{TARGET, Telemetry};
 
-/// What the threads of an engine share of its groups.
+/// The state of an engine's commit groups, shared by its threads.
 pub(super) struct Shared {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) engine: u64,
@@ -33,9 +33,11 @@ pub(super) struct Shared {
     pub(super) assigned: AtomicU64,
     /// The latest commit that is done.
     pub(super) committed: Arc<AtomicU64>,
-    /// Held from a commit until it is numbered, so that nobody sees one without its number.
+    /// Held from a commit until it has its number, so that no reader sees a commit without its
+    /// number.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know what others have committed, once there are any.
+    /// The state up to which subscribers know the commits of other programs; `None` before the
+    /// first subscriber.
     pub(super) seen: Arc<Mutex<Option<StateId>>>,
 }
 
@@ -49,14 +51,15 @@ impl Shared {
         CommitSeq(self.committed.load(Ordering::Acquire))
     }
 
-    /// The number that the next member will have, or one after it, if all goes well.
+    /// The commit number of the next member, or a larger number: an earlier member that changes
+    /// nothing, or fails, gets no number.
     pub(super) fn expected(&self, open: &Open) -> CommitSeq {
         CommitSeq(self.assigned.load(Ordering::Acquire) + open.members.len() as u64 + 1)
     }
 
-    /// Notes if somebody outside of this engine has written since its last transaction.
+    /// Notes whether another program has written since this engine's last transaction.
     pub(super) fn look_for_others(&self, open: &mut Open, writer: &dyn WriteTransaction) {
-        // Order: both are asked, because asking forgets.
+        // Order: the indexer's flag is taken first, in any case, because taking it clears it.
         let unnoticed = self.indexer.take_others_wrote();
         if unnoticed || !writer.base().is_own {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
@@ -69,24 +72,25 @@ impl Shared {
         }
     }
 
-    /// Whether subscribers can't know what somebody else has committed before the first commit,
-    /// which follows none of our own.
+    /// Whether another program may have committed changes that subscribers do not know, before this
+    /// engine's first commit.
     fn missed(&self, writer: &dyn WriteTransaction) -> bool {
         let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.is_some_and(|seen| seen == StateId::UNKNOWN || writer.is_overtaken(seen))
     }
 
-    /// Lets whoever waits for the write access have it.
+    /// Wakes a transaction that waits for the write access.
     pub(super) fn pass_write_access(&self, open: MutexGuard<'_, Open>) {
         let awaited = open.waiting > 0;
         drop(open);
-        // Telling nobody costs a system call all the same.
+        // A notification costs a system call even if no thread waits.
         if awaited {
             self.access_released.notify_one();
         }
     }
 
-    /// Commits the members, while nobody has written anything with the write access since.
+    /// Commits the members. Called only while the backend's transaction holds no changes except
+    /// those of the members.
     pub(super) fn commit(&self, open: &mut Open) {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self
@@ -116,7 +120,7 @@ impl Shared {
             .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
     }
 
-    /// A member whose commit is done or has failed.
+    /// The ended transaction of a member whose commit is done or has failed.
     fn ended(&self, open: &mut Open, member: Member, committed: Result<()>) -> Ended {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
@@ -124,7 +128,7 @@ impl Shared {
         }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
-                // They change only here, under the lock.
+                // These numbers change only here, under the lock of the open group.
                 let seq = CommitSeq(self.assigned.load(Ordering::Acquire) + 1);
                 self.assigned.store(seq.0, Ordering::Release);
                 self.committed.store(seq.0, Ordering::Release);
@@ -137,8 +141,9 @@ impl Shared {
         }
     }
 
-    /// Pins the state of the commit that was just made, if a subscriber has to read rows of it. It
-    /// is called with the lock of the open group, so that no later commit of this engine is in it.
+    /// Pins the state of the commit that was just made, if a subscriber has to read rows of it.
+    /// Called with the lock of the open group, so that the state contains no later commit of this
+    /// engine.
     fn with_state(&self, mut changes: ChangeSet) -> ChangeSet {
         let is_read = |table: &TableChanges| {
             table.inserted.is_some() && self.outlet.may_be_observed(&table.table)
@@ -149,7 +154,7 @@ impl Shared {
                 seq: changes.seq,
                 transaction: 0,
             };
-            // Without it, subscribers have their queries read again.
+            // Without the state, the queries of the subscribers are read again.
             let state = CommitState::pin(&self.backend, origin)
                 .inspect_err(|error| tracing::warn!(target: TARGET, %error, "no commit state"));
             changes.state = state.ok().map(Arc::new);
@@ -157,8 +162,8 @@ impl Shared {
         changes
     }
 
-    /// Commits the members without the transaction that writes, whose changes are written again
-    /// when it goes on.
+    /// Commits the finished members without the writing transaction. The changes of the writing
+    /// transaction are written again when it goes on.
     pub(super) fn commit_finished(&self, open: &mut Open) {
         if open.members.is_empty() {
             return;
@@ -174,9 +179,10 @@ impl Shared {
         }
     }
 
-    /// Ends a group whose commit would survive less than a transaction asks for: members are
-    /// committed, and the changes of the writing transaction are written again when it goes on. If
-    /// they have ranges and a mark is set, they are written again when the transaction ends.
+    /// Ends a commit group whose commit would survive less than a transaction asks for: the members
+    /// are committed, and the changes of the writing transaction are written again when it goes on.
+    /// If these changes have ranges and a mark is set, they are written again when the transaction
+    /// ends.
     pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
         if open.is_weaker(asked) {
             self.commit_finished(open);
@@ -189,7 +195,8 @@ impl Shared {
         }
     }
 
-    /// Ends the backend's transaction under the transaction that writes.
+    /// Ends the backend's transaction with `end` while a transaction may hold the write access. The
+    /// changes of that transaction must then be replayed.
     fn end_group(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
         let group_outcome = open.group_outcome();
         end(self, open);
@@ -202,14 +209,14 @@ impl Shared {
         }
     }
 
-    /// What was read of the group failed, and may have lost the backend's transaction: all that is
-    /// in it is written again.
+    /// Writes everything in the open group again, after an error of reading from the group that may
+    /// have ended the backend's transaction.
     pub(super) fn restart(&self, open: &mut Open) {
         self.end_group(open, Self::recover);
     }
 
-    /// Undoes what was written with the write access. If the backend's transaction is lost, the
-    /// members are written again.
+    /// Undoes the writes of the writing transaction. If that is only possible by ending the
+    /// backend's transaction, the members are written again.
     pub(super) fn undo_writing(&self, open: &mut Open) {
         let lost = open
             .writing
@@ -225,7 +232,7 @@ impl Shared {
         open.note_used(&undone);
     }
 
-    /// Undoes what was written with the write access, for good.
+    /// Undoes the writes of the writing transaction, which can write nothing more.
     pub(super) fn lose(&self, open: &mut Open, error: &Error) {
         self.undo_writing(open);
         if let Some(writing) = &mut open.writing {
@@ -233,9 +240,9 @@ impl Shared {
         }
     }
 
-    /// Ends the backend's transaction without a commit, and writes the members again, each on its
-    /// own: their handlers have run, and run only once. Those that may have read what can't be
-    /// written fail with it.
+    /// Ends the backend's transaction without a commit, and writes the members again, each in a
+    /// commit of its own, because handlers run only once. If a member can't be written, the members
+    /// that may have read its changes fail with the same error.
     pub(super) fn recover(&self, open: &mut Open) {
         let (writer, members, group_outcome) = open.end();
         open.schemas.forget();
@@ -255,7 +262,7 @@ impl Shared {
         }
     }
 
-    /// Passes on the outcome of a transaction that is in no group.
+    /// Passes the outcome of a transaction that is in no commit group to the outlet.
     pub(super) fn deliver(
         &self,
         open: &mut Open,
@@ -297,7 +304,7 @@ impl WatchedGroup for Shared {
             open.watched = false;
         }
         drop(open);
-        // Not here: user code must not keep the next group waiting.
+        // Another thread delivers, so that user code does not keep the next group waiting.
         self.outlet.hand_over();
     }
 }

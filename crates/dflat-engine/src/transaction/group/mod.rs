@@ -1,17 +1,17 @@
 //! Commit groups: transactions that are queued share a durable commit.
 //!
-//! Finished transactions stay in one transaction of the backend until it is committed; each is
-//! atomic on its own, and is acknowledged only when its group is durable. Later
-//! members see what earlier ones wrote; nobody outside does before the commit. A group is committed
-//! when no other transaction is ready to join, or when it is large or old.
+//! Finished transactions stay in one transaction of the backend until that is committed. Each is
+//! atomic on its own, and is acknowledged only when its commit group is durable. Later members see
+//! the writes of earlier members; readers outside of the group see them after the commit. A group
+//! is committed when no other transaction is ready to join, or when it is large or old.
 //!
-//! A finished member never waits for user code: when nothing has finished for a few milliseconds, a
-//! thread of the group's own commits what is finished. What a running member has written by then is
-//! undone, and written again, from its write set, when the member goes on. A member that turns out
-//! to be large sees to that itself, while it is little that has to be written again.
+//! A finished member never waits for user code: if no member has finished for a few milliseconds, a
+//! thread of the commit groups commits the finished members. The writes of a running member are
+//! then undone, and are written again from its write set when the member goes on. A member that
+//! becomes large has the finished members committed itself, while it has few rows to write again.
 //!
-//! If the backend loses the transaction under a member, as SQLite does on a full disk, the finished
-//! members are written again, a commit each, because handlers run only once.
+//! If the backend loses its transaction while a member writes, as SQLite does on a full disk, the
+//! finished members are written again, each in a commit of its own, because handlers run only once.
 
 mod commit;
 mod open;
@@ -38,21 +38,21 @@ use open::{Member, WritingMember};
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 
-/// The most members of a group.
+/// Limit of the members of a commit group.
 const MEMBERS_MAX: usize = 256;
 
-/// From how many changed rows on a group takes no more members: a commit of its own costs less than
-/// a hundredth of them by then.
+/// A commit group with this many changed rows takes no more members: by then, a commit costs less
+/// than a hundredth of the cost of its members.
 const ROWS_MAX: usize = 1024;
 
-/// The groups of an engine, of which one at a time is open. Clones share them.
+/// The commit groups of an engine. One group at a time is open. Clones share the groups.
 #[derive(Clone)]
 pub struct Groups {
     shared: Arc<Shared>,
 }
 
 impl Groups {
-    /// Groups on a backend. Transactions that have ended go to `outlet`.
+    /// The commit groups of an engine on a backend. Transactions that have ended go to `outlet`.
     #[must_use]
     pub(crate) fn new(
         backend: Arc<dyn Backend>,
@@ -82,7 +82,7 @@ impl Groups {
         }
     }
 
-    /// Tells the engine from others of the process.
+    /// Identifies the engine among the engines of the process.
     pub(super) fn engine(&self) -> u64 {
         self.shared.engine
     }
@@ -91,13 +91,13 @@ impl Groups {
         &self.shared.telemetry
     }
 
-    /// Builds indexes.
+    /// The indexer, which builds indexes.
     #[must_use]
     pub fn indexer(&self) -> &Arc<Indexer> {
         &self.shared.indexer
     }
 
-    /// Whether somebody may keep objects of a table that he is told of.
+    /// Whether a subscriber may keep objects of a table.
     pub(super) fn is_observed(&self, table: &Table) -> bool {
         self.shared.outlet.is_observed(table)
     }
@@ -110,9 +110,9 @@ impl Groups {
         self.shared.lock()
     }
 
-    /// Takes the write access for a transaction over these tables: what is written from here on is
-    /// this transaction's, until it releases the write access. It has `seen` what members have
-    /// written by now.
+    /// Takes the write access for a transaction over these tables: all writes belong to this
+    /// transaction until it releases the write access. If members have changed one of its tables,
+    /// the outcome of the open group is noted in `seen`.
     pub(super) fn take_write_access(
         &self,
         tables: &Tables,
@@ -136,7 +136,7 @@ impl Groups {
         open.follow(tables, seen);
     }
 
-    /// Changes what the commit of the writing transaction is to survive.
+    /// Changes the durability that the writing transaction asks for.
     pub(super) fn set_durability(&self, durability: Durability) {
         let mut open = self.lock();
         if let Some(writing) = &mut open.writing {
@@ -145,19 +145,19 @@ impl Groups {
         self.shared.strengthen(&mut open, durability);
     }
 
-    /// Makes sure that what the writing transaction has written, if anything, can be committed.
+    /// Fails if the writes of the writing transaction can't be committed any more.
     pub(super) fn check_written(&self) -> Result<()> {
         self.resume().changes().map(drop)
     }
 
-    /// Starts the backend's transaction for the writing transaction, alone in it, so that nobody
-    /// else commits before it ends.
+    /// Starts a transaction of the backend for the writing transaction alone, so that no other
+    /// program commits before it ends.
     pub(super) fn keep_others_out(&self) -> Result<()> {
         self.shared.commit_finished(&mut self.lock());
         self.check_written()
     }
 
-    /// Commits the finished members for the writing transaction, which goes on alone.
+    /// Commits the finished members without the writing transaction, which goes on alone.
     pub(super) fn go_alone(&self) {
         self.shared.commit_finished(&mut self.lock());
         self.shared.outlet.hand_over();
@@ -174,8 +174,9 @@ impl Groups {
     }
 
     fn replay_writing<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
-        // Without the lock: waiting for another process must not keep this one from its finished
-        // work. Nobody else starts a transaction meanwhile.
+        // Without the lock: while this thread waits for another process, finished transactions must
+        // not wait. No other thread starts a transaction of the backend for the open group
+        // meanwhile.
         let durability = open.asked();
         drop(open);
         let begun = Arc::clone(&self.shared.backend).begin(durability);
@@ -187,18 +188,18 @@ impl Groups {
         open
     }
 
-    /// Undoes what was written with the write access after an error that lost it; the
-    /// transaction keeps the write access until it ends, and can write nothing more.
+    /// Undoes the writes of the writing transaction after an error that lost them. The transaction
+    /// keeps the write access until it ends, and can write nothing more.
     pub(super) fn lose(&self, open: &mut Open, error: &Error) {
         self.shared.lose(open, error);
     }
 
-    /// Writes all that is in the open group again, after an error of reading from it.
+    /// Writes everything in the open group again, after an error of reading from the group.
     pub(super) fn restart(&self, open: &mut Open) {
         self.shared.restart(open);
     }
 
-    /// Releases the write access after a failure: what was written with it is undone.
+    /// Undoes the writes of the writing transaction after a failure, and releases the write access.
     pub(super) fn undo(&self) {
         let mut open = self.lock();
         self.shared.undo_writing(&mut open);
@@ -206,8 +207,8 @@ impl Groups {
         self.shared.pass_write_access(open);
     }
 
-    /// Releases the write access after success: the transaction becomes a member, unless what it
-    /// has `seen` has failed.
+    /// Releases the write access after success. The transaction becomes a member, unless the commit
+    /// group that it has `seen` has failed.
     pub(super) fn finish(&self, seen: Option<&GroupOutcome>, completion: Completion) {
         let mut open = self.lock();
         let asked = open.asked();
@@ -239,7 +240,8 @@ impl Groups {
                     completion,
                 });
                 if alone {
-                    // Order: before others write, because it can't be written again.
+                    // Order: committed before other transactions write, because this transaction
+                    // can't be written again.
                     self.shared.commit(&mut open);
                 }
             }
@@ -252,8 +254,8 @@ impl Groups {
         self.shared.pass_write_access(open);
     }
 
-    /// Acknowledges a transaction that wrote nothing: after the members whose changes it may have
-    /// seen, if there are any, and with their failure if they have failed.
+    /// Acknowledges a transaction that wrote nothing. If it may have seen changes of members, it is
+    /// acknowledged after these members, and fails with their error if they have failed.
     pub(super) fn acknowledge(
         &self,
         tables: &Tables,
@@ -279,9 +281,9 @@ impl Groups {
         }
     }
 
-    /// Commits the open group, unless it pays to wait for a transaction that is about to run. True
-    /// if ended transactions went to the outlet and no thread was asked to deliver them. Called on
-    /// the transaction's thread after it has left its turn.
+    /// Commits the open group, unless it pays to wait for a transaction that is about to run.
+    /// Returns true if ended transactions went to the outlet and no thread was asked to deliver
+    /// them. Called on the transaction's thread after the transaction has left its turn.
     pub fn settle(&self, more: bool) -> bool {
         let mut open = self.lock();
         let now = open.latest;
@@ -292,7 +294,7 @@ impl Groups {
         if open.rows >= ROWS_MAX {
             self.shared.commit_finished(&mut open);
         } else if !open.members.is_empty() {
-            // Whoever holds the write access settles when it releases it.
+            // The transaction that has the write access settles when it releases the access.
             if open.writing.is_some() || wait {
                 open.watched = open.watched || self.shared.watchdog.watch(&self.shared);
             } else {
@@ -302,8 +304,8 @@ impl Groups {
         std::mem::take(&mut open.undelivered)
     }
 
-    /// Commits what is finished of a table, so that what is read is what is delivered before
-    /// anything that is queued from here on.
+    /// Commits the finished members if one of them has changed the table. A read after this call
+    /// sees the changes that are delivered before anything that is queued from now on.
     pub fn flush(&self, table: &Table) {
         let mut open = self.lock();
         if open.is_dirty(std::slice::from_ref(table)) {
@@ -311,7 +313,7 @@ impl Groups {
         }
     }
 
-    /// Commits what is finished.
+    /// Commits the finished members.
     pub fn flush_all(&self) {
         self.shared.commit_finished(&mut self.lock());
     }
@@ -322,7 +324,8 @@ impl Groups {
         self.shared.committed()
     }
 
-    /// Commits what is finished, and ends the threads. All transactions have ended.
+    /// Commits the finished members and ends the threads. All transactions have ended before this
+    /// call.
     pub fn close(&self) {
         self.flush_all();
         self.shared.indexer.close(true);

@@ -1,4 +1,5 @@
-//! The open group: its members, who writes, and what became of the groups before.
+//! The open commit group: its finished members, the member that writes, and the outcomes of earlier
+//! groups.
 
 use std::time::Instant;
 
@@ -16,57 +17,58 @@ use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
 use crate::sync::{Arc, Mutex, PoisonError};
 
-/// From how many changed rows on a transaction goes on alone: to undo these and write them again
-/// costs less than a commit that all wait for.
+/// Once a transaction has changed this many rows, the finished members are committed without it,
+/// and it goes on alone. Undoing its rows and writing them again costs less than a large commit for
+/// which all members wait.
 const ROWS_TOGETHER: usize = 64;
 
-/// From how many listed rows on a transaction that is alone in its commit keeps ranges of the rows
-/// that it has inserted: 256 of 100 bytes take some 40 KiB.
+/// Once a transaction that is alone in its commit lists this many rows, it keeps ranges of the rows
+/// that it has inserted instead of a list. 256 rows of 100 bytes take some 40 KiB.
 const LISTED_MAX: usize = 256;
 
-/// The open group.
+/// The open commit group.
 #[derive(Default)]
 pub(in super::super) struct Open {
     pub(super) writer: Option<Box<dyn WriteTransaction>>,
-    /// What the commit of `writer` will survive.
+    /// The durability of the commit of `writer`.
     pub(super) durability: Durability,
     /// Tables that `writer` has prepared for writing.
     pub(super) prepared: Vec<Prepared>,
     pub(super) members: Vec<Member>,
-    /// How many rows they have changed.
+    /// Number of rows that the members have changed.
     pub(super) rows: usize,
     /// The tables that members have changed.
     dirty: Vec<Table>,
-    /// The member that writes.
+    /// The member that has the write access.
     pub(super) writing: Option<WritingMember>,
     /// Transactions that wait for the write access.
     pub(super) waiting: usize,
     /// Counts the backend's transactions, so that a reader notices when one has ended.
     generation: u64,
     group_outcome: GroupOutcome,
-    /// When the first member finished, and the latest.
+    /// The times when the first and the latest member finished.
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
     used_row_ids: UsedRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
-    /// Make the objects that are written.
+    /// Create the objects that are written.
     arenas: ObjectArenas,
-    /// The origin of what is written: this engine, and no commit.
+    /// The origin of the objects that are written: this engine, and no commit.
     origin: Origin,
-    /// Something was passed on to be delivered, and nobody was asked to see to it.
+    /// Ended transactions went to the outlet, and no thread was asked to deliver them yet.
     pub(super) undelivered: bool,
-    /// The group is watched, so that its members need not wait for long.
+    /// The watchdog watches the group, so that its members do not wait for long.
     pub(super) watched: bool,
 }
 
-/// The largest row ids, by table, of objects that were inserted and never committed. A handler may
-/// have let such objects out, so that no other object may get their identity.
+/// The largest row id, by table, of the objects that were inserted and never committed. A handler
+/// may have handed out such an object, so no other object may get its row id.
 #[derive(Default)]
 pub(in super::super) struct UsedRowIds(Vec<(String, RowId)>);
 
 impl UsedRowIds {
-    /// Notes the objects that these changes inserted.
+    /// Notes the row ids of the objects that these changes inserted.
     fn note_used(&mut self, changes: &WriteSet) {
         for (table, row_id) in changes.largest_inserted() {
             match self.0.iter_mut().find(|(name, _)| *name == table.name) {
@@ -76,15 +78,17 @@ impl UsedRowIds {
         }
     }
 
-    /// The row id to use instead of one that another object had.
+    /// The row id to use instead of `row_id`; `None` if no object that was never committed can have
+    /// had `row_id`.
     pub(in super::super) fn instead_of(&self, table: &Table, row_id: RowId) -> Option<RowId> {
         let (_, largest) = self.0.iter().find(|(name, _)| *name == table.name)?;
         (*largest >= row_id).then_some(RowId(largest.0 + 1))
     }
 }
 
-/// What was not committed of a group: what was read of it never happened. Who reads from an open
-/// group keeps its outcome.
+/// The tables of a commit group whose changes were not committed, each with the error. A
+/// transaction that has read such changes fails too, so each transaction that reads from an open
+/// group keeps the outcome of that group.
 #[derive(Clone, Default)]
 pub(in super::super) struct GroupOutcome {
     failed: Arc<Mutex<Vec<(String, Error)>>>,
@@ -97,12 +101,12 @@ impl GroupOutcome {
         failed.extend(tables.map(|table| (table.name.to_string(), error.clone())));
     }
 
-    /// Whether both are of the same group.
+    /// Whether both are outcomes of the same commit group.
     fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.failed, &other.failed)
     }
 
-    /// Why changes to one of these tables were not committed.
+    /// The error with which changes to one of these tables were not committed, if any.
     pub(super) fn failure(&self, tables: &[Table]) -> Option<Error> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let found = failed
@@ -114,30 +118,31 @@ impl GroupOutcome {
 
 /// A finished transaction that waits for its commit.
 pub(super) struct Member {
-    /// What it may have read, and what it has changed.
+    /// The tables that the transaction declared and may have read.
     pub(super) tables: Tables,
     pub(super) changes: WriteSet,
-    /// The state on which all that it has read stands, with what this engine has committed since.
+    /// The committed state of its first read. All its reads show this state and later commits of
+    /// this engine.
     pub(super) basis: Option<StateId>,
     pub(super) durability: Durability,
-    /// Its own error, told when what it may have seen is committed.
+    /// Its own error, reported once the changes that it may have seen are committed.
     pub(super) failed: Option<Error>,
     pub(super) completion: Completion,
 }
 
-/// What the member that writes has done so far.
+/// The member that has the write access, with its changes so far.
 pub(super) struct WritingMember {
     pub(super) tables: Tables,
     pub(super) changes: WriteSet,
-    /// As that of a [`Member`]; `None` until it has read or written.
+    /// As the basis of a [`Member`]; `None` until this member has read or written.
     pub(super) basis: Option<StateId>,
     pub(super) durability: Durability,
-    /// How many tables were prepared before it.
+    /// Number of tables that were prepared before this member.
     pub(super) prepared: usize,
-    /// What it wrote was undone, and is to be written again before it goes on. No transaction of
-    /// the backend is open then.
+    /// Its writes were undone, and must be written again before it goes on. While this is true, no
+    /// transaction of the backend is open.
     pub(super) must_be_replayed: bool,
-    /// What it wrote is lost, for this reason.
+    /// The error because of which its writes are lost.
     pub(super) lost: Option<Error>,
 }
 
@@ -155,15 +160,16 @@ impl WritingMember {
         }
     }
 
-    /// Takes up a transaction of the backend, unless somebody else has committed since this
-    /// member's first read.
+    /// Uses a transaction of the backend for this member, unless another program has committed
+    /// since the member's first read.
     pub(super) fn stand_on(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
         let basis = *self.basis.get_or_insert_with(|| writer.base().id);
         check_basis(writer, Some(basis), &self.tables)
     }
 }
 
-/// Refuses a transaction of the backend if somebody else has committed since a state.
+/// Fails if another program has committed between the state `basis` and the base state of a
+/// transaction of the backend.
 pub(super) fn check_basis(
     writer: &dyn WriteTransaction,
     basis: Option<StateId>,
@@ -175,24 +181,25 @@ pub(super) fn check_basis(
     }
 }
 
-/// What a transaction has become too large for.
+/// The limit that a transaction has outgrown.
 pub(in super::super) enum Outgrown {
-    /// To keep finished members waiting.
+    /// The transaction is too large to keep finished members waiting.
     Group,
-    /// To list all that it inserts.
+    /// The transaction is too large for a list of all rows that it inserts.
     List,
 }
 
-/// Where a transaction's reads come from.
+/// The state that a transaction reads.
 pub(in super::super) enum BaseState {
-    /// What is committed: no member has changed its tables.
+    /// The committed state: no member has changed the transaction's tables.
     Committed,
-    /// The open group of this generation, which may fail, and which stands on this state.
+    /// The open commit group of this generation, with its outcome, because it may fail, and the
+    /// committed state that it is based on.
     Group(u64, GroupOutcome, StateId),
 }
 
 impl Open {
-    /// A group of an engine, without members.
+    /// An open commit group of an engine, without members.
     pub(super) fn new(engine: u64) -> Self {
         let origin = Origin {
             engine,
@@ -204,7 +211,7 @@ impl Open {
         }
     }
 
-    /// Takes the group out, to be committed or written again.
+    /// Ends the open group and returns its parts, to be committed or written again.
     pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, GroupOutcome) {
         self.dirty.clear();
         self.arenas.clear();
@@ -243,14 +250,16 @@ impl Open {
         self.group_outcome.clone()
     }
 
-    /// Why changes to one of these tables were not committed that a transaction has seen.
+    /// The error with which changes to one of these tables were not committed, if a transaction has
+    /// `seen` the commit group of these changes.
     pub(super) fn failure(&self, seen: Option<&GroupOutcome>, tables: &[Table]) -> Option<Error> {
-        // Most see those of the open group, which has not failed.
+        // Most transactions have seen the open group, which has not failed.
         let ended = seen.filter(|seen| !seen.is_same(&self.group_outcome));
         ended.and_then(|seen| seen.failure(tables))
     }
 
-    /// Notes what a transaction has seen from here on.
+    /// Notes that a transaction sees the open group from now on, if a member has changed one of
+    /// these tables.
     pub(super) fn follow(&self, tables: &[Table], seen: &mut Option<GroupOutcome>) {
         if self.writer.is_some()
             && self.is_dirty(tables)
@@ -269,7 +278,7 @@ impl Open {
             .any(|table| self.dirty.iter().any(|dirty| dirty.is_stored_as(table)))
     }
 
-    /// Where a transaction over these tables has to read.
+    /// The state that a transaction over these tables has to read.
     pub(in super::super) fn base_state(&self, tables: &[Table]) -> BaseState {
         match &self.writer {
             Some(writer) if self.is_dirty(tables) => BaseState::Group(
@@ -286,15 +295,15 @@ impl Open {
         self.generation
     }
 
-    /// Whether an object that was read outside of the group is still what is stored, as far as the
-    /// group's transaction, if one of this generation is open, can tell.
+    /// Whether an object that was read outside of the group is certain to be stored unchanged.
+    /// Always false if no transaction of the backend of this generation is open.
     pub(in super::super) fn is_current(
         &self,
         generation: u64,
         table: &Table,
         object: &Object,
     ) -> bool {
-        // While the backend's transaction is open, nobody else writes.
+        // While the backend's transaction is open, no other program writes.
         let open = self.generation == generation && self.writer.is_some();
         let (row_id, seq) = (object.row_id(), object.origin().seq);
         open && self.recent.is_unchanged(table, row_id, seq)
@@ -312,25 +321,26 @@ impl Open {
             .map(|writer| writer.as_mut() as _)
     }
 
-    /// What the commit of the writing transaction is to survive.
+    /// The durability that the writing transaction asks for, or that of the open group if no
+    /// transaction has the write access.
     pub(super) fn asked(&self) -> Durability {
         self.writing
             .as_ref()
             .map_or(self.durability, |writing| writing.durability)
     }
 
-    /// Whether what is open would survive less than a transaction asks for.
+    /// Whether the commit of the open group would survive less than a transaction asks for.
     pub(super) fn is_weaker(&self, asked: Durability) -> bool {
         self.writer.is_some() && self.durability < asked
     }
 
-    /// Whether what the writing transaction wrote has to be written again before it goes on.
+    /// Whether the writes of the writing transaction must be written again before it goes on.
     pub(super) fn must_be_replayed(&self) -> bool {
         let writing = self.writing.as_ref();
         writing.is_some_and(|writing| writing.must_be_replayed && writing.lost.is_none())
     }
 
-    /// Writes again what the writing transaction had written, in the backend's next transaction.
+    /// Writes the changes of the writing transaction again, in the backend's next transaction.
     pub(super) fn replay_writing(&mut self, begun: Result<Box<dyn WriteTransaction>>) {
         let Some(writing) = &mut self.writing else {
             return;
@@ -339,7 +349,7 @@ impl Open {
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
             writing.stand_on(writer.as_ref())?;
-            // A failure drops the writer, and so what it has written by then.
+            // A failure drops the writer, which undoes everything written with it.
             replay(writer.as_mut(), &mut self.prepared, &writing.changes).map(|()| writer)
         });
         match written {
@@ -355,7 +365,7 @@ impl Open {
         }
     }
 
-    /// What the writing transaction has just become too large for, if anything.
+    /// The limit that the writing transaction has just outgrown, if any.
     #[inline]
     pub(in super::super) fn outgrown(&self) -> Option<Outgrown> {
         let listed = self.writing.as_ref()?.changes.listed();
@@ -365,10 +375,10 @@ impl Open {
         (listed > 0 && listed % LISTED_MAX == 0).then_some(Outgrown::List)
     }
 
-    /// Keeps only ranges of the rows that the writing transaction has inserted, if it is alone in
-    /// its commit, but for tables whose list is `kept`.
+    /// If the writing transaction is alone in its commit, keeps only ranges of the rows that it has
+    /// inserted, except for tables whose list is `kept`.
     pub(in super::super) fn extend_ranges(&mut self, kept: impl Fn(&Table) -> bool) {
-        // With others, its changes may have to be undone or to be written again.
+        // With other members in the commit, its changes may have to be undone or written again.
         let alone = self.members.is_empty() && self.dirty.is_empty();
         let writing = self
             .writing
@@ -379,8 +389,8 @@ impl Open {
         }
     }
 
-    /// Whether the changes of the writing transaction are all listed, or can be: marks count listed
-    /// rows.
+    /// Whether all changes of the writing transaction are listed, or can be. While a mark is set,
+    /// ranges can't be listed, because marks count listed rows.
     pub(super) fn can_list_ranges(&self) -> bool {
         let changes = self.writing.as_ref().map(|writing| &writing.changes);
         changes.is_none_or(|changes| !changes.is_marked() || !changes.has_ranges())
@@ -396,14 +406,14 @@ impl Open {
         writing.changes.list_ranges(read)
     }
 
-    /// Undoes what the writing transaction has written in the backend's transaction, if that can be
-    /// done without ending it.
+    /// Undoes the writes of the writing transaction in the backend's transaction, if that is
+    /// possible without ending the backend's transaction. Returns whether the writes are undone.
     pub(super) fn unwrite(&mut self) -> bool {
         let (Some(writing), Some(writer)) = (&self.writing, &mut self.writer) else {
             return true;
         };
-        // Storage that was made for it has to go, too; before the first member all goes with the
-        // backend's transaction.
+        // Storage that was created for this member is undone only with the backend's transaction.
+        // Before the first member, everything is undone with the backend's transaction.
         let is_reversible = self.prepared.len() == writing.prepared
             && !self.dirty.is_empty()
             && !writing.changes.has_ranges();
@@ -417,7 +427,7 @@ impl Open {
             .is_ok()
     }
 
-    /// What the writing transaction has changed so far.
+    /// The changes of the writing transaction so far.
     #[inline]
     pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
         match &self.writing {
@@ -426,19 +436,19 @@ impl Open {
         }
     }
 
-    /// Marks what the writing transaction has changed so far.
+    /// Sets a mark on the changes of the writing transaction so far.
     pub(in super::super) fn mark(&mut self) -> Option<Mark> {
         self.writing.as_mut().map(|writing| writing.changes.mark())
     }
 
-    /// Keeps what the writing transaction has changed since the latest mark.
+    /// Removes the latest mark, and keeps the changes that were made since.
     pub(in super::super) fn release_mark(&mut self) {
         if let Some(writing) = &mut self.writing {
             writing.changes.release();
         }
     }
 
-    /// Undoes what the writing transaction has changed since a mark.
+    /// Undoes the changes of the writing transaction since a mark.
     pub(in super::super) fn undo_to(&mut self, mark: &Mark) -> Result<()> {
         let Some(writing) = &mut self.writing else {
             return Ok(());
@@ -446,7 +456,8 @@ impl Open {
         let undone = writing.changes.undo(mark);
         self.used_row_ids.note_used(&undone);
         match &mut self.writer {
-            // Else it is not written now, and will not be written again.
+            // Otherwise the changes are not in the backend's transaction now, and will not be
+            // written again.
             Some(writer) if !writing.must_be_replayed && writing.lost.is_none() => {
                 replay(writer.as_mut(), &mut self.prepared, &undone.inverse())
             }
@@ -454,7 +465,7 @@ impl Open {
         }
     }
 
-    /// What the writing transaction writes with.
+    /// The parts of the open group that the writing transaction uses to write.
     #[inline]
     pub(in super::super) fn write_access(&mut self) -> Result<WriteAccess<'_>> {
         match (&mut self.writing, &mut self.writer) {
@@ -478,16 +489,16 @@ fn no_transaction() -> Error {
     Error::new(ErrorKind::Backend, "cannot write: no transaction is open")
 }
 
-/// What the writing transaction writes with.
+/// The parts of the open group that the writing transaction uses to write.
 pub(in super::super) struct WriteAccess<'o> {
     pub(in super::super) writer: &'o mut dyn WriteTransaction,
     pub(in super::super) prepared: &'o mut Vec<Prepared>,
-    /// How far the indexes of the table are built that is written to.
+    /// How far the indexes of the written table are built.
     pub(in super::super) coverage: IndexCoverage,
     pub(in super::super) changes: &'o mut WriteSet,
     pub(in super::super) used_row_ids: &'o UsedRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,
     pub(in super::super) arenas: &'o mut ObjectArenas,
-    /// That of what is not committed yet.
+    /// The origin of objects that are not committed yet.
     pub(in super::super) origin: Origin,
 }

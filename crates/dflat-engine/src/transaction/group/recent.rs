@@ -1,39 +1,40 @@
-//! Which rows have changed lately, so that an object fetched before a transaction need not be
-//! looked up again inside it if it is still what is stored.
+//! Which rows have changed recently. An object that was fetched before a transaction need not be
+//! looked up again inside the transaction if its row has not changed.
 
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::super::write_set::WriteSet;
 
-/// The most rows of a transaction that are noted apart: beyond that, noting each would cost more
-/// than it saves.
+/// Limit of the rows of a transaction that are noted one by one. Beyond it, noting each row would
+/// cost more than it saves.
 const CHANGES_MAX: usize = 256;
 
-/// How many slots a table has: a power of two.
+/// Number of slots of a table: a power of two.
 const SLOTS: usize = 16 * 1024;
 
-/// Which rows have changed lately, by table.
+/// Which rows have changed recently, by table.
 #[derive(Default)]
 pub(super) struct RecentChanges {
     tables: Vec<(Table, RecentRows)>,
-    /// Somebody else may have changed any table at this commit.
+    /// Objects of any table that were read before this commit may be out of date, because another
+    /// program has written.
     everything: CommitSeq,
 }
 
-/// The latest changes of a table's rows. A row has a slot, which it shares with others: a row may
-/// seem to have changed when another has, never the other way round. Neighbours have neighbouring
-/// slots, because rows that are changed one after the other often are: so what was never used of
-/// the slots takes no memory where the system gives it by the page.
+/// The latest changes of a table's rows. A row has a slot, which it shares with other rows: a row
+/// may seem to have changed because another row of its slot has changed, but no change is missed.
+/// Rows with neighbouring ids have neighbouring slots, because they are often changed one after the
+/// other. Slots that were never used take no memory if the system allocates memory by the page.
 #[derive(Default)]
 struct RecentRows {
-    /// The latest change of a row of each slot.
+    /// The latest commit that changed a row of each slot.
     slots: Vec<u64>,
     /// All rows may have changed with this commit.
     all: CommitSeq,
 }
 
 impl RecentChanges {
-    /// Notes what will be committed as `seq`, or not at all.
+    /// Notes changes that will be committed as `seq`, or not at all.
     pub(super) fn note(&mut self, changes: &WriteSet, seq: CommitSeq) {
         for (table, rows) in changes.rows() {
             let is_of = |(other, _): &(Table, _)| other.is_stored_as(table);
@@ -52,15 +53,16 @@ impl RecentChanges {
         }
     }
 
-    /// Notes that somebody else has written, nobody knows what, after the commit `seq`.
+    /// Notes that another program has written unknown rows after the commit `seq`.
     pub(super) fn distrust(&mut self, seq: CommitSeq) {
-        // Objects read after that commit may have been read before what somebody else wrote.
+        // Objects read after that commit may have been read before the foreign write.
         self.everything = CommitSeq(seq.0 + 1);
     }
 
-    /// Whether a row is certain to be as it was when `seq` was the latest commit.
+    /// Whether a row is certain to be unchanged since `seq` was the latest commit.
     pub(super) fn is_unchanged(&self, table: &Table, row_id: RowId, seq: CommitSeq) -> bool {
-        // What was read before the first commit, or is not committed, has no commit to go by.
+        // An object that was read before the first commit, or is not committed, has no commit
+        // number to compare.
         if seq < self.everything || seq == CommitSeq::default() {
             return false;
         }

@@ -1,13 +1,14 @@
-//! The thread that commits finished members while another runs for long.
+//! The thread that commits the finished members of a commit group while another member runs for
+//! long.
 
 use std::time::{Duration, Instant};
 
 use crate::sync::{self, Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, Weak, thread};
 
-/// How long a group stays open while others join.
+/// How long a commit group stays open while transactions join.
 pub(super) const AGE_MAX: Duration = Duration::from_millis(5);
 
-/// How long finished members wait for one that runs.
+/// How long finished members wait for a member that still runs.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The open group, as its watchdog sees it.
@@ -15,12 +16,12 @@ pub(super) trait WatchedGroup: Send + Sync + 'static {
     /// The watchdog.
     fn watchdog(&self) -> &Watchdog;
 
-    /// Commits the finished members if `is_late` of the times when the first and the latest of them
-    /// finished. If none is left, lets the watchdog [rest](Watchdog::rest).
+    /// Commits the finished members if `is_late` returns true for the times when the first and the
+    /// latest of them finished. If no member is left, lets the watchdog [rest](Watchdog::rest).
     fn commit_late(&self, is_late: fn(Option<Instant>, Option<Instant>) -> bool);
 }
 
-/// Watches open groups; its thread starts with the first.
+/// Watches open commit groups. Its thread starts with the first group.
 #[derive(Default)]
 pub(super) struct Watchdog {
     state: Mutex<State>,
@@ -40,8 +41,8 @@ impl Watchdog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the open group is committed in time, whatever its next member does; whether
-    /// somebody watches it now.
+    /// Has the open group committed in time, however long its next member runs. Returns whether the
+    /// group is watched now.
     pub(super) fn watch(&self, shared: &Arc<impl WatchedGroup>) -> bool {
         let mut state = self.lock();
         if state.watching || state.stopped {
@@ -67,7 +68,7 @@ impl Watchdog {
         self.lock().watching = false;
     }
 
-    /// Ends the thread; with `wait`, it has ended then.
+    /// Ends the thread. With `wait`, returns after the thread has ended.
     pub(super) fn stop(&self, wait: bool) {
         let mut state = self.lock();
         state.stopped = true;
@@ -78,12 +79,13 @@ impl Watchdog {
             && wait
             && thread.thread().id() != thread::current().id()
         {
-            // Its work does not panic: user code is caught where it runs.
+            // The thread does not panic: a panic of user code is caught where that code runs.
             let _ = thread.join();
         }
     }
 
-    /// Waits for a group to watch, and then for its members' patience; false to end.
+    /// Waits for a group to watch, and then as long as its finished members wait. Returns false if
+    /// the thread is to end.
     fn wait(&self) -> bool {
         let state = self.lock();
         let idle = |state: &mut State| !state.watching && !state.stopped;
@@ -98,7 +100,7 @@ impl Watchdog {
 }
 
 fn run(shared: &Weak<impl WatchedGroup>) {
-    // The engine may go while its last group waits for nobody.
+    // The thread keeps no engine: `upgrade` fails once the engine is dropped.
     while let Some(shared) = shared.upgrade() {
         if !shared.watchdog().wait() {
             return;
@@ -107,7 +109,7 @@ fn run(shared: &Weak<impl WatchedGroup>) {
     }
 }
 
-/// Whether a group is late whose members finished first and latest at these times.
+/// Whether a group is late whose first and latest members finished at these times.
 fn is_late(first: Option<Instant>, latest: Option<Instant>) -> bool {
     latest.is_some_and(|latest| sync::have_passed(PATIENCE, latest))
         || first.is_some_and(|first| sync::have_passed(AGE_MAX + PATIENCE, first))

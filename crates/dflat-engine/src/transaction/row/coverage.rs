@@ -6,8 +6,8 @@ use dflat_model::RowId;
 
 use crate::storage::{IndexEntry, IndexState};
 
-/// How far a table's indexes are built: `None` if all are ready, else the largest row id that each
-/// has an entry for. What is behind that is left to the one who builds them.
+/// How far a table's indexes are built: `None` if all are ready, otherwise the largest row id up to
+/// which each index has entries. The indexer adds the entries of later rows.
 #[derive(Clone, Default)]
 pub(in crate::transaction) struct IndexCoverage(Option<Arc<[RowId]>>);
 
@@ -29,7 +29,8 @@ impl IndexCoverage {
         self.0.is_none()
     }
 
-    /// Leaves the entries to write for a row: one with this id, or a new one.
+    /// Removes the entries that the indexer will add from the entries to write for a row: the row
+    /// with this id, or a new row.
     pub(in crate::transaction) fn leave(
         &self,
         entries: &mut Vec<IndexEntry<'_>>,

@@ -1,4 +1,5 @@
-//! What is stored beside an object, derived from its bytes: for those who check a file.
+//! The key and the index entries that are stored beside an object, derived from its bytes, for
+//! checks of a file.
 
 use dflat_model::{Table, Value};
 
@@ -7,16 +8,17 @@ use super::key::key_parts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::verify;
 
-/// What storage keeps beside an object's bytes.
+/// The values that storage keeps beside an object's bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// The parts of the primary key.
     pub key: Vec<Value>,
-    /// The values of the indexes, in their order; `None` where an index has no entry of it.
+    /// The values of each index, in the order of the indexes; `None` if an index has no entry of
+    /// the object.
     pub entries: Vec<Option<Vec<Value>>>,
 }
 
-/// Verifies an object's bytes and derives what is stored beside them.
+/// Verifies an object's bytes and derives the values that are stored beside them.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] if the bytes are malformed.

@@ -1,4 +1,4 @@
-//! What the indexes of a table have of an object.
+//! The entries of an object in the indexes of its table.
 
 use dflat_model::{Field, IndexDescriptor, Table, ValueRef};
 
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::query::admits;
 use crate::storage::{EntryValues, IndexEntry};
 
-/// The entries of all indexes; absent ones are among them.
+/// The entries of an object in all indexes, absent entries included.
 #[inline]
 pub(in crate::transaction) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
-    // Most tables have none, and a list of results costs more than it looks.
+    // Most tables have no indexes, and even an empty list of results has a cost.
     if table.indexes.is_empty() {
         return Ok(Vec::new());
     }
@@ -26,7 +26,7 @@ pub(in crate::transaction) fn index_entries<'a>(
         .collect()
 }
 
-/// The entries of a row that has none yet.
+/// The entries to write for a row that has no entries yet; absent entries are left out.
 #[inline]
 pub(in crate::transaction) fn present_entries<'a>(
     table: &'a Table,
@@ -37,7 +37,7 @@ pub(in crate::transaction) fn present_entries<'a>(
     Ok(entries)
 }
 
-/// What an index has of an object.
+/// The entry of an object in an index.
 pub(in crate::transaction) fn entry_values<'a>(
     table: &Table,
     index: &'a IndexDescriptor,
@@ -61,7 +61,7 @@ pub(in crate::transaction) fn entry_values<'a>(
     Ok(EntryValues::Several(values.collect::<Result<_>>()?))
 }
 
-/// A value as it stands in an index of one field.
+/// A value as it is stored in an index of one field.
 ///
 /// # Compatibility
 /// Dflat for Swift stores NULL for an empty union, whose type code is 0.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{field_value, root_text, same_value, text};
 
-/// The parts of a primary key, in line for the usual few.
+/// The parts of a primary key, stored inline if they are as few as usual.
 pub(in crate::transaction) type KeyParts<'a> = SmallVec<[ValueRef<'a>; 2]>;
 
 /// The primary key of an object.
@@ -42,7 +42,7 @@ pub(in crate::transaction) fn read<'a>(
     payload: &'a [u8],
     field: &'a Field,
 ) -> Result<ValueRef<'a>> {
-    // Most keys are strings that stand in the root.
+    // Most keys are strings in the root table.
     if let Ok(Some(bytes)) = root_text(payload, field)
         && let Ok(text) = text(bytes)
     {

@@ -12,7 +12,7 @@ use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, Writ
 /// Creates the missing parts of a table's storage, removes indexes that cannot be trusted, and puts
 /// the rows that foreign writes changed into the indexes. Returns the states of the indexes.
 ///
-/// A row that cannot be decoded stays marked as foreign: reading it fails, and writing other rows
+/// A row that cannot be decoded stays marked as foreign: reading it fails, but writing other rows
 /// does not.
 pub(in crate::transaction) fn mend(
     writer: &mut dyn WriteTransaction,

@@ -16,8 +16,8 @@ pub(in crate::transaction) struct Prepared {
 }
 
 impl Prepared {
-    /// How far the indexes of a table are built, if it was prepared as what it is, because no newer
-    /// code has written to it.
+    /// How far the indexes of a table are built, if the table was prepared with this descriptor
+    /// because no newer code has written to it.
     #[inline]
     pub(in crate::transaction) fn coverage_of(
         prepared: &[Self],
@@ -37,9 +37,9 @@ impl Prepared {
     }
 }
 
-/// Makes a table's storage what its descriptor says: creates what is missing, and removes the
-/// indexes that its writes would not maintain; once for each transaction of the backend. How far
-/// its indexes are built.
+/// Makes a table's storage agree with its descriptor, once for each transaction of the backend:
+/// creates missing parts, and removes the indexes that its writes would not maintain. Returns how
+/// far the table's indexes are built.
 pub(in crate::transaction) fn prepare(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Prepared>,
@@ -50,7 +50,8 @@ pub(in crate::transaction) fn prepare(
     }
     // Another descriptor of the same table has other indexes.
     prepared.retain(|other| other.table.name != table.name);
-    // Order: noted first, so that a failure that leaves half of it is undone with the storage.
+    // Order: the table is noted first, so that a failure that leaves its storage half prepared is
+    // undone together with that storage.
     prepared.push(Prepared {
         table: table.clone(),
         coverage: IndexCoverage::default(),
