@@ -12,32 +12,33 @@ use crate::storage::{
     EntryValues, IndexEntry, IndexRepair, IndexState, RowRepair, ScanPlan, Source, WriteTransaction,
 };
 
-/// The most rows of a batch.
+/// Limit of the rows of a batch.
 pub(super) const ROWS_MAX: usize = 512;
 
 /// A batch ends with the row that makes its payloads larger than this.
 const BYTES_MAX: usize = 1 << 20;
 
-/// What a batch has done.
+/// The result of a batch.
 pub(super) struct Batch {
-    /// The descriptor whose indexes are filled: that of the newest code that has written.
+    /// The descriptor whose indexes are filled: the descriptor of the newest code that has written
+    /// to the table.
     pub(super) table: Table,
-    /// The indexes that it has filled, by position.
+    /// The indexes that the batch has filled, by position.
     pub(super) indexes: Vec<usize>,
-    /// The rows that it has passed.
+    /// Number of rows that the batch has read.
     pub(super) rows: u64,
     /// Whether all indexes are ready.
     pub(super) is_last: bool,
 }
 
-/// A row, and what some indexes have of it.
+/// A row, and its values in some indexes by the positions of these.
 type Values = (RowId, Vec<(usize, Vec<Value>)>);
 
 /// Fills the table's indexes that are not ready, for the next rows by row id.
 ///
 /// # Errors
-/// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) for a row whose value can't be read; else as
-/// the backend's. What the batch wrote is to be rolled back then.
+/// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) for a row whose value can't be read; otherwise
+/// the errors of the backend. The caller must then roll back the writes of the batch.
 pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
     let newest = NewestSchemas::default().learn(writer, table)?;
     let table = newest.unwrap_or_else(|| table.clone());
@@ -81,7 +82,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     Ok(Batch {
         indexes: reaches.into_iter().map(|(position, _)| position).collect(),
         rows: rows.len() as u64,
-        // Where nothing is left to read, nothing is left to fill.
+        // If no rows are left to read, no entries are left to write.
         is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
         table,
     })
@@ -100,8 +101,8 @@ fn repair_of((row_id, values): &Values) -> RowRepair<'_> {
     }
 }
 
-/// The values of the next rows, which are read before they are written, since a scan must not meet
-/// its own writes; and whether there are no more rows.
+/// Reads the values of the next rows, and whether they are the last rows. All rows are read before
+/// their entries are written, because a scan must not meet its own writes.
 fn read(
     writer: &mut dyn WriteTransaction,
     table: &Table,

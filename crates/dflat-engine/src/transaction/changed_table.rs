@@ -1,4 +1,4 @@
-//! What a transaction has changed of one table.
+//! The changes of a transaction to one table.
 
 use std::collections::HashMap;
 use std::mem;
@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 use crate::change_set::{RowChange, RowRange, TableChanges};
 use crate::object::Object;
 
-/// The changes to one table: a list in the order they were made. Most transactions change rows in
-/// ascending order, which keeps the list sorted; the first that does not makes an index of it.
+/// The changes to one table, as a list in the order in which they were made. Most transactions
+/// change rows in ascending order, which keeps the list sorted; the first change out of order
+/// creates an index of the list.
 pub(super) struct ChangedTable {
     pub(super) table: Table,
     pub(super) rows: SmallVec<[(RowId, RowChange); 1]>,
@@ -20,19 +21,20 @@ pub(super) struct ChangedTable {
     repeated: bool,
     /// Whether objects after the changes share memory.
     pub(super) is_attached: bool,
-    /// Rows that this transaction inserted and that are not in the list, unless they were changed
-    /// after that: then the list has them with their state before that change. No other transaction
-    /// has a row in the range, because row ids ascend.
+    /// Rows that this transaction inserted and that are not in the list. If such a row is changed
+    /// later, the list has it with its state before that change. No other transaction has a row in
+    /// the range, because row ids ascend.
     pub(super) inserted: Option<RowRange>,
     /// How many rows were inserted into the range.
     pub(super) inserted_count: usize,
 }
 
-/// Where rows stand in a list. In memory of its own: a write set is moved about, and few need it.
+/// Positions of rows in a list. They have memory of their own, because write sets are moved and few
+/// need positions.
 struct Positions(HashMap<RowId, usize>);
 
 impl ChangedTable {
-    /// Nothing of a table.
+    /// No changes to a table.
     pub(super) fn new(table: &Table) -> Self {
         Self {
             table: table.clone(),
@@ -45,7 +47,7 @@ impl ChangedTable {
         }
     }
 
-    /// Whether the rows in the list are in ascending order, and all of them before this one.
+    /// Whether the rows in the list are in ascending order, and all of them are before this row.
     #[inline]
     pub(super) fn is_behind_all(&self, row_id: RowId) -> bool {
         self.positions.is_none() && self.rows.last().is_none_or(|(last, _)| *last < row_id)
@@ -114,7 +116,7 @@ impl ChangedTable {
         Ok(())
     }
 
-    /// Where the change of a row stands.
+    /// The position of a row's change in the list.
     pub(super) fn position(&self, row_id: RowId) -> Option<usize> {
         match &self.positions {
             Some(positions) => positions.0.get(&row_id).copied(),
@@ -125,7 +127,8 @@ impl ChangedTable {
         }
     }
 
-    /// Notes a change; where the row stands and what was known of it, if it was changed before.
+    /// Notes a change. If the row was changed before, returns its position and its state before
+    /// this change.
     pub(super) fn note(
         &mut self,
         row_id: RowId,
@@ -152,7 +155,7 @@ impl ChangedTable {
         None
     }
 
-    /// Takes the rows out that were changed after the first `rows`.
+    /// Removes and returns the rows of the list after the first `rows`.
     pub(super) fn split_off(&mut self, rows: usize) -> Vec<(RowId, RowChange)> {
         let taken: Vec<_> = self.rows.drain(rows.min(self.rows.len())..).collect();
         if let Some(positions) = &mut self.positions {
@@ -173,7 +176,7 @@ impl ChangedTable {
             inserted,
             ..
         } = self;
-        // A row in the range is read as the commit left it, whatever changed it before.
+        // A row in the range is read as the commit left it, so its later changes are not listed.
         let is_in_range = |row_id| inserted.is_some_and(|range| range.contains(row_id));
         rows.retain(|row| !is_undone(row) && !is_in_range(row.0));
         if positions.is_some() {
@@ -189,7 +192,7 @@ impl ChangedTable {
     }
 }
 
-/// Whether a row was inserted and deleted: nobody will ever have seen it.
+/// Whether a row was inserted and deleted again: no other transaction ever sees the row.
 pub(super) fn is_undone((_, change): &(RowId, RowChange)) -> bool {
     change.before.is_none() && change.after.is_none()
 }

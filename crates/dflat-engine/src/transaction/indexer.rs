@@ -1,4 +1,4 @@
-//! The thread that builds indexes, in batches between the commits of others.
+//! The thread that builds indexes, in batches between the commits of transactions.
 
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
@@ -15,7 +15,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
 
-/// The most objects that are told as duplicates of an index.
+/// Limit of the objects that are reported as duplicates of an index.
 const DUPLICATES_MAX: usize = 1000;
 
 /// How far an index is built.
@@ -23,50 +23,50 @@ const DUPLICATES_MAX: usize = 1000;
 pub struct IndexProgress {
     /// The type's full name.
     pub type_name: String,
-    /// What people call the index.
+    /// The index's name for people.
     pub index: String,
     /// Whether it is unique.
     pub unique: bool,
-    /// The rows that this process has passed while it built the index.
+    /// Number of rows that this process has processed for the index.
     pub rows_done: u64,
-    /// The rows that there were to pass when it began.
+    /// Number of rows when the build began, or `rows_done` if that is larger.
     pub rows_total: u64,
-    /// What becomes of it.
+    /// State of the build.
     pub state: BuildState,
-    /// Values of a unique index that were there more than once when it got ready, the first of
-    /// them.
+    /// The first of the values of a unique index that several objects had when the index became
+    /// ready.
     pub duplicates: Vec<Duplicate>,
 }
 
-/// What becomes of an index.
+/// State of the build of an index.
 #[derive(Clone, Debug)]
 pub enum BuildState {
-    /// It is being built, or waits to be.
+    /// The index is being built, or waits to be built.
     Building,
-    /// It is ready.
+    /// The index is ready.
     Ready,
-    /// It could not be built, for this reason.
+    /// The index could not be built, because of this error.
     Failed(Error),
 }
 
-/// Values that are to be unique, and are not.
+/// Values that should be unique, but belong to several objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Duplicate {
     /// The values of the index's fields.
     pub values: Vec<Value>,
-    /// The primary keys of the objects that have it.
+    /// The primary keys of the objects that have these values.
     pub keys: Vec<Vec<Value>>,
 }
 
-/// What is told when indexes are ready.
+/// Called when no index is being built any more, with the outcome of the builds.
 pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// Builds indexes; its thread runs while there are some to build.
+/// Builds indexes. Its thread runs while there are indexes to build.
 pub struct Indexer {
     backend: Arc<dyn Backend>,
     state: Mutex<State>,
     idle: Condvar,
-    /// Somebody else has written, which the groups have not noticed.
+    /// Another program has written, and the commit groups have not noticed it yet.
     others_wrote: AtomicBool,
 }
 
@@ -74,12 +74,12 @@ pub struct Indexer {
 struct State {
     /// Tables with indexes to build.
     wanted: VecDeque<Table>,
-    /// One of them was wanted again since the latest batch began.
+    /// One of these tables was requested again since the latest batch began.
     wanted_again: bool,
     builds: Vec<Build>,
     working: bool,
     closed: bool,
-    /// It was closed before all was built that was wanted.
+    /// The indexer was closed before all requested indexes were built.
     cut_short: bool,
     thread: Option<JoinHandle<()>>,
     waiting: Vec<Ready>,
@@ -106,13 +106,13 @@ impl Indexer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the table's indexes are built. With `again`, also those that failed because
-    /// of what is stored.
+    /// Requests that the table's indexes are built. With `again`, also those whose build failed
+    /// because a stored row is damaged.
     pub(crate) fn want(self: &Arc<Self>, table: &Table, again: bool) {
         let mut state = self.lock();
         let is_wanted = state.wanted.iter().any(|other| other.is_same(table));
         if is_wanted {
-            // Its last batch may be done, and storage have changed since.
+            // The last batch of the table may be done, and its storage may have changed since.
             state.wanted_again = true;
         }
         if state.closed || is_wanted || (!again && state.has_damage(table)) {
@@ -133,7 +133,7 @@ impl Indexer {
         }
     }
 
-    /// How far the indexes are that were built, or are, since this engine was made.
+    /// The progress of each index that is being built, or was built since this engine was created.
     pub(crate) fn progress(&self) -> Vec<IndexProgress> {
         let state = self.lock();
         state.builds.iter().map(|b| b.progress.clone()).collect()
@@ -158,7 +158,8 @@ impl Indexer {
         ready(outcome);
     }
 
-    /// Ends the work after the batch that is being written; with `wait`, it has ended then.
+    /// Ends the thread after the batch that is being written. With `wait`, returns after the thread
+    /// has ended.
     pub(super) fn close(&self, wait: bool) {
         let mut state = self.lock();
         state.closed = true;
@@ -168,12 +169,12 @@ impl Indexer {
             && wait
             && thread.thread().id() != thread::current().id()
         {
-            // Its work does not panic, save for what `ready` does, which is caught.
+            // The thread does not panic: a panic of `ready` is caught.
             let _ = thread.join();
         }
     }
 
-    /// Whether somebody else has written since this was last asked, as far as it was noticed here.
+    /// Whether the indexer has noticed a foreign write since the last call of this method.
     pub(super) fn take_others_wrote(&self) -> bool {
         self.others_wrote.swap(false, Ordering::AcqRel)
     }
@@ -199,7 +200,8 @@ impl Indexer {
         }
     }
 
-    /// The next table to fill a batch of; `None` if there is none, after those who wait are told.
+    /// The next table to fill a batch of; `None` if there is none, after every waiting `ready` was
+    /// called.
     fn next(&self) -> Option<Table> {
         loop {
             let mut state = self.lock();
@@ -262,7 +264,7 @@ impl Indexer {
         Ok(batch)
     }
 
-    /// Notes what a batch has done.
+    /// Notes the result of a batch.
     fn note(&self, batch: &Batch) -> Result<()> {
         let table = &batch.table;
         self.lock().advance(batch);
@@ -346,7 +348,7 @@ impl State {
             {
                 let progress = &mut build.progress;
                 progress.rows_done += batch.rows;
-                // What was written meanwhile has to be passed, too.
+                // Rows that were written meanwhile are processed too.
                 progress.rows_total = progress.rows_total.max(progress.rows_done);
             }
         }
@@ -365,7 +367,8 @@ impl State {
         }
     }
 
-    /// The first failure, if there is one, or that the work was not done.
+    /// The first error of a build, if any; otherwise an error if the indexer was closed before all
+    /// requested indexes were built.
     fn outcome(&self) -> Result<()> {
         let failed = self.builds.iter().find_map(|b| match &b.progress.state {
             BuildState::Failed(error) => Some(error.clone()),

@@ -1,8 +1,9 @@
 //! The write path: transactions take turns on their tables, collect changes, and commit.
 //!
-//! [`Scheduler`] decides who runs when and knows nothing else. [`Transaction`] is what a handler
-//! works with. A transaction that has ended leaves through the [`Outlet`], with the
-//! [`ChangeSet`](crate::change_set::ChangeSet) of its commit; who is notified is not known here.
+//! [`Scheduler`] decides which job runs when, and knows nothing else. A handler works with a
+//! [`Transaction`]. A transaction that has ended leaves through the [`Outlet`], with the
+//! [`ChangeSet`](crate::change_set::ChangeSet) of its commit. This module does not know the
+//! subscribers.
 
 mod backfill;
 mod changed_table;

@@ -1,4 +1,4 @@
-//! Groups of changes inside a transaction, each kept or undone as a whole.
+//! Savepoints: parts of a transaction, each kept or undone as a whole.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -7,22 +7,23 @@ use super::write_set::Mark;
 use crate::error::Result;
 
 impl Transaction {
-    /// Runs `changes`; if it returns an error or panics, what was changed in it is undone, and the
-    /// transaction goes on from what it was.
+    /// Runs `changes` in a savepoint. If `changes` returns an error or panics, its changes are
+    /// undone, and the transaction goes on from the state before.
     ///
     /// # Errors
-    /// Those of `changes`; [`ErrorKind::Aborted`](crate::ErrorKind::Aborted), without a call of
-    /// `changes`, after an abort or a loss; and what goes wrong while undoing, which loses the
-    /// transaction.
+    /// The errors of `changes`; [`ErrorKind::Aborted`](crate::ErrorKind::Aborted), without a call
+    /// of `changes`, if the transaction was aborted or lost; and an error of undoing, which loses
+    /// the transaction.
     ///
     /// # Cost
-    /// A list of all that is changed in it, for as long as it runs; what is undone is written back,
-    /// row by row.
+    /// Memory for a list of all changes in the savepoint, for as long as it runs. Undone changes
+    /// are written back row by row.
     pub fn nested<R>(&self, changes: impl FnOnce() -> Result<R>) -> Result<R> {
         self.going_on(format_args!("nest changes"))?;
         let mark = self.mark();
         self.nesting.set(self.nesting.get() + 1);
-        // The panic goes on below: nothing is seen half done that the caller could not undo.
+        // The panic is resumed below, so no code goes on with a state that `changes` left half
+        // done.
         let outcome = catch_unwind(AssertUnwindSafe(changes));
         self.nesting.set(self.nesting.get() - 1);
         let ended = match &outcome {
@@ -38,7 +39,7 @@ impl Transaction {
         }
     }
 
-    /// Marks what was changed so far. Where that is nothing, the mark is set with the first change.
+    /// Sets a mark on the changes so far. If there are none, the mark is set with the first change.
     fn mark(&self) -> Mark {
         if !self.is_writing() {
             return Mark::default();
@@ -46,7 +47,7 @@ impl Transaction {
         self.groups().lock().mark().unwrap_or_default()
     }
 
-    /// Sets the marks of the groups in which the first change is made.
+    /// Sets the marks of the open savepoints, at the first change of the transaction.
     pub(super) fn mark_groups(&self) {
         for _ in 0..self.nesting.get() {
             self.mark();
@@ -61,7 +62,7 @@ impl Transaction {
 
     fn undo_to(&self, mark: &Mark) -> Result<()> {
         if !self.is_writing() || self.going_on(format_args!("undo changes")).is_err() {
-            // Nothing was changed, or all is undone.
+            // Nothing was changed, or everything is undone already.
             return Ok(());
         }
         self.distrust_reads();
@@ -70,7 +71,8 @@ impl Transaction {
         open.release_mark();
         undone.map_err(|error| {
             let error = error.context("cannot undo changes");
-            // Half of it may be undone: only beginning anew gets rid of the rest.
+            // The changes may be undone in part: only a new transaction of the backend removes the
+            // rest.
             self.groups().restart(&mut open);
             self.lose_with(&mut open, &error);
             error

@@ -1,5 +1,5 @@
-//! What the newest code that has written to a table knows, and how updates by older code keep what
-//! they do not know.
+//! The schema of the newest code that has written to a table, and how updates by older code keep
+//! the data that the older code does not know.
 
 use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Field, Table, TableDescriptor};
 
@@ -8,11 +8,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Knowledge, Unmergeable, merge, verify};
 use crate::storage::WriteTransaction;
 
-/// How many tables are remembered from one transaction of the backend to the next. Descriptors made
-/// at run time, again and again for one table, must not fill the memory.
+/// Number of tables that are remembered from one transaction of the backend to the next.
+/// Descriptors that are made at run time, repeatedly for one table, must not fill the memory.
 const TABLES_MAX: usize = 256;
 
-/// The newest schemas of the tables written to, as far as they are newer than the caller's.
+/// The newest schema of each table written to, if that schema is newer than the caller's.
 #[derive(Default)]
 pub(super) struct NewestSchemas {
     known: Vec<Known>,
@@ -25,12 +25,12 @@ struct Known {
 }
 
 impl NewestSchemas {
-    /// What newer code knows of a table, if any has written to it. Looks that up once, and stores
-    /// this schema if it is newer.
+    /// The schema of newer code that has written to a table, if there is any. Reads the stored
+    /// schema once, and stores the caller's schema if that is newer.
     ///
     /// # Errors
-    /// [`ErrorKind::NewerSchema`] if what it knows is in a form that this build does not read: its
-    /// indexes would not be maintained.
+    /// [`ErrorKind::NewerSchema`] if the stored schema has a form that this build does not read:
+    /// its indexes would not be maintained.
     pub(super) fn learn(
         &mut self,
         writer: &mut dyn WriteTransaction,
@@ -42,7 +42,7 @@ impl NewestSchemas {
         let bytes = writer.stored_schema(table)?;
         let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
         let newest = match stored {
-            // Not the newest code's: it would send writes to another table.
+            // Not the schema of the newest code: it would send writes to another table.
             Some(Ok(stored)) if !is_stored_alike(&stored, table) => {
                 self.store(writer, table)?;
                 None
@@ -77,29 +77,29 @@ impl NewestSchemas {
     }
 
     fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
-        // Older code of this process looks again.
+        // Older code of this process reads the stored schema again.
         self.known.retain(|known| known.table.name != table.name);
         writer.store_schema(table, &table.to_bytes())
     }
 
-    /// Forgets what is too much to remember; while no table is prepared, for what is told of those
-    /// is relied on.
+    /// Forgets all schemas if there are too many. Called only while no table is prepared, because
+    /// writes to a prepared table rely on its schema.
     pub(super) fn trim(&mut self) {
         if self.known.len() > TABLES_MAX {
             self.known.clear();
         }
     }
 
-    /// Forgets what may have changed, or may not have been committed.
+    /// Forgets all schemas, because they may have changed or may not have been committed.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// What to write instead of `payload`, so that nothing is lost of what newer code wrote: `None`
-    /// if there is nothing of that kind in `before`.
+    /// The bytes to write instead of `payload`, so that no data of newer code is lost; `None` if
+    /// `before` has no such data.
     ///
     /// # Errors
-    /// [`ErrorKind::NewerSchema`] if it can't be kept.
+    /// [`ErrorKind::NewerSchema`] if data of newer code can't be kept.
     pub(super) fn keep_unknown(
         &self,
         table: &Table,
@@ -144,7 +144,8 @@ impl NewestSchemas {
     }
 }
 
-/// Whether objects of both stand in one table, under the same keys. Names of fields do not count.
+/// Whether objects of both descriptors are stored in one table, under the same keys. Names of
+/// fields do not count.
 fn is_stored_alike(one: &TableDescriptor, other: &TableDescriptor) -> bool {
     let same = |(one, other): (&Field, &Field)| {
         one.steps == other.steps && one.kind == other.kind && one.default == other.default

@@ -15,8 +15,8 @@ use crate::storage::{RowWrite, WriteError, WriteTransaction};
 /// Writes the changes again, with the same row ids.
 ///
 /// # Errors
-/// [`ErrorKind::Busy`] if another process has changed the same objects meanwhile; else as writing
-/// can fail.
+/// [`ErrorKind::Busy`] if another process has changed the same objects meanwhile; otherwise the
+/// errors of writing.
 pub(super) fn replay(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Prepared>,
@@ -85,7 +85,7 @@ fn interfered(table: &Table) -> Error {
     overtaken(std::slice::from_ref(table))
 }
 
-/// Why a transaction can't go on from what it has read.
+/// The reason why a transaction can't go on from the state that it has read.
 #[derive(Debug)]
 struct Overtaken;
 
@@ -97,7 +97,7 @@ impl fmt::Display for Overtaken {
 
 impl std::error::Error for Overtaken {}
 
-/// The error of a transaction on these tables that can't go on from what it has read.
+/// The error of a transaction on these tables that can't go on from the state that it has read.
 pub(super) fn overtaken(tables: &[Table]) -> Error {
     let names: Vec<&str> = tables
         .iter()

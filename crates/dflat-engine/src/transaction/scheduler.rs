@@ -1,12 +1,12 @@
 //! Decides which job runs when: conservative two-phase locking of tables, in order of call.
 //!
-//! A job names its tables. It runs when it is first in the queue of each of them, and leaves all
-//! queues when it has ended. Jobs enter all their queues in one step, so that they stand in the
-//! same order in each, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the
+//! A job declares its tables. It runs when it is first in the queue of each of them, and leaves all
+//! queues when it has ended. Jobs enter all their queues in one step, so that they have the same
+//! order in each queue, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the
 //! same time, each on a thread of its own: they may wait for one another. A guest is a job that
 //! runs on the thread of its caller.
 //!
-//! This file does no I/O and calls no user code but the jobs.
+//! This file does no I/O and calls no user code except the jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::turns::{Job, Queues, Refused, Turn, Turns, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
-/// How long a thread without work stays.
+/// How long a thread without work waits before it ends.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What is called after each job, on its thread, when its turn has been passed on; it is told
+/// Called after each job, on the job's thread, when its turn has been passed on. The argument says
 /// whether another job is about to run.
 pub type AfterJob = Box<dyn Fn(bool) + Send + Sync>;
 
 /// Whether jobs of disjoint tables run at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Concurrency {
-    /// They do, up to the first change each makes.
+    /// They do, until each of them makes its first change.
     #[default]
     MultiWriter,
     /// One job runs at a time, in order of call.
@@ -113,7 +113,7 @@ impl Scheduler {
         let goes_on = false;
         let turn = Turn { id, tables };
         let mut state = self.shared.run(state, &turn, job, goes_on);
-        // Without a thread to take it, this one does what it has made ready.
+        // If the scheduler has no thread, this thread runs the jobs that it has made ready.
         while state.threads == 0
             && let Some((turn, job)) = state.turns.next()
         {
@@ -210,7 +210,7 @@ impl Shared {
         }
     }
 
-    /// Sees to it that a thread takes a job that has become ready.
+    /// Has a thread take a job that has become ready.
     fn provide_thread(self: &Arc<Self>, state: &mut State) -> Result<()> {
         if state.idle >= state.turns.ready() || state.threads >= self.threads_max {
             self.ready.notify_one();
@@ -227,7 +227,7 @@ impl Shared {
                 state.handles.push(handle);
                 Ok(())
             }
-            // Those that run will take it.
+            // A running thread will take the job.
             Err(_) if state.threads > 0 => Ok(()),
             Err(error) => Err(Error::with_source(
                 ErrorKind::Io,
@@ -259,13 +259,14 @@ impl Shared {
         }
         state.threads -= 1;
         if !state.closed {
-            // Nobody will join it.
+            // No other thread will join this one.
             let this = thread::current().id();
             state.handles.retain(|handle| handle.thread().id() != this);
         }
     }
 
-    /// Runs a job whose turn it is and, if this thread `goes_on`, what is ready when it ends.
+    /// Runs a job whose turn has come and, if this thread `goes_on`, the jobs that are ready when
+    /// it ends.
     fn run<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
@@ -287,22 +288,23 @@ impl Shared {
         state
     }
 
-    /// Runs a job whose turn it is, passes the turn on, and does what follows each job. If this
-    /// thread `goes_on`, the next job for it: chosen at once, so that the lock is taken once for
-    /// each of many jobs.
+    /// Runs a job whose turn has come, passes the turn on, and calls `after_job`. If this thread
+    /// `goes_on`, returns the next job for it. That job is chosen at once, so that the lock is
+    /// taken once for each of many jobs.
     fn run_one(
         self: &Arc<Self>,
         turn: &Turn,
         job: impl FnOnce(),
         goes_on: bool,
     ) -> Option<(Turn, Box<dyn Job>)> {
-        // User code is caught where it runs; nothing else may take the turn along either.
+        // A panic of user code is caught where that code runs. No other panic may keep the turn
+        // from being passed on.
         let _ = catch_unwind(AssertUnwindSafe(job));
         let mut state = self.lock();
         let readied = state.turns.leave(turn);
         let next = if goes_on { state.turns.next() } else { None };
         for _ in usize::from(goes_on)..readied {
-            // Whoever goes on will take it at the latest.
+            // If no thread can be started, a thread that goes on takes the job.
             let _ = self.provide_thread(&mut state);
         }
         let more = next.is_some() || state.turns.ready() > 0 || state.turns.summoned() > 0;

@@ -17,11 +17,11 @@ impl Transaction {
     ///
     /// # Errors
     /// - [`ErrorKind::AlreadyExists`] if the primary key or a unique value belongs to another
-    ///   object, and [`ErrorKind::NotFound`] if the object to update is gone: nothing is changed,
-    ///   and the transaction stays usable.
-    /// - [`ErrorKind::UndeclaredType`] for a table not declared.
-    /// - [`ErrorKind::Aborted`] after an abort or a loss.
-    /// - Any other error loses the transaction: nothing of it is kept.
+    ///   object, and [`ErrorKind::NotFound`] if the object to update was deleted: nothing is
+    ///   changed, and the transaction stays usable.
+    /// - [`ErrorKind::UndeclaredType`] for a table that was not declared.
+    /// - [`ErrorKind::Aborted`] if the transaction was aborted or lost before.
+    /// - Any other error loses the transaction: none of its changes is kept.
     pub fn submit(&self, table: &Table, change: Change<'_>) -> Result<Outcome> {
         let operation = match &change {
             Change::Create { .. } => "insert",
@@ -48,8 +48,8 @@ impl Transaction {
         })
     }
 
-    /// Refuses a change of an object that was looked up in another transaction: what is stored may
-    /// be something else by now.
+    /// Refuses a change of an object that was looked up in another transaction: the stored object
+    /// may have changed since.
     fn made_here(&self, operation: &str, table: &Table, base: &Found) -> Result<()> {
         if self.has_found(base) {
             return Ok(());
@@ -64,7 +64,7 @@ impl Transaction {
     /// Succeeds only if `seen` is still stored with the values it has.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfDate`] if not: the transaction stays usable. Else as
+    /// [`ErrorKind::OutOfDate`] if it is not: the transaction stays usable. Otherwise as
     /// [`Transaction::latest`].
     pub fn check_unchanged(&self, table: &Table, seen: &Object) -> Result<()> {
         let why = match self.look_up(table, seen)? {
@@ -100,7 +100,8 @@ impl Transaction {
     }
 
     fn update(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
-        // Values that are the stored ones write nothing, and begin nothing.
+        // An update that leaves the stored values as they are writes nothing, and does not take the
+        // write access.
         if !self.is_writing() && is_identity(table, base.payload(), payload) {
             return Ok(Outcome::Identity(base));
         }
@@ -110,7 +111,8 @@ impl Transaction {
                 return Err(gone(table, row_id));
             };
             let before = latest.payload();
-            // The usual change: it is one, and leaves nothing out that newer code wrote.
+            // The usual change: it differs in scalars only, and keeps everything that newer code
+            // wrote.
             if changes_scalars_alone(&table.types, before, payload) {
                 return self.replace(stored_as, latest, payload, access);
             }
@@ -123,7 +125,7 @@ impl Transaction {
         })
     }
 
-    /// Replaces the values of an object that is stored.
+    /// Replaces the values of a stored object.
     fn replace(
         &self,
         table: &Table,
@@ -137,7 +139,7 @@ impl Transaction {
         Ok(Outcome::Updated(object))
     }
 
-    /// Notes that an object was written, and what was there before: what it is now.
+    /// Notes that an object was written, and its state before. Returns the written object.
     #[inline]
     fn note_written(
         &self,
@@ -177,7 +179,7 @@ impl Transaction {
         })
     }
 
-    /// What is stored of an object that was looked up; `None` if it was deleted.
+    /// The stored state of an object that was looked up; `None` if it was deleted.
     fn stored(
         &self,
         table: &Table,
@@ -193,8 +195,9 @@ impl Transaction {
         }
     }
 
-    /// Runs a write with the write access, which is taken at the first, and with what the newest
-    /// code that wrote to the table knows of it: its indexes are the ones to maintain.
+    /// Runs a write with the write access, which the first write of the transaction takes. `write`
+    /// gets the newest schema that code has used to write to the table, because the indexes of that
+    /// schema must be maintained.
     fn write<R>(
         &self,
         table: &Table,
@@ -238,7 +241,7 @@ impl Transaction {
     }
 }
 
-/// Whether an update would leave an object as it is.
+/// Whether an update would leave an object unchanged.
 fn is_identity(table: &Table, before: &[u8], payload: &[u8]) -> bool {
     !changes_scalars_alone(&table.types, before, payload) && equal(&table.types, before, payload)
 }
@@ -251,7 +254,7 @@ fn gone(table: &Table, row_id: RowId) -> Error {
     Error::new(ErrorKind::NotFound, message)
 }
 
-/// Whether a transaction is over after this error.
+/// Whether this error loses the transaction.
 fn loses(error: &Error) -> bool {
     !matches!(
         error.kind(),
@@ -259,8 +262,8 @@ fn loses(error: &Error) -> bool {
     )
 }
 
-/// Prepares a table for writing, as the newest code that has written to it knows it: what that is,
-/// if it is not what `table` says.
+/// Prepares a table for writing with the schema of the newest code that has written to it. Returns
+/// that schema if it is not `table`.
 fn prepare_newest(table: &Table, access: &mut WriteAccess<'_>) -> Result<Option<Table>> {
     let newest = access.schemas.learn(access.writer, table)?;
     let stored_as = newest.as_ref().unwrap_or(table);
@@ -286,7 +289,7 @@ fn insert_with_unused_id(
     Ok(fresh)
 }
 
-/// Replaces what is stored of an object: its payload, its key and index entries if they differ.
+/// Replaces the stored payload of an object, and its key and index entries if they differ.
 fn write_over(
     table: &Table,
     row_id: RowId,

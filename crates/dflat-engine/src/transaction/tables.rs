@@ -1,4 +1,4 @@
-//! The tables that a transaction names.
+//! The tables that a transaction declares.
 
 use std::ops::Deref;
 
@@ -6,8 +6,8 @@ use dflat_model::Table;
 
 use crate::sync::Arc;
 
-/// The tables that a transaction names, in the order it names them. Most name one, which takes no
-/// memory of its own; clones share that of others.
+/// The tables that a transaction declares, in the order of their declaration. Most transactions
+/// declare one table, which takes no allocation. Clones share the allocation of several tables.
 #[derive(Clone)]
 pub struct Tables(Inner);
 

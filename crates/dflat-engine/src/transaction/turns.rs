@@ -1,7 +1,7 @@
-//! Whose turn it is: the queues of the tables, and who stands in them.
+//! The turns of jobs: the queue of each table, and the jobs in these queues.
 //!
-//! Who names a table stands in its queue from his call to his end. The first of all his queues has
-//! his turn.
+//! A job is in the queue of each table it declares, from its call until it ends. Its turn has come
+//! when it is first in all of these queues.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use crate::error::Error;
 use crate::sync::{Arc, Condvar};
 
-/// Work on some tables. A function is one that is dropped if it is refused.
+/// Work on some tables. Closures implement it; a refused closure is dropped without being called.
 pub trait Job: Send {
-    /// Does it: its turn has come.
+    /// Does the work. Called when the job's turn has come.
     fn run(self: Box<Self>);
 
-    /// Ends it: its turn will never come, for this reason.
+    /// Ends the job with this error, because its turn will never come.
     fn refuse(self: Box<Self>, error: Error);
 }
 
@@ -28,7 +28,8 @@ impl<F: FnOnce() + Send> Job for F {
     fn refuse(self: Box<Self>, _: Error) {}
 }
 
-/// A job that was not queued, and why. Nothing was called: that is for who owns the job.
+/// A job that was not queued, and the reason. Neither method of the job was called: that is left to
+/// the owner of the job.
 pub struct Refused {
     /// The job.
     pub job: Box<dyn Job>,
@@ -46,7 +47,7 @@ impl fmt::Debug for Refused {
     }
 }
 
-/// Who waits for his turn, and whose has come.
+/// The jobs that wait for their turn, and the jobs whose turn has come.
 #[derive(Default)]
 pub(super) struct Turns {
     /// The position of each table's queue.
@@ -57,11 +58,11 @@ pub(super) struct Turns {
     waiting: Places,
     /// The jobs whose turn has come on all their tables.
     ready: VecDeque<Place>,
-    /// The guests whose turn has come, and who have not started.
+    /// Number of guests whose turn has come and that have not started.
     summoned: usize,
 }
 
-/// What a job is known by from its call to its end.
+/// Identifies a job, from its call until it ends.
 pub(super) type Place = usize;
 
 /// The jobs that have not started, each at its place. A job that runs keeps its place.
@@ -72,7 +73,7 @@ struct Places {
     count: usize,
 }
 
-/// What a job holds while it runs, and gives back when it leaves.
+/// The place and the queues that a job has while it runs, and gives back when it leaves.
 pub(super) struct Turn {
     pub(super) id: Place,
     /// The positions of its tables' queues.
@@ -83,7 +84,7 @@ struct Waiting {
     work: Work,
     /// The positions of its tables' queues.
     tables: Queues,
-    /// The tables on which another job is first.
+    /// Number of its tables on which another job is first.
     blocked: usize,
 }
 
@@ -112,7 +113,7 @@ impl Turns {
         (0..self.queues.len()).collect()
     }
 
-    /// Puts work into its queues; among what is ready, if its turn has come.
+    /// Puts work into its queues. If its turn has come, the work is made ready.
     pub(super) fn queue(&mut self, tables: Queues, work: Work) -> Place {
         let id = self.waiting.reserve();
         let mut blocked = 0;
@@ -134,8 +135,8 @@ impl Turns {
         id
     }
 
-    /// Takes a job whose turn it was out of its queues; the number of jobs that are ready because
-    /// of it.
+    /// Removes a job that had its turn from its queues. Returns the number of jobs for threads of
+    /// the scheduler that became ready because of that.
     pub(super) fn leave(&mut self, turn: &Turn) -> usize {
         let mut readied = 0;
         for table in &turn.tables {
@@ -171,14 +172,14 @@ impl Turns {
         }
     }
 
-    /// The queues of a guest whose turn has come, and who runs from now on.
+    /// The queues of a guest whose turn has come, and that runs from now on.
     pub(super) fn admit(&mut self, guest: Place) -> Option<Queues> {
         let waiting = self.waiting.remove(guest)?;
         self.summoned -= 1;
         Some(waiting.tables)
     }
 
-    /// Takes back a job that was queued just now, and whose turn has come.
+    /// Removes and returns a job that was queued just now and whose turn has come.
     pub(super) fn withdraw(&mut self, id: Place) -> Option<Box<dyn Job>> {
         self.ready.pop_back();
         match self.waiting.remove(id)? {
@@ -194,35 +195,35 @@ impl Turns {
         }
     }
 
-    /// Whether somebody is before him in one of his queues.
+    /// Whether another job is before this one in one of its queues.
     pub(super) fn is_blocked(&self, id: Place) -> bool {
         let waiting = self.waiting.get(id);
         waiting.is_some_and(|waiting| waiting.blocked > 0)
     }
 
-    /// Whether the turn has come of the job that was queued last.
+    /// Whether the turn of `last`, the job that was queued last, has come.
     pub(super) fn is_ready(&self, last: Place) -> bool {
         self.ready.back() == Some(&last)
     }
 
-    /// How many jobs have their turn and wait for a thread.
+    /// Number of jobs that have their turn and wait for a thread.
     pub(super) fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// How many guests have their turn and have not begun.
+    /// Number of guests that have their turn and have not started.
     pub(super) fn summoned(&self) -> usize {
         self.summoned
     }
 
-    /// Whether nobody waits who has not begun.
+    /// Whether no job waits that has not started.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.count == 0
     }
 }
 
 impl Places {
-    /// A place of no job.
+    /// A place that no job has.
     fn reserve(&mut self) -> Place {
         self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
@@ -253,7 +254,8 @@ impl Places {
     }
 }
 
-/// Calls work whose turn has come; whether a thread of the scheduler is needed.
+/// Makes a job ready, or wakes the thread of a guest, because its turn has come. Returns whether a
+/// thread of the scheduler is needed.
 fn summon(ready: &mut VecDeque<Place>, summoned: &mut usize, id: Place, waiting: &Waiting) -> bool {
     match &waiting.work {
         Work::Job(_) => ready.push_back(id),

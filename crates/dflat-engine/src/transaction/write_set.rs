@@ -1,4 +1,4 @@
-//! What a transaction has changed so far.
+//! The changes of a transaction so far.
 
 use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
@@ -7,17 +7,19 @@ use super::changed_table::{ChangedTable, is_undone};
 use crate::change_set::{ChangeSet, RowChange, RowRange};
 use crate::object::Object;
 
-/// The changes of a transaction, a row once, in the order tables were first changed.
+/// The changes of a transaction. Each row is listed once; the tables are in the order of their
+/// first change.
 #[derive(Default)]
 pub(super) struct WriteSet {
     tables: SmallVec<[ChangedTable; 1]>,
-    /// How many marks are set.
+    /// Number of marks that are set.
     marks: usize,
-    /// What changes to rows that had been changed before replaced, while a mark is set.
+    /// The states that were replaced by changes to rows that had been changed before, while a mark
+    /// is set.
     replaced: Vec<Replaced>,
 }
 
-/// A state of a write set to return to. The default one is that of no changes.
+/// A state of a write set to return to. The default is the state without changes.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     /// How many rows of each table had been changed.
@@ -33,8 +35,8 @@ struct Replaced {
 }
 
 impl WriteSet {
-    /// What the transaction made of a row: `None` if it did not touch it, `Some(None)` if it
-    /// deleted it.
+    /// The latest state of a listed row: `None` if the row is not in the list, `Some(None)` if the
+    /// transaction deleted it.
     #[inline]
     pub(super) fn latest(&self, table: &Table, row_id: RowId) -> Option<Option<&Object>> {
         // Most transactions change one table, from its first row to its last.
@@ -54,7 +56,7 @@ impl WriteSet {
         Some(change.after.as_ref())
     }
 
-    /// Notes a change. The state before is that of the first change of the row.
+    /// Notes a change. If the row was changed before, its state before the first change is kept.
     #[inline]
     pub(super) fn note(
         &mut self,
@@ -66,8 +68,8 @@ impl WriteSet {
         self.note_change(table, row_id, RowChange { before, after }, false);
     }
 
-    /// Notes that an object was written, which shares memory with others if it `is_attached`, and
-    /// what was there before.
+    /// Notes that an object was written, and the state of its row before. The object shares memory
+    /// with others if it `is_attached`.
     #[inline]
     pub(super) fn note_written(
         &mut self,
@@ -76,7 +78,7 @@ impl WriteSet {
         before: Option<Object>,
         (object, is_attached): (&Object, bool),
     ) {
-        // Changes since a mark are undone row by row.
+        // Changes since a mark are undone row by row, so they are listed.
         if before.is_none()
             && !self.is_marked()
             && let Some(first) = self.tables.first_mut()
@@ -133,7 +135,7 @@ impl WriteSet {
         self.tables.len() - 1
     }
 
-    /// Marks this state, to keep or to undo what is changed from here on.
+    /// Sets a mark on this state, so that later changes can be kept or undone.
     pub(super) fn mark(&mut self) -> Mark {
         self.marks += 1;
         Mark {
@@ -155,12 +157,12 @@ impl WriteSet {
         }
     }
 
-    /// Forgets what was changed since a mark, and gives it.
+    /// Removes the changes since a mark, and returns them.
     pub(super) fn undo(&mut self, mark: &Mark) -> Self {
         let mut undone = Self::default();
         let since = mark.replaced.min(self.replaced.len());
         let replaced = self.replaced.split_off(since);
-        // In order of time: the first state noted of a row is that at the mark.
+        // In order of time: the first replaced state of a row is its state at the mark.
         for Replaced {
             table,
             position,
@@ -189,7 +191,8 @@ impl WriteSet {
             "all that is changed since a mark is listed"
         );
         self.tables.truncate(mark.rows.len());
-        // Order: what was first changed since is gone, so that these are the older rows.
+        // Order: rows first changed since the mark are removed by now, so that only older rows
+        // remain.
         for old in replaced.into_iter().rev() {
             let changed = self.tables.get_mut(old.table);
             if let Some((_, change)) = changed.and_then(|c| c.rows.get_mut(old.position)) {
@@ -210,12 +213,12 @@ impl WriteSet {
         inverse
     }
 
-    /// The tables changed.
+    /// The tables that were changed.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter().map(|changed| &changed.table)
     }
 
-    /// The largest row id inserted, by table, of those that were deleted again, too.
+    /// The largest inserted row id of each table. Rows that were deleted again count too.
     pub(super) fn largest_inserted(&self) -> impl Iterator<Item = (&Table, RowId)> {
         self.tables.iter().filter_map(|changed| {
             let inserted = changed
@@ -228,11 +231,12 @@ impl WriteSet {
         })
     }
 
-    /// Moves inserted rows from the list into ranges, but for tables whose list is `kept`. A large
-    /// transaction that is alone in its commit needs no list of them: a failure undoes them with
-    /// all else, and the rest of the transaction is not written again without them.
+    /// Moves inserted rows from the list into ranges, except for tables whose list is `kept`. A
+    /// large transaction that is alone in its commit needs no list of these rows: a failure undoes
+    /// them with all its other changes, and the rest of the transaction is not written again
+    /// without them.
     pub(super) fn extend_ranges(&mut self, kept: impl Fn(&Table) -> bool) {
-        // Changes since a mark are undone row by row.
+        // Changes since a mark are undone row by row, so they are listed.
         if self.is_marked() {
             return;
         }
@@ -268,14 +272,14 @@ impl WriteSet {
         self.tables.iter().map(|changed| changed.rows.len()).sum()
     }
 
-    /// The rows changed that are in the list, by table, in the order of their first change.
+    /// The changed rows that are in the list, by table, in the order of their first change.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&Table, &[(RowId, RowChange)])> {
         self.tables
             .iter()
             .map(|changed| (&changed.table, changed.rows.as_slice()))
     }
 
-    /// How many rows were changed, or inserted and deleted.
+    /// Number of rows that were changed, or inserted and deleted again.
     pub(super) fn len(&self) -> usize {
         let in_ranges = self.tables.iter().map(|changed| changed.inserted_count);
         self.listed() + in_ranges.sum::<usize>()

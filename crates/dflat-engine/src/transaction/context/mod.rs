@@ -34,7 +34,7 @@ pub enum Change<'a> {
         /// The new bytes.
         payload: &'a [u8],
     },
-    /// Insert an object, or replace the values of the one with its key.
+    /// Insert an object, or replace the values of the object with the same key.
     Upsert {
         /// The object's bytes.
         payload: &'a [u8],
@@ -72,37 +72,38 @@ pub enum Outcome {
     Inserted(Object),
     /// An object with new values.
     Updated(Object),
-    /// An object whose values were those already: nothing was written, nobody is told.
+    /// An object that had these values already: nothing was written, and no subscriber is notified.
     Identity(Object),
-    /// The object with this row id is gone.
+    /// The object with this row id was deleted.
     Deleted(RowId),
 }
 
 /// A transaction, on the thread of its handler.
 ///
-/// It writes nothing before its first change: a handler that changes nothing touches no file, and
-/// handlers of disjoint tables run side by side until then. From its first change on it holds the
-/// write access to the engine's open group, until it ends.
+/// A transaction writes nothing before its first change: a handler that changes nothing touches no
+/// file, and handlers of disjoint tables run side by side until then. From its first change until
+/// it ends, it holds the write access to the engine's open commit group.
 pub struct Transaction {
-    /// Tells its reads from those of other transactions.
+    /// Distinguishes its reads from those of other transactions.
     id: u64,
     groups: Groups,
     tables: Tables,
     seq: CommitSeq,
     stage: RefCell<Stage>,
-    /// What its commit is to survive.
+    /// The durability that it asks for.
     durability: Cell<Durability>,
-    /// The state of its first read, or on which that stands.
+    /// The committed state of its first read, or the base state of the commit group that it read
+    /// from.
     basis: Cell<Option<StateId>>,
-    /// What becomes of the uncommitted work that it may have seen.
+    /// The outcome of the commit group whose uncommitted changes it may have seen.
     seen: RefCell<Option<GroupOutcome>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
-    /// Changes were undone: what was read may not be what is.
+    /// Changes were undone, so objects that were read before may be out of date.
     undone: Cell<bool>,
-    /// How many groups of changes are open, one inside the other.
+    /// Number of open savepoints, one inside the other.
     pub(super) nesting: Cell<usize>,
-    /// How many objects it has looked up, and how many of them nobody had to read.
+    /// Number of objects that it has looked up, and number of those that did not have to be read.
     look_ups: Cell<(u64, u64)>,
 }
 
@@ -110,9 +111,9 @@ pub struct Transaction {
 enum Stage {
     /// It has read nothing yet.
     Fresh,
-    /// It reads what is committed.
+    /// It reads the committed state.
     Committed(Box<dyn Snapshot>),
-    /// It reads what the members of an open group have written to its tables.
+    /// It reads the writes of an open group's members.
     Group(u64),
     /// It has made its first change.
     Writing,
@@ -186,8 +187,8 @@ impl Transaction {
 
     fn take_write_access(&self) {
         let mut stage = self.stage.borrow_mut();
-        // Order: the reader is given back first, so that waiting for the write access holds
-        // nothing.
+        // Order: the snapshot is released first, so that the transaction holds nothing while it
+        // waits for the write access.
         *stage = Stage::Fresh;
         let (basis, durability) = (self.basis.get(), self.durability.get());
         let mut seen = self.seen.borrow_mut();
@@ -205,8 +206,8 @@ impl Transaction {
         &self.groups
     }
 
-    /// Says what the commit is to survive, instead of what the backend's do. A group survives what
-    /// the most demanding of its members asks for.
+    /// Sets the durability of the commit, instead of the backend's. A commit group has the highest
+    /// durability that its members ask for.
     pub fn set_durability(&self, durability: Durability) {
         self.durability.set(durability);
         if self.is_writing() {
@@ -214,7 +215,8 @@ impl Transaction {
         }
     }
 
-    /// Undoes everything, before and after: true the first time.
+    /// Aborts the transaction: all its changes are undone, before and after this call. Returns true
+    /// the first time.
     pub fn abort(&self) -> bool {
         !self.aborted.replace(true)
     }
@@ -230,7 +232,7 @@ impl Transaction {
         self.admit_other(operation, table)
     }
 
-    /// The same, where the table may be declared by another handle on it.
+    /// As `admit`, where the table may be declared by another handle on it.
     fn admit_other(&self, operation: &str, table: &Table) -> Result<()> {
         if self.tables.iter().any(|other| other.name == table.name) {
             return self.going_on(format_args!("{operation} {}", table.type_name));
@@ -260,7 +262,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Notes an error after which nothing of the transaction can be kept.
+    /// Notes an error after which no change of the transaction can be kept.
     pub(super) fn lose(&self, error: &Error) {
         if self.is_writing() {
             self.lose_with(&mut self.groups.lock(), error);
@@ -271,8 +273,8 @@ impl Transaction {
         }
     }
 
-    /// The same, while the open group is locked: nobody else may read from it before it is whole
-    /// again.
+    /// As `lose`, while the open group is locked: no other transaction may read from the group
+    /// before it is whole again.
     pub(super) fn lose_with(&self, open: &mut Open, error: &Error) {
         self.failure
             .borrow_mut()
@@ -280,8 +282,9 @@ impl Transaction {
         self.groups.lose(open, error);
     }
 
-    /// Ends the transaction: if the handler succeeded and nothing went wrong, what it changed is
-    /// committed with its group, else undone. `completion` is told when all is done.
+    /// Ends the transaction. If the handler succeeded and nothing went wrong, its changes are
+    /// committed with its commit group; otherwise they are undone. `completion` is called when all
+    /// is done.
     pub fn finish(&self, handler: Result<()>, completion: Completion) {
         let stage = self.stage.replace(Stage::Fresh);
         let writing = matches!(stage, Stage::Writing);
@@ -301,8 +304,8 @@ impl Transaction {
         }
     }
 
-    /// Whether somebody else has committed since the first read, so that it can't be committed, but
-    /// may succeed if it is run again.
+    /// Whether another process has committed since the first read. The transaction can't be
+    /// committed then, but may succeed if its handler is run again.
     #[must_use]
     pub fn is_overtaken(&self) -> bool {
         if self.is_writing()
@@ -314,10 +317,11 @@ impl Transaction {
         self.failure.borrow().as_ref().is_some_and(is_overtaken)
     }
 
-    /// Starts to write before anything is read, so that it can't be overtaken.
+    /// Starts to write before anything is read, so that no other process can commit between the
+    /// first read and the commit.
     ///
     /// # Errors
-    /// As starting to write can fail.
+    /// The errors of starting to write.
     pub fn write_first(&self) -> Result<()> {
         self.start_writing();
         self.groups
@@ -325,7 +329,7 @@ impl Transaction {
             .inspect_err(|error| self.lose(error))
     }
 
-    /// Ends the transaction without telling anybody: what it changed is undone.
+    /// Ends the transaction without a completion: its changes are undone.
     pub fn retire(&self) {
         let stage = self.stage.replace(Stage::Fresh);
         if matches!(stage, Stage::Writing) {
@@ -333,7 +337,7 @@ impl Transaction {
         }
     }
 
-    /// The first of what went wrong, or what the handler says.
+    /// The first error of the transaction, or the outcome of its handler.
     fn outcome(&self, handler: Result<()>) -> Result<()> {
         if let Some(failure) = self.failure.borrow_mut().take() {
             return Err(failure);

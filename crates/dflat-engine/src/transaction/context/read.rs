@@ -1,4 +1,5 @@
-//! What a transaction reads: what is committed, what its group has written, or what it has.
+//! The reads of a transaction: from the committed state, from the writes of its commit group, or
+//! from its own writes.
 
 use std::sync::Arc;
 
@@ -40,8 +41,8 @@ impl Transaction {
     ///
     /// # Cost
     /// None, if this transaction has read the object, or if a transaction of the backend is open
-    /// and the engine knows that the object was not changed since it was read; else a look-up by
-    /// row id.
+    /// and the engine knows that the object was not changed since it was read; otherwise a look-up
+    /// by row id.
     #[inline]
     pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Found>> {
         let latest = self.look_up(table, object)?;
@@ -74,8 +75,8 @@ impl Transaction {
         })
     }
 
-    /// Whether this transaction has read the object, and it can't have changed since but by this
-    /// transaction's changes.
+    /// Whether this transaction has read the object, and only its own changes can have changed the
+    /// object since.
     fn is_known(&self, object: &Object) -> bool {
         object.origin().transaction == self.id && !self.undone.get()
     }
@@ -85,20 +86,21 @@ impl Transaction {
         found.transaction == self.id
     }
 
-    /// Whether what was read may not be what is, because changes were undone.
+    /// Whether objects that were read may be out of date, because changes were undone.
     pub(in super::super) fn has_undone(&self) -> bool {
         self.undone.get()
     }
 
-    /// Has everything read again that is needed from here on.
+    /// Makes the transaction read objects again from here on.
     pub(in super::super) fn distrust_reads(&self) {
         self.undone.set(true);
     }
 
-    /// What a look-up of an object would find, if that is known without one.
+    /// The result of a look-up of an object, if it is known without a read.
     fn known(&self, table: &Table, object: &Object) -> Result<Option<Option<Object>>> {
         let mut stage = self.stage.borrow_mut();
-        // Once for all: transactions that change many objects come here for each.
+        // Locked once for all that follows: transactions that change many objects come here for
+        // each.
         let open = self.groups.lock();
         if matches!(*stage, Stage::Writing)
             && let Some(changed) = open.changes()?.latest(table, object.row_id())
@@ -118,8 +120,8 @@ impl Transaction {
         Ok(is_current.then(|| Some(object.clone())))
     }
 
-    /// Has a transaction that has read nothing read from the open group, if that has changed one of
-    /// its tables.
+    /// If the transaction has read nothing yet, and the open group has changed one of its tables,
+    /// makes the transaction read from the open group.
     #[inline]
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
@@ -146,7 +148,7 @@ impl Transaction {
     }
 
     fn read_now<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
-        // What is not committed is part of no commit yet: such objects are always out of date.
+        // Uncommitted objects belong to no commit yet: they are always out of date.
         let (engine, transaction) = (self.groups.engine(), self.id);
         let seq = CommitSeq::default();
         let uncommitted = Origin {
@@ -167,7 +169,7 @@ impl Transaction {
                         }
                     });
                 }
-                // What it has read is committed now, or this transaction will fail.
+                // The changes it has read are committed now, or this transaction will fail.
                 *stage = Stage::Fresh;
             }
             Stage::Fresh | Stage::Committed(_) => {}
@@ -176,7 +178,7 @@ impl Transaction {
             let backend = Arc::clone(self.groups.backend());
             let mut snapshot = backend.snapshot(View::Pinned)?;
             let state = snapshot.pin()?;
-            // What it has read of a group must be all that was committed before this.
+            // If it has read from a commit group, no other program may have committed since.
             if self
                 .basis
                 .get()
@@ -214,7 +216,8 @@ impl Transaction {
         }
     }
 
-    /// Reads what this transaction has written. An error that may have lost it loses it for good.
+    /// Reads with this transaction's own writes. An error that may have ended the backend's
+    /// transaction loses this transaction.
     fn read_written<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
         let mut open = self.groups.resume();
         let outcome = open.write_access().and_then(|access| read(access.writer));
