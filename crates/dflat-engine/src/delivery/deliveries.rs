@@ -1,8 +1,8 @@
-//! What follows transactions, one after the other in the order of the commits: subscribers are
-//! told, then the completion is called.
+//! The queue of ended transactions, which are delivered one after the other in the order of the
+//! commits: subscribers are notified, then the completion is called.
 //!
-//! Subscribers are told by a thread of the queue's own, so that nobody who commits waits for them.
-//! A call that takes too long is left to that thread, and another goes on.
+//! The queue's own thread notifies subscribers, so that no committing thread waits for them. If a
+//! call takes too long, it is left to that thread, and another thread goes on.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,32 +17,33 @@ use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
-/// How long a transaction's end waits at most for each time that the bound is exceeded: so what
-/// waits stays within a multiple of it, however slow matching is.
+/// Limit of the time that a transaction waits at its end, for each time that the bound is exceeded.
+/// The rows that wait to be matched therefore stay within a multiple of the bound, however slow
+/// matching is.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
-/// How often it looks whether it has to.
+/// How often a waiting transaction checks whether it still has to wait.
 const HELD_TICK: Duration = Duration::from_millis(10);
 
 /// A queue that one thread at a time empties.
 pub struct Deliveries {
     deliver: Box<dyn Deliver>,
-    /// How long items may wait for calls before others go on without them.
+    /// How long items may wait for calls before the running call is left to its thread.
     patience: Patience,
-    /// How many changed rows may wait to be matched with what is subscribed to.
+    /// Limit of the changed rows that wait to be matched with subscriptions.
     unmatched_max: usize,
     queue: Mutex<Queue>,
-    /// How many changed rows wait to be matched.
+    /// Number of changed rows that wait to be matched.
     unmatched: AtomicUsize,
-    /// How many registrations were pushed and not yet made.
+    /// Number of registrations that were pushed and not yet made.
     registering: AtomicUsize,
-    /// The threads that wait for a delivery.
+    /// Number of threads that wait for a delivery.
     waiters: AtomicUsize,
-    /// Signalled, while somebody waits, after each item and when the queue is empty.
+    /// Signalled, while a thread waits, after each item and when the queue is empty.
     done: Condvar,
     /// Signalled when the queue's own thread is needed.
     needed: Condvar,
-    /// Signalled when the thread that watches it is needed.
+    /// Signalled when the thread that watches the calls is needed.
     begun: Condvar,
 }
 
@@ -85,18 +86,18 @@ impl Deliveries {
             queue.waiting.push_back((now, Item::Ended(ended)));
             queue.pushed += 1;
         }
-        // Under the lock: whoever takes them out counts them less.
+        // Under the lock: the thread that takes these items out subtracts their rows.
         self.unmatched.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// How often it was noticed that somebody else has written.
+    /// Number of foreign writes that were noticed.
     #[must_use]
     pub fn renewals(&self) -> u64 {
         self.lock().renewals
     }
 
-    /// Queues something behind the transactions that have ended. It stands on what was read when
-    /// somebody else had been noticed so often.
+    /// Queues a registration behind the transactions that have ended. `renewals` is the number of
+    /// foreign writes noticed before the registration read its first state.
     pub fn register(&self, registration: Registration, renewals: u64) {
         let now = Instant::now();
         self.registering.fetch_add(1, Ordering::AcqRel);
@@ -106,47 +107,50 @@ impl Deliveries {
             .push_back((now, Item::Registration(registration)));
         queue.pushed += 1;
         if queue.renewals != renewals {
-            // What was noticed since stands before it in the queue, and may not be in what it read.
+            // A foreign write noticed since then is before the registration in the queue, and the
+            // state that the registration read may lack it.
             queue.waiting.push_back((now, Item::Foreign));
             queue.pushed += 1;
         }
     }
 
-    /// Queues what follows from that somebody else has written, not before this commit.
+    /// Queues the calls that follow from a foreign write, which was not made before the commit
+    /// `seq`.
     pub fn renew(&self, seq: CommitSeq) {
         let item = (Instant::now(), Item::Foreign);
         let mut queue = self.lock();
-        // Order: who notices later may have looked earlier.
+        // Order: a thread that notices a foreign write later may have looked earlier.
         queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
         queue.renewals += 1;
         queue.waiting.push_back(item);
         queue.pushed += 1;
     }
 
-    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
+    /// Whether a subscriber may keep objects of a table that it is notified of. It waits for no
+    /// lock.
     #[must_use]
     pub fn is_observed(&self, table: &Table) -> bool {
         self.deliver.is_observed(table)
     }
 
-    /// Whether a subscriber may be notified of a commit to a table that is made now: one that is
-    /// registered, or whose registration waits in the queue.
+    /// Whether a commit to a table that is made now may have a subscriber to notify: a subscriber
+    /// that is registered, or whose registration waits in the queue.
     #[must_use]
     pub fn may_be_observed(&self, table: &Table) -> bool {
         // Order: a registration is counted until it is made.
         self.registering.load(Ordering::Acquire) > 0 || self.is_observed(table)
     }
 
-    /// The latest commit that changed a table, delivered or not; or the one before which somebody
-    /// else has, which may be yet to come.
+    /// The latest commit that changed a table, delivered or not. After a foreign write, at least
+    /// the commit that follows that write, even if it is not made yet.
     #[must_use]
     pub fn changed(&self, table: &Table) -> CommitSeq {
         let queue = self.lock();
         queue.latest_change(table).max(queue.overtaken)
     }
 
-    /// Delivers what waits, unless another thread is at it; where subscribers are to be told, the
-    /// queue's own thread goes on.
+    /// Delivers the waiting items, unless another thread does so. If subscribers are to be
+    /// notified, the queue's own thread goes on.
     pub fn drain(self: &Arc<Self>) {
         let mut queue = self.lock();
         if queue.active {
@@ -154,13 +158,15 @@ impl Deliveries {
         }
         queue.active = true;
         while queue.current.is_none() && !queue.waiting.is_empty() {
-            // Order: all at once, so that whoever commits meanwhile need not wait for the lock.
+            // Order: all items at once, so that threads that commit meanwhile need not wait for the
+            // lock.
             let mut items = std::mem::take(&mut queue.waiting);
             drop(queue);
             let current = self.until_calls(&mut items);
             queue = self.lock();
             queue.current = current;
-            // What is left is before what has come meanwhile; its memory serves the next batch.
+            // The remaining items go before those pushed meanwhile; their memory serves the next
+            // batch.
             items.append(&mut queue.waiting);
             queue.waiting = items;
         }
@@ -175,7 +181,7 @@ impl Deliveries {
         }
     }
 
-    /// Delivers items up to one that subscribers are to be told of.
+    /// Delivers items up to one with subscribers to notify.
     fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
         let mut uncounted = 0;
         let mut current = None;
@@ -194,18 +200,19 @@ impl Deliveries {
         current
     }
 
-    /// Waits while more is to be matched than there should be: commits that come faster than they
-    /// can be matched would take ever more memory. It does not wait for a subscriber who takes his
-    /// time: he is given up then. Called without a lock or the write access, and with no turn but
-    /// that of the transaction which this thread runs next.
+    /// Waits while more than `unmatched_max` changed rows wait to be matched: commits that come
+    /// faster than they can be matched would take ever more memory. It does not wait for a slow
+    /// subscriber: the call of that subscriber is given up. Called without a lock or the write
+    /// access, and with no turn except that of the transaction which this thread runs next.
     pub fn hold(&self) {
-        // Most commits find nobody behind, and take no lock for that.
+        // After most commits, matching is not behind: they take no lock.
         if !self.is_behind() {
             return;
         }
         let begun = Instant::now();
         let mut queue = self.lock();
-        // Under the lock: who matches counts what is done before it looks for waiters again.
+        // Under the lock: the matching thread counts finished work before it looks for waiters
+        // again.
         self.waiters.fetch_add(1, Ordering::AcqRel);
         while self.is_behind() && begun.elapsed() < self.held_max() {
             let waited = self.done.wait_timeout(queue, HELD_TICK);
@@ -241,11 +248,11 @@ impl Deliveries {
                 Err(error) => return self.complete(Err(error), None, completion),
             },
         };
-        // Whatever happens there, the completion is called.
+        // The completion is called even if publishing panics.
         let calls = catch_unwind(AssertUnwindSafe(|| self.deliver.publish(&changes)));
         // All rows are read by now.
         changes.state = None;
-        // Order: while the completion is called, they do not wait any more.
+        // Order: before the completion is called, because these rows are matched by now.
         self.unmatched
             .fetch_sub(changes.row_count(), Ordering::Relaxed);
         match calls.ok().flatten() {
@@ -265,17 +272,18 @@ impl Deliveries {
         changes: Option<ChangeSet>,
         completion: Completion,
     ) -> Option<Current> {
-        // What is called is the user's; a panic is caught there, and would end here.
+        // A completion is user code: its panic is caught where it runs. Any other panic ends here.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.deliver.complete(outcome, completion)
         }));
-        // Order: what changed is let go last, so that nobody waits while many objects are.
+        // Order: the change set is dropped last, so that no caller waits while many objects are
+        // released.
         drop(changes);
         None
     }
 
-    /// Makes the calls that are to be made, as the queue's own thread; false if another has taken
-    /// its place.
+    /// Makes the pending calls, as the queue's own thread. Returns false if another thread has
+    /// taken its place.
     fn call(self: &Arc<Self>, generation: u64) -> bool {
         loop {
             let mut queue = self.lock();
@@ -292,7 +300,7 @@ impl Deliveries {
             queue.active = true;
             self.have_watched(queue);
             let made = AssertUnwindSafe(|| while calls.make_next(turn) {});
-            // A panic is caught where it is the user's, and would end here.
+            // A panic of user code is caught where that code runs. Any other panic ends here.
             let _ = catch_unwind(made);
             let mut queue = self.lock();
             if queue.generation != generation {
@@ -310,14 +318,14 @@ impl Deliveries {
             if self.waiters.load(Ordering::Acquire) > 0 {
                 self.done.notify_all();
             }
-            // Order: they keep what was replaced, which goes before more is matched, and after
-            // everybody was told.
+            // Order: the calls keep replaced objects. They are dropped after all subscribers were
+            // notified, and before more items are matched.
             drop(calls);
             self.drain();
         }
     }
 
-    /// Has what waits delivered by a thread of the queue's own, so that this one need not wait for
+    /// Has the queue's own thread deliver the waiting items, so that this thread need not wait for
     /// user code.
     pub fn hand_over(self: &Arc<Self>) {
         let mut queue = self.lock();
@@ -339,7 +347,7 @@ impl Deliveries {
         self.drain_here(generation);
     }
 
-    /// Starts the queue's own thread, which goes to work at once.
+    /// Starts the queue's own thread, which begins to deliver at once.
     fn start(self: &Arc<Self>, queue: &mut Queue) -> bool {
         let (deliveries, generation) = (Arc::clone(self), queue.generation);
         let thread = thread::Builder::new().name("dflat-deliver".to_owned());
@@ -349,7 +357,8 @@ impl Deliveries {
         queue.handed_over
     }
 
-    /// The same without a thread of its own: there is none any more, or none can be started.
+    /// Delivers on this thread: the queue has no thread of its own any more, or it can't be
+    /// started.
     fn drain_here(self: &Arc<Self>, generation: u64) {
         if self.lock().current.is_none() {
             self.drain();
@@ -357,7 +366,7 @@ impl Deliveries {
         self.call(generation);
     }
 
-    /// The thread of the queue's own.
+    /// The work of the queue's own thread.
     fn serve(self: &Arc<Self>, generation: u64) {
         loop {
             let idle = |queue: &mut Queue| {
@@ -381,7 +390,7 @@ impl Deliveries {
         }
     }
 
-    /// Has the calls that are about to be made watched.
+    /// Has the watching thread watch the calls that are about to be made.
     fn have_watched(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
         if std::mem::take(&mut queue.unwatched) {
             drop(queue);
@@ -389,12 +398,12 @@ impl Deliveries {
         } else if queue.watcher.is_none() && !queue.stopped {
             let deliveries = Arc::clone(self);
             let thread = thread::Builder::new().name("dflat-patience".to_owned());
-            // Without one, a call is waited for as long as it takes.
+            // Without the thread, the queue waits for a call for as long as it takes.
             queue.watcher = thread.spawn(move || deliveries.watch()).ok();
         }
     }
 
-    /// Gives up the calls that take too long.
+    /// Gives up calls that take too long.
     fn watch(self: &Arc<Self>) {
         let mut watch = Watch::new(self.patience);
         let mut queue = self.lock();
@@ -422,8 +431,8 @@ impl Deliveries {
         }
     }
 
-    /// Lets another thread go on with the calls that are being made, if they still are where they
-    /// were, or wherever they are; the one at them is left to the call it makes.
+    /// Lets another thread make the remaining calls; the current thread is left to the call that it
+    /// makes. With `at`, does so only if no call has begun or ended since that progress.
     pub(super) fn give_up(self: &Arc<Self>, at: Option<Progress>) {
         let mut queue = self.lock();
         let now = queue.progress();
@@ -435,15 +444,15 @@ impl Deliveries {
         }
         queue.generation += 1;
         queue.active = false;
-        // Not joined: it may never come back.
+        // Not joined: its call may never return.
         queue.thread = None;
         if !queue.stopped {
             self.start(&mut queue);
         }
     }
 
-    /// Ends the queue's own threads when they have nothing to do; with `wait`, they have ended
-    /// then.
+    /// Ends the queue's own threads when they have nothing to do. With `wait`, returns after they
+    /// have ended.
     pub fn stop(&self, wait: bool) {
         let mut queue = self.lock();
         queue.stopped = true;
@@ -453,7 +462,7 @@ impl Deliveries {
         self.begun.notify_all();
         for thread in threads.into_iter().flatten() {
             if wait && thread.thread().id() != thread::current().id() {
-                // Its work does not panic.
+                // The thread does not panic.
                 let _ = thread.join();
             }
         }
@@ -468,7 +477,8 @@ impl Deliveries {
             if queue.delivered >= target {
                 return;
             }
-            // Under the lock: who delivers counts what is done before it looks for waiters again.
+            // Under the lock: the delivering thread counts finished work before it looks for
+            // waiters again.
             self.waiters.fetch_add(1, Ordering::AcqRel);
             let busy = |queue: &mut Queue| {
                 queue.delivered < target && (queue.active || queue.current.is_some())

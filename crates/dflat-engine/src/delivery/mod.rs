@@ -1,4 +1,4 @@
-//! Delivery: what follows transactions that have ended, one at a time and in the order of commits.
+//! Delivery of ended transactions, one at a time and in the order of commits.
 //!
 //! A commit's change set is matched with the subscriptions, its subscribers are called, then the
 //! completion of its transaction. The queue knows neither how transactions commit nor how
@@ -12,6 +12,6 @@ mod queue;
 pub use deliveries::Deliveries;
 pub use queue::{Calls, Deliver, Registration};
 
-/// How many changed rows may wait to be matched with subscriptions before transactions wait for
-/// that at their end.
+/// Limit of the changed rows that wait to be matched with subscriptions. Beyond it, transactions
+/// wait for the matching at their end.
 pub const UNMATCHED_MAX: usize = 65_536;

@@ -1,15 +1,16 @@
-//! How long a call may take before others go on without it.
+//! How long a call of a subscriber may take before the queue goes on without it.
 
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// How long a call may take while too much waits for its end: not longer than to hand it over.
+/// How long a call may take while too many items wait for its end: not longer than handing it over
+/// takes.
 const CROWDED: Duration = Duration::from_micros(100);
 
-/// How often calls are looked at, and how long one may take once its item is late.
+/// How often calls are checked, and how long a call may take once its item is late.
 const TICKS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(16);
 
-/// How long the items of a queue may wait for calls, all together.
+/// How long the items of a queue may wait for calls, all calls together.
 #[derive(Clone, Copy)]
 pub(super) struct Patience(pub(super) Duration);
 
@@ -18,13 +19,13 @@ impl Patience {
         (self.0 / 64).clamp(*TICKS.start(), *TICKS.end())
     }
 
-    /// Within which time a call has to end for who made it to be waited for again.
+    /// A subscriber whose call was given up is waited for again once its call takes less than this.
     pub(super) fn quick(self) -> Duration {
         self.0 / 2
     }
 
-    /// How long a call may take if too much waits for its end or not, and its own item has waited
-    /// for so long; and when to look at it again.
+    /// How long a call may take, and when to check it again. The call is `crowded` if too many
+    /// items wait for its end; `age` is the time that its own item has waited.
     fn bounds(self, crowded: bool, age: Duration) -> (Duration, Duration) {
         let tick = self.tick();
         if crowded {
@@ -37,12 +38,12 @@ impl Patience {
     }
 }
 
-/// Looks at one call after the other.
+/// Checks the calls of a queue, one after the other.
 pub(super) struct Watch<C> {
     patience: Patience,
     /// A call, and when it was seen first.
     seen: Option<(C, Instant)>,
-    /// When a call was given up last, however quick it was.
+    /// When a call was last given up without regard to its own time.
     gave_up: Option<Instant>,
 }
 
@@ -55,9 +56,9 @@ impl<C: Copy + PartialEq> Watch<C> {
         }
     }
 
-    /// When to look again at the call that is being made for an item of this age, while too much
-    /// waits for it or not; `None` if it has taken too long. It has taken at least as long as it
-    /// was seen.
+    /// When to check the current call again; `None` if it has taken too long. The call is `crowded`
+    /// if too many items wait for its end; `age` is the time that its item has waited. A call has
+    /// taken at least the time since this method first saw it.
     pub(super) fn look(
         &mut self,
         call: C,
@@ -67,8 +68,8 @@ impl<C: Copy + PartialEq> Watch<C> {
         let seen = self.seen.filter(|(seen, _)| *seen == call);
         let (_, since) = *self.seen.insert(seen.unwrap_or((call, now)));
         if crowded && age >= self.patience.0 {
-            // However quick the calls are, more comes than they can take. Who is called now may be
-            // one of those who take the time; if not, another is found soon.
+            // However quick the calls are, more items come than the calls can handle. The
+            // subscriber that is called now may be a slow one; if not, a slow one is found soon.
             let recent = self.gave_up.filter(|at| now.duration_since(*at) < CROWDED);
             self.gave_up = recent.or(Some(now));
             return recent.map(|_| CROWDED);
@@ -77,7 +78,7 @@ impl<C: Copy + PartialEq> Watch<C> {
         (now.duration_since(since) < longest).then_some(tick)
     }
 
-    /// No call is being made.
+    /// Notes that no call is being made.
     pub(super) fn rest(&mut self) {
         self.seen = None;
     }

@@ -1,4 +1,5 @@
-//! What waits to be delivered: transactions that have ended, and what takes its place between them.
+//! The items that wait to be delivered: ended transactions, and between them registrations and
+//! foreign writes.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,53 +11,55 @@ use crate::change_set::{ChangeSet, Completion, Ended, TableChanges};
 use crate::error::Result;
 use crate::sync::{Arc, JoinHandle};
 
-/// Calls to make, one at a time, by who has the turn.
+/// Calls to make, one at a time, by the thread that has the turn.
 pub trait Calls: Send + Sync {
-    /// Makes the next call; false if there is none, or the turn is another's.
+    /// Makes the next call. Returns false if there is none, or if another thread has the turn.
     fn make_next(&self, turn: u64) -> bool;
 
     /// How many calls have begun.
     fn progress(&self) -> u64;
 
-    /// Leaves the call that is being made to who makes it; the turn of who makes the others. Who
-    /// made it is waited for again once a call took less than `quick`.
+    /// Leaves the running call to the thread that makes it, and returns the turn for the thread
+    /// that makes the remaining calls. The subscriber of that call is waited for again once its
+    /// call takes less than `quick`.
     fn give_up(&self, quick: Duration) -> u64;
 }
 
-/// What is done with each transaction that has ended.
+/// Handles each transaction that has ended.
 pub trait Deliver: Send + Sync {
-    /// The calls that follow from what was changed, if there are any. It calls no user code.
+    /// The calls that follow from the changes of a commit, if there are any. It calls no user code.
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>>;
 
-    /// The calls that follow from what somebody else has written, nobody knows what. It calls no
+    /// The calls that follow from a foreign write of unknown rows, if there are any. It calls no
     /// user code.
     fn renew(&self) -> Option<Arc<dyn Calls>>;
 
-    /// Whether somebody may keep objects of a table that he is told of. It waits for nobody.
+    /// Whether a subscriber may keep objects of a table that it is notified of. It waits for no
+    /// lock.
     fn is_observed(&self, table: &Table) -> bool;
 
     /// Calls the completion.
     fn complete(&self, outcome: Result<()>, completion: Completion);
 }
 
-/// Something that takes its place between the transactions: the calls that follow from it. It calls
-/// no user code.
+/// A registration, which is queued between the transactions. Returns the calls that follow from it.
+/// It calls no user code.
 pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
 
 pub(super) enum Item {
     Ended(Ended),
     Registration(Registration),
-    /// Somebody else has written.
+    /// Another program has written.
     Foreign,
 }
 
 /// When an item was pushed, and the item.
 pub(super) type Pushed = (Instant, Item);
 
-/// From how many waiting items on too much waits.
+/// With this many waiting items, the queue is crowded.
 const CROWD: usize = 1024;
 
-/// What is to be delivered, and by whom.
+/// The items to deliver, and the threads that deliver them.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) waiting: VecDeque<Pushed>,
@@ -68,25 +71,26 @@ pub(super) struct Queue {
     pub(super) delivered: u64,
     /// The latest commit that changed each table.
     changed: HashMap<String, CommitSeq>,
-    /// The same of the table that was changed last: it is often the one that is changed next.
+    /// The table that was changed last, and its latest commit: the next commit often changes the
+    /// same table.
     changed_last: Option<(Table, CommitSeq)>,
-    /// The commit before which somebody else has written: what is known as of an earlier one may be
-    /// out of date, whatever its table.
+    /// The commit before which another program has written. State known as of an earlier commit may
+    /// be out of date, whatever its table.
     pub(super) overtaken: CommitSeq,
-    /// How often that was noticed.
+    /// Number of foreign writes that were noticed.
     pub(super) renewals: u64,
     /// The queue's own thread is asked to empty it.
     pub(super) handed_over: bool,
-    /// Which of the threads that the queue has had is its own.
+    /// Number of the queue's own thread. It increases when another thread takes its place.
     pub(super) generation: u64,
     pub(super) stopped: bool,
     pub(super) thread: Option<JoinHandle<()>>,
     pub(super) watcher: Option<JoinHandle<()>>,
-    /// The watcher waits to be needed.
+    /// The watcher waits until it is needed.
     pub(super) unwatched: bool,
 }
 
-/// An item whose calls are being made, and what follows them.
+/// An item whose calls are being made, and the changes and completion of its transaction.
 pub(super) struct Current {
     /// When it was pushed.
     pub(super) since: Instant,
@@ -95,7 +99,7 @@ pub(super) struct Current {
     pub(super) ended: Option<(ChangeSet, Completion)>,
 }
 
-/// The calls of an item that nothing follows.
+/// The calls of an item without a transaction.
 pub(super) fn alone(
     since: Instant,
     calls: impl FnOnce() -> Option<Arc<dyn Calls>>,
@@ -109,8 +113,8 @@ pub(super) fn alone(
     })
 }
 
-/// What changes whenever a call begins: how many items have ended, the turn, and how many of its
-/// calls have begun.
+/// The progress of the calls, which differs whenever a call begins: how many items have been
+/// delivered, the turn, and how many calls of the current item have begun.
 pub(super) type Progress = (u64, u64, u64);
 
 impl Queue {
@@ -124,7 +128,7 @@ impl Queue {
         self.waiting.len() >= CROWD
     }
 
-    /// How long ago the item was pushed whose calls are being made.
+    /// How long ago the item whose calls are being made was pushed.
     pub(super) fn age(&self) -> Duration {
         let since = self.current.as_ref().map(|current| current.since);
         since.map_or(Duration::ZERO, |since| since.elapsed())
