@@ -1,4 +1,5 @@
-//! How a transaction ended: the changes of its commit, and whom to notify of its outcome.
+//! The end of a transaction: the changes of its commit, and the completion to call with its
+//! outcome.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,13 +13,13 @@ use crate::object::{Object, Origin};
 use crate::storage::{Backend, ScanPlan, Snapshot, Source, View};
 use crate::sync::{Arc, Mutex, PoisonError};
 
-/// Is notified of the outcome of a transaction, once. Closures implement it.
+/// Receives the outcome of a transaction, once. Closures implement it.
 pub trait Complete: Send {
-    /// Notifies of the outcome.
+    /// Takes the outcome.
     fn complete(self: Box<Self>, outcome: Result<()>);
 }
 
-/// The code that is called when all of a transaction is done.
+/// The code that is called last, when all of a transaction is done.
 pub type Completion = Box<dyn Complete>;
 
 impl<F: FnOnce(Result<()>) + Send> Complete for F {
@@ -29,27 +30,29 @@ impl<F: FnOnce(Result<()>) + Send> Complete for F {
 
 /// A transaction that has ended.
 pub struct Ended {
-    /// Its changes, if it has any; or the reason why none of them is kept.
+    /// The changes of its commit, if there are any; or the error because of which no change is
+    /// kept.
     pub outcome: Result<Option<ChangeSet>>,
     /// Called last.
     pub completion: Completion,
 }
 
-/// The changes of one commit. It exists only for a committed transaction, and it is complete: each
-/// changed row appears once, with its state before and after, or lies in a range of inserted rows.
+/// The changes of one commit. A change set exists only for a committed transaction, and is
+/// complete: each changed row appears once, with its state before and after, or lies in a range of
+/// inserted rows.
 #[derive(Clone, Debug)]
 pub struct ChangeSet {
     /// The commit.
     pub seq: CommitSeq,
-    /// The tables changed, each once; most commits change one.
+    /// The changed tables, each once; most commits change one.
     pub tables: SmallVec<[TableChanges; 1]>,
-    /// The state of this commit. It is there if a table has a range of inserted rows and
-    /// subscribers, until the change set is published.
+    /// The state of this commit. It is present until the change set is published, if a table has
+    /// both a range of inserted rows and subscribers.
     pub state: Option<Arc<CommitState>>,
 }
 
 impl ChangeSet {
-    /// How many changed rows it holds in memory. Rows in a range are not held.
+    /// Number of changed rows that the change set holds in memory. Rows in a range are not held.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.tables.iter().map(|table| table.rows.len()).sum()
@@ -87,20 +90,20 @@ impl ChangeSet {
 pub struct TableChanges {
     /// The table.
     pub table: Table,
-    /// The rows changed, each once, by ascending row id; many commits change one. Rows in
+    /// The changed rows, each once, by ascending row id; many commits change one. Rows in
     /// `inserted` are not among them.
     pub rows: SmallVec<[(RowId, RowChange); 1]>,
     /// Further rows that the transaction inserted.
     pub inserted: Option<RowRange>,
-    /// Whether a row was changed more than once, so that it may have the values it had before. One
-    /// that was changed once has others.
+    /// Whether a row was changed more than once, so that it may have the values it had before. A
+    /// row that was changed once has other values.
     pub repeated: bool,
-    /// Whether objects after the commit share memory, so that whoever keeps one keeps others.
+    /// Whether objects after the commit share memory, so that keeping one object keeps others.
     pub is_attached: bool,
 }
 
 impl TableChanges {
-    /// The same with objects after the commit that each can be kept without others.
+    /// A copy whose objects after the commit can each be kept without keeping others.
     #[must_use]
     pub fn detached(&self) -> Self {
         let mut changes = self.clone();
@@ -124,7 +127,7 @@ pub struct RowChange {
     pub after: Option<Object>,
 }
 
-/// Rows of a table that one transaction inserted: all that have a row id from the first to the
+/// Rows of a table that one transaction inserted: all rows with a row id from the first to the
 /// last, both included. Fewer rows than ids may exist, because the transaction may have deleted
 /// some again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +148,7 @@ impl RowRange {
     /// The rows in the range, by ascending row id, each in memory of its own.
     ///
     /// # Errors
-    /// As reading the file can fail; [`ErrorKind::Corrupt`] if a row is damaged.
+    /// The errors of reading the file; [`ErrorKind::Corrupt`] if a row is damaged.
     pub fn read(
         self,
         snapshot: &mut dyn Snapshot,
@@ -182,11 +185,11 @@ pub struct CommitState {
 }
 
 impl CommitState {
-    /// Pins the state that is committed now. The caller sees to it that this is the state of the
+    /// Pins the state that is committed now. The caller ensures that this is the state of the
     /// commit that `origin` names.
     ///
     /// # Errors
-    /// As starting to read can fail.
+    /// The errors of starting to read.
     pub(crate) fn pin(backend: &Arc<dyn Backend>, origin: Origin) -> Result<Self> {
         let mut snapshot = Arc::clone(backend).snapshot(View::Pinned)?;
         snapshot.pin()?;
