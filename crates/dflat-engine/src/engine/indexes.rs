@@ -1,4 +1,4 @@
-//! Indexes: having them built, and waiting for that.
+//! Building indexes, and waiting until they are built.
 
 use dflat_model::Table;
 
@@ -6,7 +6,7 @@ use super::{Engine, IndexProgress, Ready};
 use crate::error::Result;
 
 impl Engine {
-    /// Starts to build the indexes of these tables that are not ready, which the next write of a
+    /// Starts to build the indexes of these tables that are not ready, as the next write of the
     /// type would do. Returns at once.
     ///
     /// # Errors
@@ -20,14 +20,14 @@ impl Engine {
         })
     }
 
-    /// How far the indexes are that are being built, or were since this engine was made.
+    /// The progress of each index that is being built, or was built since this engine was created.
     #[must_use]
     pub fn index_progress(&self) -> Vec<IndexProgress> {
         self.inner.groups.indexer().progress()
     }
 
-    /// Calls `ready` once no index is being built: on the thread that builds them, or at once on
-    /// this one. It gets the error of an index that could not be built.
+    /// Calls `ready` once no index is being built: on the thread that builds indexes, or at once on
+    /// this thread. `ready` gets the error of an index that could not be built.
     pub fn when_indexes_are_ready(&self, ready: Ready) {
         self.inner.groups.indexer().when_ready(ready);
     }

@@ -32,8 +32,8 @@ pub use snapshots::EngineSnapshot;
 use snapshots::Snapshots;
 pub use subscribe::{Known, Subject};
 
-/// A share in an engine on one backend. Clones are the same share; others end on their own, and the
-/// engine ends with its last share.
+/// A share in an engine on one backend. Clones are the same share. Each share ends on its own, and
+/// the engine ends with its last share.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -56,7 +56,8 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Without a shutdown, too, the threads end. All jobs have: they hold the engine.
+        // The threads end without a shutdown too. All jobs have ended, because they hold the
+        // engine.
         self.groups.abandon();
         self.deliveries.stop(false);
     }
@@ -69,18 +70,18 @@ pub struct EngineOptions {
     pub concurrency: Concurrency,
     /// The most threads that run transactions.
     pub threads_max: usize,
-    /// From when on something is worth a warning.
+    /// The limits from which on the engine warns.
     pub thresholds: Thresholds,
     /// How long a snapshot may be held.
     pub snapshot_age_max: Option<Duration>,
-    /// How long a transaction's completion waits for subscribers, before those that are being told
-    /// are given up as slow.
+    /// How long a transaction's completion waits for subscribers, before the subscribers that are
+    /// being called are given up as slow.
     pub patience: Duration,
 }
 
 impl Default for EngineOptions {
-    /// Several writers, 64 threads, the default thresholds, snapshots for as long as they are held,
-    /// a second.
+    /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, and a
+    /// patience of one second.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
@@ -93,7 +94,7 @@ impl Default for EngineOptions {
 }
 
 impl Engine {
-    /// An engine on a backend, which nobody else uses.
+    /// An engine on a backend that is used by no other engine.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
         Self::with_entrance(backend, options, Box::new(|| ()))
@@ -153,7 +154,7 @@ impl Engine {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// How often something has happened.
+    /// The engine's counts of events.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.inner.telemetry.counts()
@@ -191,8 +192,8 @@ impl Engine {
     }
 }
 
-/// What a thread of the scheduler does after each of its transactions. With `more`, it is needed
-/// for the next one.
+/// The work of a scheduler's thread after each of its transactions. With `more`, another
+/// transaction is about to run.
 fn after_job(groups: Groups, deliveries: Arc<Deliveries>) -> AfterJob {
     Box::new(move |more| {
         let undelivered = groups.settle(more);
@@ -230,7 +231,7 @@ impl Outlet for ToDeliveries {
     }
 }
 
-/// What is done with each transaction that has ended: subscribers are told, then its completion.
+/// Handles each transaction that has ended: notifies subscribers, then calls the completion.
 struct Deliverer {
     reader: Reader,
     registry: Arc<Registry>,
@@ -256,7 +257,7 @@ impl Deliver for Deliverer {
 
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         self.telemetry.note_transaction(outcome.is_ok());
-        // A panic in a completion has nobody to go to; the transaction is done all the same.
+        // A panic of a completion has no caller to return to; the transaction is done all the same.
         let _ = callback::run("a completion", || completion.complete(outcome));
     }
 }

@@ -12,23 +12,23 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
 use crate::transaction::{Job, Tables, Transaction};
 
-/// How often a handler is run at most.
+/// Limit of the runs of a handler.
 const ATTEMPTS_MAX: usize = 5;
 
-/// The most bytes of a handler that go along when its transaction is handed on. What is larger
-/// stays where it is: a thread of the scheduler has no room for many copies of it.
+/// Limit of the bytes of a handler that is moved when its transaction is handed on. A larger
+/// handler is boxed: a thread of the scheduler has no room for many copies of it.
 const MOVED_MAX_BYTES: usize = 1024;
 
-/// A transaction that waits for its turn, and then for its commit: one piece of memory, which goes
-/// from thread to thread.
+/// A transaction that waits for its turn, and then for its commit: one allocation, which goes from
+/// thread to thread.
 struct Queued<H, C> {
-    /// What is done when its turn comes.
+    /// The work to do when its turn comes.
     work: Option<Work<H>>,
     run: fn(Work<H>, Completion),
     completion: C,
 }
 
-/// What a transaction does.
+/// The work of a transaction.
 struct Work<H> {
     inner: Arc<Inner>,
     tables: Tables,
@@ -69,7 +69,7 @@ impl<H: FnMut(&Rc<Transaction>) -> Result<()>> Work<H> {
 impl Engine {
     /// Queues a transaction over these tables and returns at once; `handler` is run on a thread of
     /// the engine. `completion` is called exactly once: on the committing thread when all is done,
-    /// callbacks included; or on this thread, before this returns, if the transaction can't be
+    /// callbacks included; or on this thread, before this call returns, if the transaction can't be
     /// queued.
     pub fn perform(
         &self,
@@ -86,8 +86,9 @@ impl Engine {
         }
     }
 
-    /// The same with a handler that is run again if another process has committed since its first
-    /// read. The last of its `ATTEMPTS_MAX` runs keeps other processes from committing.
+    /// As [`perform`](Self::perform), with a handler that is run again if another process has
+    /// committed since its first read. The last of its `ATTEMPTS_MAX` runs keeps other processes
+    /// from committing.
     pub fn perform_retrying(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -187,7 +188,7 @@ impl Engine {
 }
 
 impl Inner {
-    /// Runs a transaction that has its turn. It is acknowledged when its group is committed.
+    /// Runs a transaction that has its turn. It is acknowledged when its commit group is committed.
     fn run(
         &self,
         tables: Tables,
@@ -199,7 +200,8 @@ impl Inner {
         transaction.finish(handled, completion);
     }
 
-    /// The same, again while another process has committed since the first read.
+    /// As `run`, but runs the handler again while another process has committed since the first
+    /// read.
     fn run_retrying(
         &self,
         tables: Tables,
@@ -242,8 +244,8 @@ fn handle(
     handled.and_then(|outcome| outcome)
 }
 
-/// Drops a handler that was not consumed: what it holds may be the last workspace, whose end would
-/// wait for this very thread.
+/// Drops a handler that was not consumed. The handler may hold the last workspace, and dropping
+/// that would wait for this very thread.
 fn release<H>(handler: H) {
     let _ = callback::run("the end of a transaction's handler", || drop(handler));
 }

@@ -14,7 +14,7 @@ use crate::observe::Refetch;
 use crate::storage::{Backend, Row, Snapshot, StateId, View};
 use crate::transaction;
 
-/// What reads the committed state.
+/// Reads the committed state.
 #[derive(Clone)]
 pub(super) struct Reader {
     pub(super) backend: Arc<dyn Backend>,
@@ -22,9 +22,10 @@ pub(super) struct Reader {
     pub(super) committed: Arc<AtomicU64>,
     /// Held while transactions are committed and numbered.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know what others have committed, once there are any.
+    /// The state up to which subscribers know the commits of other programs; `None` before the
+    /// first subscriber.
     pub(super) seen: Arc<Mutex<Option<StateId>>>,
-    /// Tells the engine from others of the process.
+    /// Identifies the engine among the engines of the process.
     pub(super) engine: u64,
 }
 
@@ -44,18 +45,19 @@ impl Reader {
         CommitSeq(self.committed.load(Ordering::Acquire))
     }
 
-    /// Notes the state on which the first subscriber stands, before that reads anything.
+    /// Notes the committed state before the first subscriber reads anything.
     pub(super) fn stand(&self) -> Result<()> {
         let lock = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if lock().is_none() {
-            // Order: not under the lock, which writers wait for. Who finds another's reads later.
+            // Order: the state is pinned without the lock, because writers wait for the lock. A
+            // subscriber that finds the state of another subscriber reads after that state.
             let state = self.snapshot(View::Pinned)?.pin()?;
             lock().get_or_insert(state);
         }
         Ok(())
     }
 
-    /// The origin of what is read when `seq` is the latest commit.
+    /// The origin of objects that are read when `seq` is the latest commit.
     pub(super) fn origin(&self, seq: CommitSeq) -> Origin {
         Origin {
             engine: self.engine,
@@ -74,8 +76,8 @@ impl Reader {
         })
     }
 
-    /// Reads as of a commit that is known exactly: nothing after it is reflected. It may wait for a
-    /// commit that is under way.
+    /// Reads the state of a commit whose number is known exactly: no later commit is visible. It
+    /// may wait for a commit that is under way.
     fn read_exactly<R>(
         &self,
         table: &Table,
@@ -142,7 +144,7 @@ impl Refetch for Reader {
     }
 }
 
-/// Names the type in an error that does not.
+/// Adds the type to an error that does not name it.
 fn named(table: &Table, error: Error) -> Error {
     match error.kind() {
         ErrorKind::Corrupt
@@ -154,8 +156,8 @@ fn named(table: &Table, error: Error) -> Error {
 }
 
 impl Engine {
-    /// Reads a table. On a handler's thread this reads what its transaction sees. `read` must not
-    /// call user code.
+    /// Reads a table. On a handler's thread, this reads the state that the handler's transaction
+    /// sees. `read` must not call user code.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`] after shutdown; else as `read`.
@@ -176,7 +178,7 @@ impl Engine {
         }
     }
 
-    /// Whether this is the thread of a handler, so that reads see what its transaction does.
+    /// Whether this is the thread of a handler, so that reads see the changes of its transaction.
     #[must_use]
     pub fn is_in_transaction(&self) -> bool {
         transaction::current(&self.inner.reader.backend).is_some()
@@ -210,7 +212,7 @@ impl Engine {
         Ok(Arc::unwrap_or_clone(objects))
     }
 
-    /// A view on the state as of now.
+    /// A view of the state as of now.
     ///
     /// # Errors
     /// As [`Engine::read`].
@@ -220,13 +222,13 @@ impl Engine {
         Ok(snapshot)
     }
 
-    /// A view on the state as of the first fetch from it.
+    /// A view of the state as of the first fetch from it.
     ///
     /// # Errors
     /// As [`Engine::read`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
         self.refuse_if_closed(format_args!("take a snapshot"))?;
-        // Who only reads has no commit that would.
+        // A program that only reads has no commits at which ages are checked.
         self.inner.snapshots.look(&self.inner.telemetry);
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell::new(reader));

@@ -12,33 +12,35 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Subscription, SubscriptionEnd};
 use crate::storage::CloseOptions;
 
-/// What belongs to one share of an engine.
+/// The state of one share of an engine.
 #[derive(Default)]
 pub(super) struct Share {
-    /// Held to read while something is queued, so that nothing is after the share has ended.
+    /// Locked for reading while work is queued, so that no work is queued after the share has
+    /// ended.
     gate: RwLock<Gate>,
-    /// Whether it has ended, for those who need not keep it from ending: readers share no lock.
+    /// Whether the share has ended, for callers that need not keep it from ending: they share no
+    /// lock.
     is_closed: AtomicBool,
     held: Mutex<Held>,
 }
 
-/// Whether the share goes on.
+/// Whether the share is open.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Gate {
     #[default]
     Open,
-    /// It has ended, and others go on.
+    /// The share has ended, and other shares are open.
     Closed,
-    /// It was the last to end.
+    /// The share was the last to end.
     Last,
 }
 
-/// What was given out and ends with the share.
+/// The snapshots and subscriptions that end with the share.
 #[derive(Default)]
 struct Held {
     snapshots: Vec<Weak<SnapshotCell>>,
     subscriptions: Vec<SubscriptionEnd>,
-    /// How many subscriptions there may be before those that are over are looked for.
+    /// Number of subscriptions at which those that are over are removed.
     subscriptions_max: usize,
 }
 
@@ -65,7 +67,7 @@ impl Share {
         held.subscriptions.push(subscription.to_end());
     }
 
-    /// How long the oldest snapshot that is held and has not ended has been.
+    /// How long the oldest held snapshot that has not ended has been held.
     fn oldest_snapshot(&self) -> Option<Duration> {
         let held = self.held();
         let cells = held.snapshots.iter().filter_map(Weak::upgrade);
@@ -73,7 +75,7 @@ impl Share {
         open.map(|cell| cell.age()).max()
     }
 
-    /// Ends what was given out, so that closing need not wait for its owners.
+    /// Ends the snapshots and subscriptions, so that closing need not wait for their owners.
     fn release(&self) {
         let Held {
             snapshots,
@@ -89,7 +91,7 @@ impl Share {
     }
 }
 
-/// Names an engine without keeping it.
+/// A handle on an engine that does not keep the engine open.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Inner>);
 
@@ -122,7 +124,7 @@ impl Inner {
 }
 
 impl Engine {
-    /// Names the engine without keeping it.
+    /// A handle on the engine that does not keep the engine open.
     #[must_use]
     pub fn downgrade(&self) -> WeakEngine {
         WeakEngine(Arc::downgrade(&self.inner))
@@ -134,7 +136,7 @@ impl Engine {
         !self.share.is_closed.load(Ordering::Acquire)
     }
 
-    /// Ends this share for all that comes; whether it is the last.
+    /// Ends this share for all later calls. Returns whether it is the last share.
     fn leave(&self) -> bool {
         let mut gate = self
             .share
@@ -158,16 +160,16 @@ impl Engine {
         is_last
     }
 
-    /// Finishes the transactions queued so far, and ends this share: everything called afterwards
-    /// through it fails with [`ErrorKind::ShutDown`]. The last share to end gives every resource
-    /// back. A second call does no harm.
+    /// Finishes the transactions queued so far, and ends this share: every later call through this
+    /// share fails with [`ErrorKind::ShutDown`]. The last share to end releases every resource. A
+    /// second call does no harm.
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; else as the backend's closing.
     pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         if !self.leave() {
-            // An error says that the last share ends meanwhile, which is waited for then.
+            // An error means that the last share is ending meanwhile; this call waits for that.
             if self.drain().is_err() {
                 self.inner.scheduler.close();
             }
@@ -214,7 +216,7 @@ impl Engine {
         }
     }
 
-    /// How long the oldest snapshot that is held through this share, and has not ended, has been.
+    /// How long the oldest snapshot of this share that has not ended has been held.
     #[must_use]
     pub fn oldest_snapshot(&self) -> Option<Duration> {
         self.share.oldest_snapshot()
@@ -227,7 +229,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Queues something, unless the share has ended.
+    /// Queues work, unless the share has ended.
     pub(super) fn while_open<R>(
         &self,
         operation: fmt::Arguments<'_>,

@@ -1,4 +1,4 @@
-//! Snapshots that are held: each shows one state, keeps the log of it, and gets old.
+//! Snapshots that are held. Each shows one state, keeps the log from that state on, and ages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,13 +12,13 @@ use crate::object::Origin;
 use crate::storage::Snapshot;
 use crate::telemetry::Telemetry;
 
-/// All snapshots of an engine. Their age matters when something is committed, which they keep from
-/// getting into the file: that is when it is looked at, and, since others may commit, when another
-/// is taken or somebody asks for their commits.
+/// All snapshots of an engine. A held snapshot keeps later commits from getting into the file, so
+/// ages are checked when a commit is published. Because other programs may commit too, they are
+/// also checked when a snapshot is taken and in [`Engine::refresh`].
 #[derive(Default)]
 pub(super) struct Snapshots {
     cells: Mutex<Vec<Weak<SnapshotCell>>>,
-    /// Whether there may be any.
+    /// Whether there may be snapshots.
     is_any: AtomicBool,
     /// How long each may be held.
     age_max: Option<Duration>,
@@ -39,8 +39,8 @@ impl Snapshots {
         self.is_any.store(true, Ordering::Release);
     }
 
-    /// Looks for those that have been held for long: each is told once, and ended
-    /// if it may not be held any longer.
+    /// Checks for snapshots that have been held for long: each is reported once, and is ended if it
+    /// may not be held any longer.
     pub(super) fn look(&self, telemetry: &Telemetry) {
         if !self.is_any.load(Ordering::Acquire) {
             return;
@@ -55,7 +55,7 @@ impl Snapshots {
             if !cell.is_told.load(Ordering::Relaxed) && telemetry.old_snapshot(age) {
                 cell.is_told.store(true, Ordering::Relaxed);
             }
-            // One that is being read from is met by a later commit, or by its next read.
+            // A snapshot that is being read is checked at a later commit, or at its next read.
             if self.is_too_old(age)
                 && let Ok(mut reader) = cell.reader.try_lock()
             {
@@ -69,12 +69,12 @@ impl Snapshots {
     }
 }
 
-/// What a snapshot is, for as long as it is not ended.
+/// The content of a snapshot, for as long as the snapshot has not ended.
 pub(super) struct SnapshotCell {
     /// `None` once it has ended.
     reader: Mutex<Option<Pinning>>,
     since: Instant,
-    /// Whether its age was told.
+    /// Whether its age was reported.
     is_told: AtomicBool,
     /// Whether it has ended because it was held for too long.
     is_expired: AtomicBool,
@@ -117,7 +117,7 @@ impl SnapshotCell {
     }
 }
 
-/// A view on one state: all its fetches agree. Fetches from several threads take turns.
+/// A view of one state: all its fetches agree. Fetches from several threads take turns.
 pub struct EngineSnapshot {
     cell: Arc<SnapshotCell>,
     engine: Engine,

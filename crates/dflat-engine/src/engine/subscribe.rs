@@ -16,15 +16,15 @@ use crate::observe::{
 };
 use crate::storage::{StateId, View};
 
-/// What a subscriber to a query knows already.
+/// The result that a subscriber to a query has already.
 pub enum Known {
-    /// A result it fetched: it is told if the result is out of date.
+    /// A result that the subscriber fetched: it is notified if the result is out of date.
     Result(Fetched),
-    /// Nothing: it is told the result first.
+    /// No result: the subscriber is notified of the result first.
     Nothing,
 }
 
-/// What is subscribed to.
+/// The subject of a subscription.
 pub enum Subject {
     /// An object.
     Object(Object),
@@ -32,7 +32,7 @@ pub enum Subject {
     Result {
         /// The query.
         query: ShapedQuery,
-        /// What the subscriber knows.
+        /// The result that the subscriber has.
         known: Known,
     },
     /// The number of a query's objects.
@@ -40,8 +40,9 @@ pub enum Subject {
 }
 
 impl Engine {
-    /// Subscribes. Transactions performed before this call are not told, unless what the subscriber
-    /// knows is older than what they did; those performed afterwards are.
+    /// Subscribes. The subscriber is notified of transactions performed after this call. It is not
+    /// notified of transactions performed before this call, unless its known state is older than
+    /// their changes.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
@@ -77,14 +78,14 @@ impl Engine {
         Ok(subscription)
     }
 
-    /// Looks whether somebody else has committed, past this engine, since this was called last or
-    /// there was a first subscriber: if so, or if that can't be told, subscribers are told what has
-    /// changed. It does not wait for that, and for no writer. Snapshots that are too old are met as
-    /// by a commit.
+    /// Checks whether another program has committed, past this engine, since the last call of this
+    /// method or the first subscriber. If so, or if that can't be determined, subscribers are
+    /// notified of the changes. It does not wait for these notifications, nor for a writer.
+    /// Snapshots that are too old are handled as after a commit.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading can
-    /// fail.
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// reading.
     pub fn refresh(&self) -> Result<()> {
         let operation = format_args!("look for what others have committed");
         self.while_open(operation, || {
@@ -102,8 +103,8 @@ impl Engine {
         })
     }
 
-    /// Registers in the table's turn: what was committed before is in what is read now, and what
-    /// comes later is delivered later.
+    /// Registers in the table's turn: the state that is read now contains all earlier commits, and
+    /// later commits are delivered later.
     fn register(&self, table: &Table, subject: Subject, subscriber: &Arc<Subscriber>) {
         if subscriber.is_cancelled() {
             return;
@@ -126,7 +127,7 @@ impl Engine {
         self.inner.deliveries.hand_over();
     }
 
-    /// What the subscriber has, and what it is now.
+    /// The state that the subscriber has, and the latest state.
     fn first(&self, table: &Table, subject: Subject) -> Result<First> {
         let reader = &self.inner.reader;
         let changed = self.inner.deliveries.changed(table);
@@ -137,7 +138,8 @@ impl Engine {
                 let latest = if ours && origin.seq.0 > 0 && origin.seq >= changed {
                     Some(known.clone())
                 } else {
-                    // What it missed can't be told later: the subscription ends with the error.
+                    // A missed change can't be delivered later: the subscription ends with the
+                    // error.
                     find(reader, table, &known)?
                 };
                 First::Object { known, latest }
@@ -168,7 +170,8 @@ impl Engine {
     }
 }
 
-/// The latest state of an object: by its row id, or, if it is another engine's, by its primary key.
+/// The latest state of an object, found by its row id, or by its primary key if the object is of
+/// another engine.
 fn find(reader: &Reader, table: &Table, known: &Object) -> Result<Option<Object>> {
     if known.origin().engine != reader.engine {
         return reader.get(table, &fetch::key_of(table, known)?);
