@@ -31,7 +31,7 @@ pub(super) struct Batch {
     pub(super) is_last: bool,
 }
 
-/// A row, and its values in some indexes by the positions of these.
+/// A row id, and the row's values for some indexes, each with the position of the index.
 type Values = (RowId, Vec<(usize, Vec<Value>)>);
 
 /// Fills the table's indexes that are not ready, for the next rows by row id.

@@ -23,7 +23,7 @@ const DUPLICATES_MAX: usize = 1000;
 pub struct IndexProgress {
     /// The type's full name.
     pub type_name: String,
-    /// The index's name for people.
+    /// The readable name of the index.
     pub index: String,
     /// Whether it is unique.
     pub unique: bool,

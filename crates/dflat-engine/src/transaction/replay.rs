@@ -107,7 +107,8 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
     Error::with_source(ErrorKind::Busy, message, Overtaken)
 }
 
-/// Whether the transaction may succeed if it is run again, because it was overtaken.
+/// Whether the transaction may succeed if its handler is run again, because another process has
+/// committed since its first read.
 pub(super) fn is_overtaken(error: &Error) -> bool {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {

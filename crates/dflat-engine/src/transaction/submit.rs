@@ -196,8 +196,8 @@ impl Transaction {
     }
 
     /// Runs a write with the write access, which the first write of the transaction takes. `write`
-    /// gets the newest schema that code has used to write to the table, because the indexes of that
-    /// schema must be maintained.
+    /// gets the schema of the newest code that has written to the table, because the indexes of
+    /// that schema must be maintained.
     fn write<R>(
         &self,
         table: &Table,

@@ -65,7 +65,7 @@ impl Found {
     }
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A new object.
@@ -113,7 +113,7 @@ enum Stage {
     Fresh,
     /// It reads the committed state.
     Committed(Box<dyn Snapshot>),
-    /// It reads the writes of an open group's members.
+    /// It reads the writes of an open commit group's members.
     Group(u64),
     /// It has made its first change.
     Writing,
@@ -273,8 +273,8 @@ impl Transaction {
         }
     }
 
-    /// As `lose`, while the open group is locked: no other transaction may read from the group
-    /// before it is whole again.
+    /// As `lose`, while the open commit group is locked: no other transaction may read from the
+    /// group before it is whole again.
     pub(super) fn lose_with(&self, open: &mut Open, error: &Error) {
         self.failure
             .borrow_mut()

@@ -17,7 +17,7 @@ impl Transaction {
     /// Fetches the objects of a query, the transaction's own changes included.
     ///
     /// # Errors
-    /// [`ErrorKind::UndeclaredType`] for a table not declared; else as [`fetch::fetch`].
+    /// [`ErrorKind::UndeclaredType`] for a table not declared; otherwise as [`fetch::fetch`].
     pub fn fetch(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
         self.read(table, |snapshot, origin| {
             fetch::fetch(snapshot, table, query, &Control::default(), origin)
@@ -120,8 +120,8 @@ impl Transaction {
         Ok(is_current.then(|| Some(object.clone())))
     }
 
-    /// If the transaction has read nothing yet, and the open group has changed one of its tables,
-    /// makes the transaction read from the open group.
+    /// If the transaction has read nothing yet, and the open commit group has changed one of its
+    /// tables, makes the transaction read from the open commit group.
     #[inline]
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
@@ -136,7 +136,7 @@ impl Transaction {
     /// Reads a table, the transaction's own changes included. `read` must not call user code.
     ///
     /// # Errors
-    /// [`ErrorKind::UndeclaredType`] for a table not declared; else as `read`.
+    /// [`ErrorKind::UndeclaredType`] for a table not declared; otherwise as `read`.
     pub fn read<R>(
         &self,
         table: &Table,

@@ -128,7 +128,7 @@ impl Shared {
         }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
-                // These numbers change only here, under the lock of the open group.
+                // These numbers change only here, under the lock of the open commit group.
                 let seq = CommitSeq(self.assigned.load(Ordering::Acquire) + 1);
                 self.assigned.store(seq.0, Ordering::Release);
                 self.committed.store(seq.0, Ordering::Release);
@@ -142,8 +142,8 @@ impl Shared {
     }
 
     /// Pins the state of the commit that was just made, if a subscriber has to read rows of it.
-    /// Called with the lock of the open group, so that the state contains no later commit of this
-    /// engine.
+    /// Called with the lock of the open commit group, so that the state contains no later commit of
+    /// this engine.
     fn with_state(&self, mut changes: ChangeSet) -> ChangeSet {
         let is_read = |table: &TableChanges| {
             table.inserted.is_some() && self.outlet.may_be_observed(&table.table)
@@ -209,8 +209,8 @@ impl Shared {
         }
     }
 
-    /// Writes everything in the open group again, after an error of reading from the group that may
-    /// have ended the backend's transaction.
+    /// Writes everything in the open commit group again, after an error of reading from the group
+    /// that may have ended the backend's transaction.
     pub(super) fn restart(&self, open: &mut Open) {
         self.end_group(open, Self::recover);
     }

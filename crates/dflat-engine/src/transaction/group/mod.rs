@@ -112,7 +112,7 @@ impl Groups {
 
     /// Takes the write access for a transaction over these tables: all writes belong to this
     /// transaction until it releases the write access. If members have changed one of its tables,
-    /// the outcome of the open group is noted in `seen`.
+    /// the outcome of the open commit group is noted in `seen`.
     pub(super) fn take_write_access(
         &self,
         tables: &Tables,
@@ -163,7 +163,8 @@ impl Groups {
         self.shared.outlet.hand_over();
     }
 
-    /// The open group with a transaction of the backend, for the writing transaction to go on.
+    /// The open commit group with a transaction of the backend, for the writing transaction to go
+    /// on.
     #[inline]
     pub(super) fn resume(&self) -> MutexGuard<'_, Open> {
         let open = self.lock();
@@ -175,7 +176,7 @@ impl Groups {
 
     fn replay_writing<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
         // Without the lock: while this thread waits for another process, finished transactions must
-        // not wait. No other thread starts a transaction of the backend for the open group
+        // not wait. No other thread starts a transaction of the backend for the open commit group
         // meanwhile.
         let durability = open.asked();
         drop(open);
@@ -194,7 +195,7 @@ impl Groups {
         self.shared.lose(open, error);
     }
 
-    /// Writes everything in the open group again, after an error of reading from the group.
+    /// Writes everything in the open commit group again, after an error of reading from the group.
     pub(super) fn restart(&self, open: &mut Open) {
         self.shared.restart(open);
     }
@@ -281,9 +282,9 @@ impl Groups {
         }
     }
 
-    /// Commits the open group, unless it pays to wait for a transaction that is about to run.
-    /// Returns true if ended transactions went to the outlet and no thread was asked to deliver
-    /// them. Called on the transaction's thread after the transaction has left its turn.
+    /// Commits the open commit group, unless it pays to wait for a transaction that is about to
+    /// run. Returns true if ended transactions went to the outlet and no thread was asked to
+    /// deliver them. Called on the transaction's thread after the transaction has left its turn.
     pub fn settle(&self, more: bool) -> bool {
         let mut open = self.lock();
         let now = open.latest;

@@ -88,7 +88,7 @@ impl UsedRowIds {
 
 /// The tables of a commit group whose changes were not committed, each with the error. A
 /// transaction that has read such changes fails too, so each transaction that reads from an open
-/// group keeps the outcome of that group.
+/// commit group keeps the outcome of that group.
 #[derive(Clone, Default)]
 pub(in super::super) struct GroupOutcome {
     failed: Arc<Mutex<Vec<(String, Error)>>>,
@@ -211,7 +211,7 @@ impl Open {
         }
     }
 
-    /// Ends the open group and returns its parts, to be committed or written again.
+    /// Ends the open commit group and returns its parts, to be committed or written again.
     pub(super) fn end(&mut self) -> (Option<Box<dyn WriteTransaction>>, Vec<Member>, GroupOutcome) {
         self.dirty.clear();
         self.arenas.clear();
@@ -253,13 +253,13 @@ impl Open {
     /// The error with which changes to one of these tables were not committed, if a transaction has
     /// `seen` the commit group of these changes.
     pub(super) fn failure(&self, seen: Option<&GroupOutcome>, tables: &[Table]) -> Option<Error> {
-        // Most transactions have seen the open group, which has not failed.
+        // Most transactions have seen the open commit group, which has not failed.
         let ended = seen.filter(|seen| !seen.is_same(&self.group_outcome));
         ended.and_then(|seen| seen.failure(tables))
     }
 
-    /// Notes that a transaction sees the open group from now on, if a member has changed one of
-    /// these tables.
+    /// Notes that a transaction sees the open commit group from now on, if a member has changed one
+    /// of these tables.
     pub(super) fn follow(&self, tables: &[Table], seen: &mut Option<GroupOutcome>) {
         if self.writer.is_some()
             && self.is_dirty(tables)
@@ -321,7 +321,7 @@ impl Open {
             .map(|writer| writer.as_mut() as _)
     }
 
-    /// The durability that the writing transaction asks for, or that of the open group if no
+    /// The durability that the writing transaction asks for, or that of the open commit group if no
     /// transaction has the write access.
     pub(super) fn asked(&self) -> Durability {
         self.writing
@@ -329,7 +329,7 @@ impl Open {
             .map_or(self.durability, |writing| writing.durability)
     }
 
-    /// Whether the commit of the open group would survive less than a transaction asks for.
+    /// Whether the commit of the open commit group would survive less than a transaction asks for.
     pub(super) fn is_weaker(&self, asked: Durability) -> bool {
         self.writer.is_some() && self.durability < asked
     }
@@ -465,7 +465,7 @@ impl Open {
         }
     }
 
-    /// The parts of the open group that the writing transaction uses to write.
+    /// The parts of the open commit group that the writing transaction uses to write.
     #[inline]
     pub(in super::super) fn write_access(&mut self) -> Result<WriteAccess<'_>> {
         match (&mut self.writing, &mut self.writer) {
@@ -489,7 +489,7 @@ fn no_transaction() -> Error {
     Error::new(ErrorKind::Backend, "cannot write: no transaction is open")
 }
 
-/// The parts of the open group that the writing transaction uses to write.
+/// The parts of the open commit group that the writing transaction uses to write.
 pub(in super::super) struct WriteAccess<'o> {
     pub(in super::super) writer: &'o mut dyn WriteTransaction,
     pub(in super::super) prepared: &'o mut Vec<Prepared>,

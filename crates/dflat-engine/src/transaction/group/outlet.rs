@@ -4,8 +4,8 @@ use dflat_model::{CommitSeq, Table};
 
 use crate::change_set::Ended;
 
-/// Takes transactions that have ended. Its methods are called with the lock of the open group,
-/// unless their documentation says otherwise, and do not wait for user code.
+/// Takes transactions that have ended. Its methods are called with the lock of the open commit
+/// group, unless their documentation says otherwise, and do not wait for user code.
 pub trait Outlet: Send + Sync {
     /// Takes transactions that have ended, in the order of their commits.
     fn push(&self, ended: &mut dyn Iterator<Item = Ended>);

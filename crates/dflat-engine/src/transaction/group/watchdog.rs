@@ -11,7 +11,7 @@ pub(super) const AGE_MAX: Duration = Duration::from_millis(5);
 /// How long finished members wait for a member that still runs.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The open group, as its watchdog sees it.
+/// The open commit group, as its watchdog sees it.
 pub(super) trait WatchedGroup: Send + Sync + 'static {
     /// The watchdog.
     fn watchdog(&self) -> &Watchdog;
@@ -41,8 +41,8 @@ impl Watchdog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the open group committed in time, however long its next member runs. Returns whether the
-    /// group is watched now.
+    /// Has the open commit group committed in time, however long its next member runs. Returns
+    /// whether the group is watched now.
     pub(super) fn watch(&self, shared: &Arc<impl WatchedGroup>) -> bool {
         let mut state = self.lock();
         if state.watching || state.stopped {
@@ -62,8 +62,8 @@ impl Watchdog {
         state.watching
     }
 
-    /// Ends the watch: no group is open. Called with the lock of the open group, so that the next
-    /// group is watched again.
+    /// Ends the watch: no group is open. Called with the lock of the open commit group, so that the
+    /// next group is watched again.
     pub(super) fn rest(&self) {
         self.lock().watching = false;
     }
