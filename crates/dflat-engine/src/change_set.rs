@@ -178,7 +178,7 @@ impl RowRange {
     }
 }
 
-/// The state of one commit, pinned: later commits do not change what it reads.
+/// The state of one commit, pinned: its reads do not see later commits.
 pub struct CommitState {
     snapshot: Mutex<Box<dyn Snapshot>>,
     origin: Origin,

@@ -70,7 +70,7 @@ pub struct EngineOptions {
     pub concurrency: Concurrency,
     /// The most threads that run transactions.
     pub threads_max: usize,
-    /// The limits from which on the engine warns.
+    /// Limits from which the engine logs warnings.
     pub thresholds: Thresholds,
     /// How long a snapshot may be held.
     pub snapshot_age_max: Option<Duration>,
@@ -206,7 +206,7 @@ fn after_job(groups: Groups, deliveries: Arc<Deliveries>) -> AfterJob {
     })
 }
 
-/// Carries transactions that have ended from the groups to the deliveries.
+/// Carries transactions that have ended from the commit groups to the deliveries.
 struct ToDeliveries(Arc<Deliveries>);
 
 impl Outlet for ToDeliveries {

@@ -152,7 +152,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
-    /// shutdown; else those of the handler and of committing.
+    /// shutdown; otherwise those of the handler and of committing.
     pub fn perform_here<R>(
         &self,
         tables: impl IntoIterator<Item = Table>,

@@ -160,7 +160,7 @@ impl Engine {
     /// sees. `read` must not call user code.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; else as `read`.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise as `read`.
     pub fn read<R>(
         &self,
         table: &Table,

@@ -165,7 +165,8 @@ impl Engine {
     /// second call does no harm.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; else as the backend's closing.
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; otherwise as the backend's
+    /// closing.
     pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         if !self.leave() {

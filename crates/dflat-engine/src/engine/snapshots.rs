@@ -12,9 +12,9 @@ use crate::object::Origin;
 use crate::storage::Snapshot;
 use crate::telemetry::Telemetry;
 
-/// All snapshots of an engine. A held snapshot keeps later commits from getting into the file, so
-/// ages are checked when a commit is published. Because other programs may commit too, they are
-/// also checked when a snapshot is taken and in [`Engine::refresh`].
+/// All snapshots of an engine. A held snapshot keeps later commits from being checkpointed, so ages
+/// are checked when a commit is published. Because other programs may commit too, ages are also
+/// checked when a snapshot is taken and in [`Engine::refresh`].
 #[derive(Default)]
 pub(super) struct Snapshots {
     cells: Mutex<Vec<Weak<SnapshotCell>>>,
@@ -132,7 +132,7 @@ impl EngineSnapshot {
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`] after shutdown; [`ErrorKind::DeadlineExceeded`] if it has been held
-    /// for longer than a snapshot may be; else as `read`.
+    /// for longer than a snapshot may be; otherwise as `read`.
     pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
         let cell = &self.cell;
         let inner = &self.engine.inner;
