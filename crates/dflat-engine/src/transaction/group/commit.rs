@@ -36,8 +36,8 @@ pub(super) struct Shared {
     /// Held from a commit until it has its number, so that no reader sees a commit without its
     /// number.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know the commits of other programs; `None` before the
-    /// first subscriber.
+    /// The state up to which subscribers know the commits of other programs; `None` until the first
+    /// subscription or refresh.
     pub(super) seen: Arc<Mutex<Option<StateId>>>,
 }
 

@@ -100,7 +100,7 @@ impl Watchdog {
 }
 
 fn run(shared: &Weak<impl WatchedGroup>) {
-    // The thread keeps no engine: `upgrade` fails once the engine is dropped.
+    // `upgrade` fails once the engine's commit groups are dropped.
     while let Some(shared) = shared.upgrade() {
         if !shared.watchdog().wait() {
             return;
