@@ -17,9 +17,9 @@ use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
-/// Limit of the time that a transaction waits at its end, for each time that the bound is exceeded.
-/// The rows that wait to be matched therefore stay within a multiple of the bound, however slow
-/// matching is.
+/// Limit of the time that a transaction waits at its end, for each full `unmatched_max` of rows
+/// that wait to be matched. The limit grows with the number of these rows, so that number stays
+/// within a multiple of the bound, however slow matching is.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
 /// How often a waiting transaction checks whether it still has to wait.
@@ -119,7 +119,8 @@ impl Deliveries {
     pub fn renew(&self, seq: CommitSeq) {
         let item = (Instant::now(), Item::Foreign);
         let mut queue = self.lock();
-        // Order: a thread that notices a foreign write later may have looked earlier.
+        // Order: a thread that notices a foreign write later may have looked earlier, so the larger
+        // commit number is kept.
         queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
         queue.renewals += 1;
         queue.waiting.push_back(item);
