@@ -22,8 +22,8 @@ pub(super) struct Reader {
     pub(super) committed: Arc<AtomicU64>,
     /// Held while transactions are committed and numbered.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know the commits of other programs; `None` before the
-    /// first subscriber.
+    /// The state up to which subscribers know the commits of other programs; `None` until the first
+    /// subscription or refresh.
     pub(super) seen: Arc<Mutex<Option<StateId>>>,
     /// Identifies the engine among the engines of the process.
     pub(super) engine: u64,

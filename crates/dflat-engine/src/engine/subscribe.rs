@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// Checks whether another program has committed, past this engine, since the last call of this
-    /// method or the first subscriber. If so, or if that can't be determined, subscribers are
+    /// method or the first subscription. If so, or if that can't be determined, subscribers are
     /// notified of the changes. It does not wait for these notifications, nor for a writer.
     /// Snapshots that are too old are handled as after a commit.
     ///
