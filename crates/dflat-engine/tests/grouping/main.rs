@@ -1,11 +1,12 @@
 //! Group commit, run in many orders by a model checker.
 //!
 //! All of the write path is compiled from the engine's own source, down to the memory backend, with
-//! the model's threads, locks and condition variables in the place of the standard library's; see
-//! `src/sync.rs`. Where the watchdog waits for a while, any time may pass: it commits what is
-//! finished at any moment, and what a running handler has written is undone and written again.
+//! the model's threads, locks and condition variables in place of those of the standard library;
+//! see `src/sync.rs`. Where the watchdog waits for a while, any time may pass. So it commits
+//! finished transactions at any moment, and the changes of a running handler are undone and written
+//! again.
 //!
-//! `DFLAT_MODEL_RUNS` says how many orders of each model are tried.
+//! `DFLAT_MODEL_RUNS` sets how many orders of each model are tried.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -15,7 +16,8 @@
 )]
 
 mod callback {
-    /// All threads of a model are one: what a thread does can't be noted by thread.
+    /// Always false: all threads of a model run on one thread of the operating system, so that a
+    /// thread-local mark would apply to all of them.
     pub(crate) fn is_running() -> bool {
         false
     }

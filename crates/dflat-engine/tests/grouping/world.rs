@@ -1,4 +1,4 @@
-//! The write path with nobody above it, and counters that transactions raise.
+//! The write path without the engine above it, and counters that transactions raise.
 
 use std::sync::OnceLock;
 
@@ -16,18 +16,19 @@ use crate::storage::{Backend, CloseOptions, MemoryBackend, View};
 use crate::telemetry::{Telemetry, Thresholds};
 use crate::transaction::{Change, Concurrency, Groups, Outlet, Scheduler, Transaction};
 
-/// Something that has happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Event {
     /// A commit took a table's counter from one value to another.
     Delivered(CommitSeq, char, i64, i64),
-    /// A transaction was told how it ended; what the table's counter is by then.
+    /// A transaction's completion was called with its outcome. `stored` is the table's counter at
+    /// that time.
     Ended {
         name: char,
         went_well: bool,
         stored: i64,
     },
-    /// Something that took its turn on a table saw this counter.
+    /// A registration took its turn on a table and read this counter.
     Registered(i64),
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct World {
     log: Arc<Log>,
 }
 
-/// What has happened, in order.
+/// The events of a run, in order.
 #[derive(Default)]
 struct Log {
     events: Mutex<Vec<Event>>,
@@ -55,7 +56,7 @@ impl Log {
     }
 }
 
-/// Notes what is delivered.
+/// Records each delivered change.
 struct Deliverer(Arc<Log>);
 
 impl Deliver for Deliverer {
@@ -145,7 +146,7 @@ impl World {
         }
     }
 
-    /// Queues a transaction over tables; its end is noted under its name.
+    /// Queues a transaction over tables; its end is recorded under its name.
     pub(crate) fn perform(
         &self,
         name: char,
@@ -173,7 +174,8 @@ impl World {
         self.scheduler.enqueue(names, job).unwrap();
     }
 
-    /// Takes a turn on a table, notes what is stored, and takes its place among the deliveries.
+    /// Takes a turn on a table, reads the stored counter, and queues a registration among the
+    /// deliveries.
     pub(crate) fn register(&self, name: char) {
         let world = self.clone();
         let job = Box::new(move || {
@@ -194,7 +196,7 @@ impl World {
             .unwrap();
     }
 
-    /// Waits until a transaction was told how it ended.
+    /// Waits until a transaction's completion was called.
     pub(crate) fn wait_for(&self, name: char) {
         let is_missing = |events: &mut Vec<Event>| {
             let ended = |event: &Event| matches!(event, Event::Ended { name: n, .. } if *n == name);
@@ -204,7 +206,7 @@ impl World {
         drop(self.log.grown.wait_while(events, is_missing).unwrap());
     }
 
-    /// Ends everything; what has happened.
+    /// Shuts everything down, checks the events and returns them.
     pub(crate) fn close(self) -> Vec<Event> {
         self.scheduler.close();
         self.groups.flush_all();
@@ -225,8 +227,8 @@ impl World {
     }
 }
 
-/// What holds whatever happens: commits are delivered in order, each starts from what the one
-/// before left, and who is told that it went well finds what was delivered before that.
+/// Checks the guarantees that hold in every order of threads: commits are delivered in order, and
+/// each delivered change of a counter starts from the value that the previous one delivered.
 fn check(events: &[Event]) {
     let mut last = CommitSeq::default();
     for (at, event) in events.iter().enumerate() {
@@ -242,7 +244,7 @@ fn check(events: &[Event]) {
     }
 }
 
-/// What a table's counter is after these deliveries.
+/// The value of a table's counter after these deliveries.
 pub(crate) fn delivered(events: &[Event], table: char) -> i64 {
     let last = events.iter().rev().find_map(|event| match event {
         Event::Delivered(_, name, _, after) if *name == table => Some(*after),
@@ -251,7 +253,7 @@ pub(crate) fn delivered(events: &[Event], table: char) -> i64 {
     last.unwrap_or(0)
 }
 
-/// What a table's counter is for those who look from outside.
+/// The value of a table's counter in the latest commit.
 fn stored(backend: &Arc<dyn Backend>, name: char) -> i64 {
     let mut snapshot = Arc::clone(backend).snapshot(View::Latest).unwrap();
     let found = fetch::get(
@@ -263,7 +265,7 @@ fn stored(backend: &Arc<dyn Backend>, name: char) -> i64 {
     count_of(&found.unwrap())
 }
 
-/// The counter that all raise.
+/// The key of the counter that all transactions raise.
 const KEY: [Value; 1] = [Value::Int(1)];
 
 /// The tables `A` and `B`.
@@ -290,12 +292,12 @@ fn count_of(object: &Option<Object>) -> i64 {
     })
 }
 
-/// What a transaction finds in a table's counter.
+/// The value of a table's counter that a transaction reads.
 pub(crate) fn read(tx: &Transaction, name: char) -> Result<i64> {
     Ok(count_of(&tx.get(table(name), &KEY)?))
 }
 
-/// Raises a table's counter by one, with a chance for others to run meanwhile; what it is then.
+/// Raises a table's counter by one, and lets other threads run meanwhile. Returns the new value.
 pub(crate) fn raise(tx: &Transaction, name: char) -> Result<i64> {
     let table = table(name);
     let found = tx.get(table, &KEY)?;

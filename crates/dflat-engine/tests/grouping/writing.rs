@@ -1,4 +1,4 @@
-//! Who writes when, what becomes of it, and what follows.
+//! Transactions of a commit group: the order of their writes, their outcomes and their deliveries.
 
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::sync::{Arc, Barrier};
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::explore::explore;
 use crate::world::{Event, World, delivered, raise, read};
 
-/// The ends, in order: who, and whether it went well.
+/// The ends of transactions, in order: the name of each, and whether it succeeded.
 fn ends(events: &[Event]) -> Vec<(char, bool)> {
     let ends = events.iter().filter_map(|event| match event {
         Event::Ended {
@@ -35,7 +35,7 @@ fn who_is_told_that_it_went_well_finds_it_stored() {
         assert_eq!(ends(&events), [('1', true), ('2', true), ('3', true)]);
         for (at, event) in events.iter().enumerate() {
             if let Event::Ended { stored, .. } = event {
-                // Others may have committed since, but not less.
+                // Other transactions may have committed since, so that the counter may be higher.
                 assert!(*stored >= delivered(&events[..at], 'A'), "{events:?}");
                 assert!(*stored >= ends(&events[..=at]).len() as i64, "{events:?}");
             }
@@ -99,7 +99,8 @@ fn a_member_is_acknowledged_while_the_next_writes_and_waits_for_that() {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));
         let waiting = world.clone();
-        // In the turn behind the first, so that the write access has been its before.
+        // This transaction declares table A as well. So its turn comes after that of the first,
+        // which has had the write access before.
         world.perform('2', &['A', 'B'], move |tx| {
             raise(tx, 'B')?;
             waiting.wait_for('1');

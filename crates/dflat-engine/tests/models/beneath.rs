@@ -1,5 +1,6 @@
-//! What the dictionary asks of the engine, on a map: transactions that run on threads of their own,
-//! one after the other, and are acknowledged in their order, while the next may run.
+//! A stand-in for the engine below the dictionary, on a map. Each transaction runs on a thread of
+//! its own, one after the other. Transactions are acknowledged in their order, while the next one
+//! may run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ struct Store {
     rows: Mutex<Rows>,
     turn: Mutex<()>,
     acknowledging: Mutex<()>,
-    /// How many of the next transactions fail.
+    /// The number of the next transactions that fail.
     failures: AtomicUsize,
 }
 

@@ -1,4 +1,5 @@
-//! Tellers: one call at a time, in order, none lost, none after a cancellation that waited.
+//! Notifiers make one call at a time, in order. No call is lost, and no call is made after a
+//! cancellation that waited.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use crate::explore;
 use crate::mailbox::Absorb;
 use crate::notifier::{self, Job};
 
-/// A teller that is registered nowhere.
+/// A notifier that is not registered anywhere.
 type Notifier<E = Number> = notifier::Notifier<E, ()>;
 
-/// A number that is never made one with another.
+/// A number that is never merged with a later one.
 #[derive(Debug)]
 struct Number(usize);
 
@@ -34,7 +35,7 @@ impl Absorb for Sum {
     }
 }
 
-/// What was told, and whether a call is running.
+/// The numbers that the callback was called with, and whether a call is running.
 #[derive(Default)]
 struct Told {
     numbers: Mutex<Vec<usize>>,
@@ -114,7 +115,7 @@ fn two_callbacks_that_cancel_each_other_both_return() {
             let function = Box::new(move |_: Number| {
                 calls.fetch_add(1, Ordering::SeqCst);
                 let other = slot.lock().unwrap().clone();
-                // Inside a callback nobody waits.
+                // A cancellation inside a callback does not wait.
                 other.unwrap().cancel(false);
             });
             Arc::new(Notifier::new(None, 1, function, ()))
@@ -224,7 +225,7 @@ fn who_was_given_up_is_waited_for_again_after_a_quick_call_and_not_after_a_slow_
             let notifier = notifier(&told);
             notifier.give_up(quick);
             notifier.deliver(Number(1));
-            // The call is made by a thread of its own.
+            // The call is made on a thread of its own.
             while notifier.is_slow() != is_slow || told.numbers().is_empty() {
                 thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! Deliveries: one at a time, each once, in order, and whoever waits is woken.
+//! Deliveries: one at a time, each once, in order, and every waiting thread is woken.
 
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use crate::error::Result;
 use crate::explore;
 use crate::queue::{Calls, Deliver};
 
-/// Deliveries that are noted, and how many were under way at once.
+/// Deliveries with a record of their calls, and a count of the completions that overlapped.
 struct Rig {
     deliveries: Arc<Deliveries>,
     delivered: Arc<Mutex<Vec<usize>>>,
     collisions: Arc<AtomicUsize>,
 }
 
-/// Completes, and tells of each commit as many calls as its number says.
+/// Makes two recorded calls for each commit and one for each renewal, and counts completions that
+/// overlap.
 struct Noting {
     busy: AtomicUsize,
     collisions: Arc<AtomicUsize>,
@@ -50,7 +51,7 @@ impl Deliver for Noting {
     }
 }
 
-/// Calls that note their number.
+/// Calls that record their number.
 struct Telling {
     state: Mutex<(usize, u64, u64)>,
     number: usize,
@@ -113,7 +114,7 @@ impl Rig {
         })
     }
 
-    /// Pushes a commit that two subscribers are told of.
+    /// Pushes a commit of which two subscribers are notified.
     fn commit(&self, number: usize) {
         let changes = ChangeSet {
             seq: CommitSeq(number as u64),
@@ -126,7 +127,7 @@ impl Rig {
         }]);
     }
 
-    /// A completion that notes a number.
+    /// A completion that records a number.
     fn noted(&self, number: usize) -> Completion {
         let delivered = Arc::clone(&self.delivered);
         Box::new(move |_| delivered.lock().unwrap().push(number))
@@ -152,7 +153,8 @@ impl Rig {
     }
 }
 
-/// Matches rows, slowly, and tells so many subscribers of them.
+/// Matches the rows of each commit slowly, and notifies as many subscribers as the second field
+/// says.
 struct Matching(Arc<AtomicUsize>, usize);
 
 impl Deliver for Matching {
@@ -216,7 +218,8 @@ fn no_more_waits_to_be_matched_while_subscribers_are_told() {
     explore(|| commit_and_hold(1));
 }
 
-/// Two threads commit, and look how many rows wait, while so many subscribers are told.
+/// Two threads commit and check how many rows wait to be matched, while `subscribers` subscribers
+/// are notified of each commit.
 fn commit_and_hold(subscribers: usize) {
     const ROWS: usize = 2;
     const BOUND: usize = 3;
@@ -248,7 +251,7 @@ fn commit_and_hold(subscribers: usize) {
     deliveries.stop(true);
 }
 
-/// What is matched waits no more, however long its completion takes.
+/// Matched rows no longer count as waiting, however long their completion takes.
 #[test]
 fn rows_whose_completion_is_called_hold_nobody() {
     const ROWS: usize = 4;
@@ -336,7 +339,7 @@ fn what_is_handed_over_is_delivered_without_anybody_waiting() {
         rig.deliveries.hand_over();
         rig.push([2]);
         rig.deliveries.hand_over();
-        // The queue's own thread does it before it ends; nobody else drains.
+        // The queue's own thread delivers both before it ends; no other thread drains the queue.
         while rig.delivered().len() < 2 {
             thread::yield_now();
         }
@@ -399,7 +402,8 @@ fn what_others_wrote_after_a_registration_has_read_is_told_behind_it_too() {
     explore(|| {
         let rig = Rig::new();
         let renewals = rig.deliveries.renewals();
-        // It has read; a writer of another table notices somebody before it is queued.
+        // The registration has read its state. Before it is queued, a transaction of another table
+        // finds a foreign write.
         rig.deliveries.renew(CommitSeq(0));
         let delivered = Arc::clone(&rig.delivered);
         let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
@@ -430,7 +434,7 @@ fn a_call_that_is_given_up_is_made_once_and_the_others_go_on_in_order() {
             .filter(|n| !is_call(n))
             .collect();
         assert_eq!(completed, [1, 2], "each completion once, in order");
-        // The call that was given up is noted by its own thread, whenever that is.
+        // The call that was given up is recorded by its own thread, at any later time.
         while rig.delivered().len() < 6 {
             thread::yield_now();
         }

@@ -1,7 +1,8 @@
-//! How models are run.
+//! Running a model in many orders of its threads.
 
-/// Runs a model in many orders: half of them at random, half by changing threads rarely, at places
-/// chosen at random, which finds what needs few changes in the right places.
+/// Runs a model in many orders: half of them at random; in the other half the thread changes
+/// rarely, at places chosen at random. The second half finds faults that need few changes at the
+/// right places.
 pub(crate) fn explore(model: fn()) {
     const CHANGES: usize = 3;
     let runs = std::env::var("DFLAT_MODEL_RUNS").ok();

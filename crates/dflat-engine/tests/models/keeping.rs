@@ -1,4 +1,5 @@
-//! The dictionary: what is in memory and what is written agree in the end, whoever was first.
+//! The dictionary: the values in memory and the written values agree in the end, in whatever order
+//! the threads run.
 
 use std::rc::Rc;
 
@@ -26,7 +27,8 @@ impl Rig {
         thread::spawn(move || dictionary.set(key, Some(Value::I64(value))).unwrap())
     }
 
-    /// A transaction that sets a key, and whether it fails; it is done when the thread is.
+    /// Performs a transaction that sets a key, and fails afterwards if `fails` is true. The
+    /// transaction has ended when the returned thread has.
     fn perform(&self, key: &'static str, value: i64, fails: bool) -> thread::JoinHandle<()> {
         let (engine, dictionary) = (self.engine.clone(), self.dictionary.clone());
         let holds = Arc::new(HeldKeys::default());
@@ -54,7 +56,7 @@ impl Rig {
         })
     }
 
-    /// What a key has in memory, which must be what is written.
+    /// The value of a key in memory, after a check that the written value is the same.
     fn settled(&self, key: &str) -> Option<i64> {
         self.dictionary.synchronize().unwrap();
         let value = self.dictionary.get(key).unwrap();
@@ -93,7 +95,7 @@ fn a_write_that_fails_is_made_up_for() {
         let waiter = rig.dictionary.clone();
         let waiter = thread::spawn(move || drop(waiter.synchronize()));
         join([setter, rig.set("other", 2), waiter]);
-        // The failure may come to light only now.
+        // The failure may be reported by this call.
         let _ = rig.dictionary.synchronize();
         assert_eq!((rig.settled("k"), rig.settled("other")), (Some(1), Some(2)));
     });
@@ -118,7 +120,7 @@ fn a_change_is_not_lost_to_one_that_reads_the_file() {
         let rig = Rig::new();
         rig.set("k", 5).join().unwrap();
         rig.settled("k");
-        // It keeps nothing that is written: the file is read at any time.
+        // This dictionary keeps no written value in memory, so that every read goes to the engine.
         let again = Rig {
             dictionary: Dictionary::new(rig.engine.clone(), 0),
             engine: rig.engine,
@@ -133,7 +135,7 @@ fn a_change_is_not_lost_to_one_that_reads_the_file() {
     });
 }
 
-/// Also if the key was left to a transaction that failed.
+/// This also holds if a transaction that failed held the key.
 #[test]
 fn what_was_set_before_is_written_when_it_is_synchronized() {
     explore(|| {
@@ -195,7 +197,7 @@ fn subscribers_are_told_in_one_order_that_ends_with_the_value() {
                 .unwrap()
         });
         join([rig.set("k", 1), rig.set("k", 2), rig.perform("k", 3, false)]);
-        // No callback runs any more.
+        // After the cancellations no callback runs.
         subscriptions
             .iter()
             .for_each(|subscription| subscription.cancel());

@@ -1,10 +1,10 @@
-//! The files on which the order of threads depends, run in many orders by a model checker.
+//! The files of the engine that synchronize threads, run in many orders by a model checker.
 //!
 //! They are compiled from the engine's own source, with the model's threads, locks and condition
-//! variables in the place of the standard library's; see `src/sync.rs`. A thread that is not woken
-//! is a deadlock in a model, because waiting with a timeout waits for ever.
+//! variables in place of those of the standard library; see `src/sync.rs`. A thread that is not
+//! woken is a deadlock in a model, because waiting with a timeout waits for ever.
 //!
-//! `DFLAT_MODEL_RUNS` says how many orders of each model are tried.
+//! `DFLAT_MODEL_RUNS` sets how many orders of each model are tried.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -23,13 +23,14 @@ mod change_set {
     };
 }
 
-// What the dictionary uses.
+// The parts of the engine that the dictionary uses.
 mod callback {
     pub(crate) fn run<R>(_: &str, code: impl FnOnce() -> R) -> dflat_engine::Result<R> {
         Ok(code())
     }
 
-    /// All threads of a model are one: what a thread does can't be noted by thread.
+    /// Always false: all threads of a model run on one thread of the operating system, so that a
+    /// thread-local mark would apply to all of them.
     pub(crate) fn is_running() -> bool {
         false
     }

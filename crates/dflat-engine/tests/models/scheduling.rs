@@ -1,4 +1,4 @@
-//! Turns: who runs when, and that everybody does.
+//! Turns: the order in which jobs run, and that every job runs.
 
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Condvar, Mutex};
@@ -8,20 +8,20 @@ use crate::explore;
 use crate::scheduler::{Concurrency, Scheduler};
 use crate::turns::Job;
 
-/// What has happened, in order.
+/// The recorded events, in order.
 type Log<T> = Arc<Mutex<Vec<T>>>;
 
 fn scheduler(threads_max: usize) -> Scheduler {
     Scheduler::new(Concurrency::MultiWriter, threads_max, Box::new(|_| {}))
 }
 
-/// A job that notes its name.
+/// A job that records its name.
 fn note<T: Send + 'static>(log: &Log<T>, name: T) -> Box<dyn Job> {
     let log = Arc::clone(log);
     Box::new(move || log.lock().unwrap().push(name))
 }
 
-/// Tables of which a job that runs must be the only one.
+/// Tables that only one running job may use at a time.
 #[derive(Default)]
 struct Tables {
     used: [AtomicUsize; 2],
@@ -30,7 +30,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// A job that uses tables, with a chance for others to run meanwhile.
+    /// A job that uses tables, and lets other threads run meanwhile.
     fn job(self: &Arc<Self>, names: &'static [&'static str]) -> impl FnOnce() + Send + 'static {
         let tables = Arc::clone(self);
         move || {
@@ -51,7 +51,7 @@ impl Tables {
         }
     }
 
-    /// Nobody has met anybody, and so many have run.
+    /// Checks that no two jobs used a table at the same time, and that `ran` jobs have run.
     fn check(&self, ran: usize) {
         assert_eq!(self.collisions.load(Ordering::SeqCst), 0);
         assert_eq!(self.ran.load(Ordering::SeqCst), ran);
@@ -85,7 +85,8 @@ fn overlapping_sets_run_in_the_order_of_calls() {
 fn disjoint_jobs_run_at_the_same_time() {
     explore(|| {
         let scheduler = scheduler(2);
-        // A thread that is idle, or about to be: it can take one job and not two.
+        // One thread is idle or about to be idle. It can take one of the two jobs below, but not
+        // both.
         let log = Log::default();
         scheduler.enqueue(["c"], note(&log, 'c')).unwrap();
         while log.lock().unwrap().is_empty() {
@@ -99,7 +100,7 @@ fn disjoint_jobs_run_at_the_same_time() {
                 let mut count = count.lock().unwrap();
                 *count += 1;
                 changed.notify_all();
-                // One that runs without the other waits for ever.
+                // A job that runs without the other one waits for ever.
                 drop(changed.wait_while(count, |count| *count < 2).unwrap());
             });
             scheduler.enqueue([table], meet).unwrap();
@@ -219,7 +220,7 @@ fn the_last_job_runs_after_all_that_were_queued_before() {
         }
         let later = {
             let (scheduler, log) = (Arc::clone(&scheduler), Arc::clone(&log));
-            // A table that has no queue yet: whether it is before or after, all goes well.
+            // This table has no queue yet. Its job may run before or after the last job.
             thread::spawn(move || scheduler.enqueue(["c"], note(&log, 'c')).unwrap())
         };
         scheduler.enqueue_last(note(&log, 'L')).unwrap();
@@ -298,7 +299,8 @@ fn a_job_may_queue_another_and_a_scheduler_may_be_dropped() {
             })
         };
         scheduler.enqueue(["a"], first).unwrap();
-        // Its threads end by themselves: one that did not would be a deadlock.
+        // The scheduler's threads end by themselves; a thread that did not would be reported as a
+        // deadlock.
         drop(scheduler);
         while log.lock().unwrap().len() < 2 {
             thread::yield_now();
