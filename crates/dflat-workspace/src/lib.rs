@@ -1,11 +1,10 @@
 //! The untyped workspace of the Dflat object database.
 //!
-//! Everything that each language interface needs and none should write again: opening files and
-//! sharing one engine among the workspaces of a process on one file, transactions with the
-//! dictionary, queries and aggregates, writes by query, table copies, and the upkeep of a file.
-//! A type is a descriptor ([`Table`]), an object is verified bytes
-//! ([`Object`](dflat_engine::object::Object)), a query is a [`Query`]. The crate `dflat` is the
-//! typed interface for Rust.
+//! This crate holds the code that all language interfaces share: opening files and sharing one
+//! engine among the workspaces of a process on one file, transactions with the dictionary, queries
+//! and aggregates, writes by query, table copies, and the upkeep of a file. A type is a descriptor
+//! ([`Table`]), an object is verified bytes ([`Object`](dflat_engine::object::Object)), a query is
+//! a [`Query`]. The crate `dflat` is the typed interface for Rust.
 //!
 //! # Features
 //!

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::Workspace;
 
-/// The work that all workspaces of this process on one file have done since the first of them was
-/// opened. [`Workspace::stats`] counts it.
+/// Counts of the work that all workspaces of this process on one file have done since the first of
+/// them was opened. [`Workspace::stats`] returns them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Transactions that were committed, those that changed nothing included.
+    /// Transactions that were committed, including those that changed nothing.
     pub transactions: u64,
     /// Transactions that failed: none of their changes is kept.
     pub failed_transactions: u64,
@@ -24,40 +24,40 @@ pub struct Stats {
     pub grouped_transactions: u64,
     /// The transactions in the largest of these groups.
     pub largest_group: u64,
-    /// Calls of callbacks of subscriptions.
+    /// Calls of subscribers' callbacks.
     pub deliveries: u64,
     /// Objects that ended transactions looked up by row id, to change or delete objects that were
     /// fetched before.
     pub look_ups: u64,
     /// Look-ups that needed no read, because the transaction or the workspace knew that the fetched
-    /// object was current: the hits of that cache.
+    /// object was current: hits of a cache.
     pub look_ups_saved: u64,
-    /// The current bytes of the write-ahead log beside the file. 0 in memory.
+    /// The current size of the write-ahead log beside the file, in bytes. 0 in memory.
     pub log_bytes: u64,
     /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max), because
-    /// a reader of this or another process used an older state at the last attempt to cut the log
-    /// back. A warning goes to `tracing`, too.
+    /// a reader of this or another process used an older state at the last attempt to truncate the
+    /// log. A warning is also sent to `tracing`.
     pub log_is_pinned: bool,
-    /// How often a group of transactions waited to begin, because the log was longer than
-    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) by half during a checkpoint:
-    /// transactions come faster than the device takes them.
+    /// How often a group of transactions waited to begin, because the log was longer than 1.5 times
+    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) during a checkpoint: transactions come
+    /// faster than the device can write them.
     pub log_waits: u64,
     /// How long the oldest snapshot of this workspace has been held. While a snapshot is held, the
-    /// log can't be cut back.
+    /// log can't be truncated.
     pub oldest_snapshot: Option<Duration>,
 }
 
 impl Workspace {
     /// Counts of the work done since the file was opened in this process.
     ///
-    /// Spans and events also go to `tracing`, with the target `dflat`: the spans `open`,
+    /// Spans and events are also sent to `tracing`, with the target `dflat`: the spans `open`,
     /// `transaction`, `commit`, `checkpoint` and `backfill` (a batch of an index) and the events
     /// `backfill started`, `backfill finished` and `checkpoint made`, all at debug level; the
     /// warnings `commit failed`, `backfill failed`, `log pinned`, `old snapshot`, `slow query` and
     /// `slow subscriber`; and one warning for each value that a unique index finds twice.
     ///
     /// # Cost
-    /// Counting costs a few instructions a transaction. This call reads the size of a file.
+    /// Counting costs a few instructions per transaction. This call reads the size of a file.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let engine = self.engine();

@@ -1,4 +1,4 @@
-//! The workspace: an engine with its dictionary, and the file that they are on.
+//! The workspace: an engine, its dictionary and the file that stores their data.
 
 use std::fmt;
 #[cfg(feature = "sqlite")]
@@ -19,7 +19,7 @@ use crate::file::{self, FileOptions};
 /// A database of objects, in memory or on a file.
 ///
 /// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
-/// gives all resources back, as [`shutdown_with`](Self::shutdown_with) does.
+/// releases all resources, as [`shutdown_with`](Self::shutdown_with) does.
 #[derive(Clone)]
 pub struct Workspace {
     owner: Arc<Owner>,
@@ -34,7 +34,7 @@ struct Owner {
 }
 
 impl Owner {
-    /// Queued transactions have to run before the end.
+    /// Ends a suspension, because queued transactions have to run before the shutdown.
     #[allow(clippy::unused_self, reason = "in memory there is nothing to suspend")]
     fn end_suspension(&self) {
         #[cfg(feature = "sqlite")]
@@ -50,7 +50,7 @@ impl Drop for Owner {
         self.end_suspension();
         self.dictionary.close();
         if callback::is_running() {
-            // Waiting here could wait for this very thread.
+            // Waiting here could deadlock, because the shutdown may wait for this thread.
             self.engine.shutdown_then(options, Box::new(|_| {}));
         } else {
             // A drop can't return an error; `shutdown_with` does.
@@ -61,13 +61,13 @@ impl Drop for Owner {
 }
 
 impl Workspace {
-    /// A workspace that keeps its objects in memory, and loses them when it is dropped.
+    /// A workspace that keeps its objects in memory. They are lost when the last clone is dropped.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::on_backend(MemoryBackend::new(), EngineOptions::default())
     }
 
-    /// A workspace on a backend of the caller's.
+    /// A workspace on a backend that the caller provides.
     #[must_use]
     pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
         let engine = Engine::new(backend, options);
@@ -81,18 +81,20 @@ impl Workspace {
         }
     }
 
-    /// Opens the database file at `path`. Nothing is written, and no file is created, before the
+    /// Opens the database file at `path`. No byte is written and no file is created before the
     /// first change.
     ///
-    /// All workspaces of one process on one file share one engine, also if they were opened by
-    /// different paths. Each is shut down on its own; the engine ends with the last of them.
+    /// All workspaces of one process on one file share one engine, even if they were opened by
+    /// different paths. Each workspace is shut down on its own; the engine ends with the last of
+    /// them.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process
-    ///   with another value of an option that was set. Options that were not set are those of the
-    ///   workspace that is open.
+    ///   with another value of an option that was set. Options that were not set have the values of
+    ///   the workspace that is already open.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
-    /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
+    /// - [`Io`](crate::ErrorKind::Io) if the file's directory does not exist, or the file can't be
+    ///   read.
     #[cfg(feature = "sqlite")]
     pub fn open(path: impl AsRef<Path>, options: &FileOptions) -> Result<Self> {
         let (dictionary, engine, backend) = file::on_file(path.as_ref(), options)?;
@@ -133,15 +135,15 @@ impl Workspace {
         self.sqlite()?.io_report()
     }
 
-    /// Finishes the transactions queued so far, writes the dictionary and gives every resource
-    /// back. Later calls fail with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are
-    /// still held end, and so does a suspension. A second call does no harm.
+    /// Finishes the transactions queued so far, writes the dictionary and releases every resource.
+    /// Later calls fail with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still
+    /// held end, and so does a suspension. A second call is harmless.
     ///
     /// # Errors
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - [`Busy`](crate::ErrorKind::Busy) if `options` asks for work on a file that another program
-    ///   uses. The file is closed all the same.
-    /// - Else as writing and closing the file can fail.
+    ///   uses. The file is closed nevertheless.
+    /// - Otherwise, the errors of writing and closing the file.
     pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         self.owner.end_suspension();
@@ -151,10 +153,10 @@ impl Workspace {
         written
     }
 
-    /// Shuts down without waiting: `completion` is called on a thread of its own at the end.
+    /// Shuts down without waiting. `completion` is called at the end, on a separate thread.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
         self.owner.end_suspension();
-        // Order: queued before further work is refused.
+        // Order: the dictionary queues its writes before the engine refuses further work.
         self.owner.dictionary.close();
         self.engine()
             .shutdown_then(CloseOptions::default(), Box::new(completion));

@@ -21,8 +21,8 @@ struct Entry {
 
 static ENGINES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 
-/// A share in the engine on a file. If no workspace of this process is open on the file, a new
-/// engine is made.
+/// The engine on a file, shared with the other workspaces of this process on the file. If no
+/// workspace of this process is open on the file, a new engine is made.
 pub(crate) fn on_file(
     path: &Path,
     options: &FileOptions,
@@ -46,7 +46,7 @@ pub(crate) fn on_file(
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         if let Some(engine) = entry.engine.share() {
-            // Each workspace holds the dictionary for as long as its share of the engine.
+            // Each workspace holds the dictionary for as long as it holds the engine.
             let dictionary = entry.dictionary.share(engine.clone());
             let new = || Dictionary::new(engine.clone(), entry.options.dictionary_keys_max);
             return Ok((dictionary.unwrap_or_else(new), engine, backend));

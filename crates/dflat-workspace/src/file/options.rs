@@ -7,8 +7,8 @@ use dflat_engine::storage::Durability;
 use dflat_engine::transaction::Concurrency;
 use dflat_sqlite::{FileProtection, Reclaim, SqliteOptions};
 
-/// The options of a workspace on a file. It remembers which were set: a file that is open in this
-/// process already can't be opened with another value of one of these.
+/// The options of a workspace on a file. It remembers which options were set: if the file is
+/// already open in this process with another value of one of them, opening it fails.
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     values: Values,
@@ -33,7 +33,7 @@ impl Default for Values {
     }
 }
 
-/// An option that was set: its name, and whether two have the same value of it.
+/// An option that was set: its name, and a function that compares its value in two sets of options.
 type Choice = (&'static str, fn(&Values, &Values) -> bool);
 
 impl FileOptions {
@@ -41,7 +41,7 @@ impl FileOptions {
         &self.values
     }
 
-    /// The name of an option that was set to another value than `open` has.
+    /// The name of the first option that was set to another value than the one in `open`.
     pub(super) fn difference(&self, open: &Values) -> Option<&'static str> {
         let mut chosen = self.chosen.iter();
         let differs = chosen.find(|(_, same)| !same(open, &self.values));
@@ -73,23 +73,24 @@ options! {
     /// Whether transactions of disjoint tables run at the same time. Defaults to
     /// [`Concurrency::MultiWriter`].
     concurrency: Concurrency => engine.concurrency;
-    /// How long to wait for another process that has the file locked. Defaults to 30 s.
+    /// How long to wait while another process has the file locked. Defaults to 30 s.
     busy_timeout: Duration => sqlite.busy_timeout;
-    /// The most threads that run transactions, at least 1. Defaults to 64.
+    /// The maximum number of threads that run transactions, at least 1. Defaults to 64.
     threads_max: usize => engine.threads_max;
-    /// About how many connections that read stay open between reads, at least 1. Defaults to 64.
+    /// The approximate number of reading connections that stay open between reads, at least 1.
+    /// Defaults to 64.
     readers_max: usize => sqlite.readers_max;
-    /// About how many keys of a namespace the dictionary keeps in memory, besides those that are
-    /// not written yet. Defaults to no bound.
+    /// The approximate number of keys of a namespace that the dictionary keeps in memory, besides
+    /// those that are not written yet. Defaults to no limit.
     dictionary_keys_max: usize => dictionary_keys_max;
-    /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
-    /// at least 64 KiB. Defaults to 16 MiB.
+    /// The length that the write-ahead log may reach, in bytes, before a transaction waits for a
+    /// checkpoint; at least 64 KiB. Defaults to 16 MiB.
     log_bytes_max: u64 => sqlite.log_bytes_max;
-    /// Whether the file is only read. Defaults to no.
+    /// Whether the file is opened for reading only. Defaults to no.
     read_only: bool => sqlite.read_only;
-    /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
+    /// When unused space is returned to the file system. Defaults to [`Reclaim::default`].
     reclaim: Reclaim => sqlite.reclaim;
-    /// How the files that are created are protected while the device is locked, on Apple's systems.
+    /// The protection of newly created files while the device is locked, on Apple's systems.
     /// Defaults to the protection of the directory.
     file_protection: Option<FileProtection> => sqlite.file_protection;
     /// Whether the file's I/O is counted. Defaults to no.
@@ -98,11 +99,11 @@ options! {
     slow_query: Duration => engine.thresholds.slow_query;
     /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.
     old_snapshot: Duration => engine.thresholds.old_snapshot;
-    /// How long a snapshot may be held before it ends. Defaults to no bound.
+    /// How long a snapshot may be held before it ends. Defaults to no limit.
     snapshot_age_max: Option<Duration> => engine.snapshot_age_max;
     /// Callbacks of subscriptions that take at least this long are reported to `tracing`. Defaults
     /// to 100 ms.
     slow_subscriber: Duration => engine.thresholds.slow_callback;
-    /// How long a transaction's completion waits for callbacks of subscribers. Defaults to 1 s.
+    /// How long a transaction's completion waits for subscribers' callbacks. Defaults to 1 s.
     subscriber_patience: Duration => engine.patience;
 }

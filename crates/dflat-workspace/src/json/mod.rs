@@ -1,8 +1,8 @@
-//! Payloads as JSON by their descriptors, in the form of `flatc --json`.
+//! Payloads as JSON, converted by their type descriptors, in the form of `flatc --json`.
 //!
-//! Fields that are absent, and numbers that equal their default, are left out. Enums are names, or
-//! numbers without a name; unions have a second field, `_type`; NaN and the infinities are the
-//! strings `nan`, `inf` and `-inf`.
+//! Fields that are absent, and numbers that equal their default, are left out. An enum is written
+//! as its name, or as a number if it has no name. A union has a second field with the suffix
+//! `_type`. NaN and the infinities are the strings `nan`, `inf` and `-inf`.
 
 mod number;
 mod read;
@@ -14,7 +14,7 @@ use dflat_model::{ROOT_TYPE, Table, TypeDescriptor, TypeId};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
 
-/// A type of a schema: where payloads of it are read from and written to.
+/// A type of a schema, with which payloads are read from JSON and written as JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonType<'t> {
     types: &'t [TypeDescriptor],
@@ -28,14 +28,14 @@ impl<'t> JsonType<'t> {
         Self::new(&table.types, ROOT_TYPE)
     }
 
-    /// The type at a position among others that it refers to.
+    /// The type at the position `root` of `types`, which hold every type that it refers to.
     #[must_use]
     pub const fn new(types: &'t [TypeDescriptor], root: TypeId) -> Self {
         Self { types, root }
     }
 
-    /// A payload of this type, to be written as JSON. Writing verifies it, and fails if it is
-    /// malformed.
+    /// A payload of this type, to be written as JSON. Writing verifies the payload, and fails if it
+    /// is malformed.
     #[must_use]
     pub const fn value<'a>(self, payload: &'a [u8]) -> JsonValue<'a>
     where
@@ -62,7 +62,7 @@ impl Serialize for JsonValue<'_> {
     }
 }
 
-/// Reads JSON to a payload of the type, which is verified at the end.
+/// Reads JSON into a payload of the type. The payload is verified at the end.
 impl<'de> DeserializeSeed<'de> for JsonType<'_> {
     type Value = Vec<u8>;
 

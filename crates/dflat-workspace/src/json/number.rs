@@ -14,7 +14,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Reads one from the start of bytes that were verified.
+    /// Reads a number from the start of verified bytes.
     pub(super) fn read(scalar: Scalar, bytes: &[u8]) -> Self {
         fn at<T: ScalarType + Default>(bytes: &[u8]) -> T {
             T::read(bytes).unwrap_or_default()
@@ -34,7 +34,7 @@ impl Number {
         }
     }
 
-    /// Writes it over the start of `out`; false if it does not fit the type.
+    /// Writes the number over the start of `out`. Returns false if it does not fit the type.
     pub(super) fn write(self, scalar: Scalar, out: &mut [u8]) -> bool {
         macro_rules! write {
             ($type:ty, $value:expr) => {{
@@ -64,14 +64,14 @@ impl Number {
             (Scalar::U32, Self::Int(value)) => write!(u32, value),
             (Scalar::I64, Self::Int(value)) => write!(i64, value),
             (Scalar::U64, Self::Int(value)) => write!(u64, value),
-            // A boolean is a number as good as 0 or 1, as for `flatc`.
+            // A boolean counts as the number 0 or 1, as in `flatc`.
             (_, Self::Bool(value)) => return Self::Int(value.into()).write(scalar, out),
             (_, Self::F32(_) | Self::F64(_)) => return false,
         }
         true
     }
 
-    /// Whether it is a field's default, by its bits.
+    /// Whether the number has the same bits as a field's default.
     pub(super) fn is_default(self, default: &Value) -> bool {
         match (self, default) {
             (Self::Bool(value), Value::Int(default)) => i64::from(value) == *default,
@@ -102,7 +102,7 @@ impl Serialize for Number {
     }
 }
 
-/// The name of a number that JSON lacks.
+/// The name of an infinity or of NaN, which JSON can't express as a number.
 fn infinite(value: f64) -> &'static str {
     if value.is_nan() {
         "nan"
@@ -113,14 +113,14 @@ fn infinite(value: f64) -> &'static str {
     }
 }
 
-/// The number of such a name.
+/// The number in a string: a decimal number, or the name of an infinity or of NaN.
 pub(super) fn named(text: &str) -> Option<Number> {
     let text = text.trim();
     let finite = text.parse().ok().map(Number::Int);
     finite.or_else(|| text.parse().ok().map(Number::F64))
 }
 
-/// The bits of an enum's value.
+/// The number of an enum's value.
 pub(super) fn value_of(value: &Value) -> i128 {
     match value {
         Value::Int(value) => i128::from(*value),
@@ -129,7 +129,7 @@ pub(super) fn value_of(value: &Value) -> i128 {
     }
 }
 
-/// The names of an enum's number; several for flags, none if there are none for it.
+/// The names of an enum's number: several for flags; `None` if the number has no name.
 pub(super) fn names(layout: &EnumLayout, number: i128) -> Option<String> {
     let values = || layout.values.iter();
     if let Some(found) = values().find(|value| value_of(&value.value) == number) {
@@ -145,7 +145,7 @@ pub(super) fn names(layout: &EnumLayout, number: i128) -> Option<String> {
     (known == number && !names.is_empty()).then(|| names.join(" "))
 }
 
-/// The number of an enum's names, with or without that of the enum.
+/// The number of an enum's names, each with or without the name of the enum before it.
 pub(super) fn number_of(layout: &EnumLayout, text: &str) -> Option<i128> {
     let enum_name = layout.name.rsplit('.').next().unwrap_or_default();
     let mut number = None;

@@ -1,4 +1,4 @@
-//! From JSON to a payload.
+//! Reading JSON into a payload.
 
 use dflat_engine::object::{Slot, Writer};
 use dflat_model::{
@@ -10,7 +10,7 @@ use super::number::{Number, named, number_of};
 use super::tree::Json;
 use super::write::size;
 
-/// The error says where the JSON is wrong, and why.
+/// A result whose error says where the JSON is wrong, and why.
 type Read<T> = Result<T, String>;
 
 /// The payload of a JSON object.
@@ -30,7 +30,7 @@ struct Reader<'t> {
     writer: Writer,
 }
 
-/// A child of a table, to be written after its inline values.
+/// A child of a table, to be written after the table's inline values.
 enum Child<'t, 'j> {
     One(Element, &'j Json),
     Vector(Element, &'j Json),
@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Writes inline values, and notes the children that follow.
+    /// Writes the inline part of a field's value. If a child follows, adds it to `children`.
     fn field<'j>(
         &mut self,
         field: &'t FieldLayout,
@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Size and alignment of an inline value.
+    /// The size and the alignment of an inline value.
     fn inline(&self, element: Element) -> Read<(usize, usize)> {
         let size = size(self.types, element);
         match element {
@@ -191,7 +191,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A string, a table or a struct of its own.
+    /// Writes a string, a table, or a struct that is not inline.
     fn one(&mut self, slot: Slot, element: Element, json: &Json) -> Read<()> {
         match (element, json) {
             (Element::Text, Json::Text(text)) => self.writer.text(slot, text),
@@ -237,7 +237,7 @@ fn elements(json: &Json) -> Read<&[Json]> {
     }
 }
 
-/// The type code of a member's name or number.
+/// The type code of a union's member, given by name or by number.
 fn code(layout: &UnionLayout, tag: &Json) -> Read<u8> {
     let code = match tag {
         Json::Text(name) if name == "NONE" => Some(0),

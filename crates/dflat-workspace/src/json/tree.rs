@@ -1,4 +1,4 @@
-//! Any JSON, before it is known where each part belongs.
+//! JSON values of any type, before they are matched with a schema.
 
 use std::fmt;
 

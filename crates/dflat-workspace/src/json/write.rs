@@ -1,5 +1,5 @@
-//! From a verified payload to JSON. Verified payloads have no unreadable values; one would count as
-//! absent.
+//! Writing a verified payload as JSON. Verified payloads have no unreadable values; an unreadable
+//! value would count as absent.
 
 use dflat_engine::object::{TableView, UnionView, VectorView};
 use dflat_model::{
@@ -45,7 +45,7 @@ impl Serialize for Value<'_> {
                 }
                 sequence.end()
             }
-            // `flatc` reads this as empty.
+            // `flatc` reads an empty object as an empty union.
             Self::Empty => serializer.serialize_map(Some(0))?.end(),
         }
     }

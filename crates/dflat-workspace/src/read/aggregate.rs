@@ -8,7 +8,7 @@ use super::Fetch;
 use crate::{Error, ErrorKind, Result};
 
 impl Fetch<'_> {
-    /// How many objects the query has, its limit counted. An order costs nothing.
+    /// The number of objects of the query, its limit applied. An order adds no cost.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -25,15 +25,15 @@ impl Fetch<'_> {
         Ok(self.count()? > 0)
     }
 
-    /// The smallest or the largest value of an expression: the first in a direction. `None` if no
-    /// object has a value.
+    /// The smallest value of an expression for an ascending direction, the largest for a descending
+    /// one. `None` if no object has a value.
     ///
     /// # Errors
     /// As [`all`](Self::all).
     ///
     /// # Cost
-    /// A look-up if the expression has an index and the query has no condition; else as
-    /// [`count`](Self::count).
+    /// One look-up if the expression has an index and the query has no condition; otherwise the
+    /// cost of [`count`](Self::count).
     pub fn extreme(self, expression: &Expression, direction: Direction) -> Result<Option<Value>> {
         if self.query.is_whole() && self.query.after.is_none() {
             return self.first_value(expression, direction);
@@ -54,7 +54,8 @@ impl Fetch<'_> {
         Ok(extreme)
     }
 
-    /// The value of the first object in the order of an expression, which an index may have.
+    /// The value of the first object in the order of an expression. If an index has that order, the
+    /// cost is one look-up.
     fn first_value(
         mut self,
         expression: &Expression,
@@ -76,19 +77,19 @@ impl Fetch<'_> {
         Ok(first.filter(|value| !value.as_ref().is_null()))
     }
 
-    /// The sum of an expression in a domain: exact, and of floats rounded once at the end, so that
-    /// it is the same in whatever order the objects are read. NULL if no object has a value, and of
-    /// both infinities.
+    /// The sum of an expression in a domain. The sum is exact; a sum of floats is rounded once at
+    /// the end, so that it does not depend on the order in which the objects are read. NULL if no
+    /// object has a value, or if the values include both infinities.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the sum does not fit; else as
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the sum does not fit; otherwise as
     /// [`all`](Self::all).
     pub fn sum(&self, expression: &Expression, domain: Domain) -> Result<Value> {
         let sum = self.total(expression)?.sum(domain);
         sum.ok_or_else(|| self.too_large())
     }
 
-    /// The mean of an expression: NULL as for [`sum`](Self::sum).
+    /// The mean of an expression. NULL in the same cases as [`sum`](Self::sum).
     ///
     /// # Errors
     /// As [`sum`](Self::sum), for floats only.

@@ -1,4 +1,4 @@
-//! Plans of queries, in words.
+//! Plans of queries, described in text.
 
 use std::fmt;
 
@@ -19,13 +19,13 @@ pub struct Explanation {
     pub check: Option<String>,
     /// Whether rows have to be sorted, because they do not come in the query's order.
     pub sorts: bool,
-    /// The most objects that are kept while sorting, if there is a limit.
+    /// The maximum number of objects that are kept while sorting, if the query has a limit.
     pub keeps: Option<usize>,
     /// The number of foreign rows, which are read one by one besides the keys, because another
     /// program wrote them past the indexes. The next write of the type adds them to the indexes.
     pub apart: usize,
     /// The number of objects after which the query stops following its key and reads all rows
-    /// instead; `None` if its ranges have no more.
+    /// instead; `None` if its ranges hold no more objects than that.
     pub given_up_after: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ pub enum Access {
     Rows,
     /// The rows of ranges of a key.
     Key(KeyUse),
-    /// The rows that are in one of several ranges at least, found by their keys and then read in
+    /// The rows that are in at least one of several ranges, found by their keys and then read in
     /// the order of insertion.
     Union(Vec<KeyUse>),
     /// The rows that are in all of several ranges, read in the same way.
@@ -52,13 +52,13 @@ pub enum Access {
 pub struct KeyUse {
     /// The key, such as `the primary key` or `the index on priority`.
     pub key: String,
-    /// The number of its ranges and single values that are looked up.
+    /// The number of the key's ranges that are read, single values included.
     pub ranges: usize,
 }
 
 impl Fetch<'_> {
-    /// How the query would be run now, without running it. It depends on which indexes are ready
-    /// and, where there is a choice, on how many rows they have.
+    /// How the query would be run now, without running it. The plan depends on which indexes are
+    /// ready and, where there is a choice, on how many rows they have.
     ///
     /// # Errors
     /// As [`all`](Self::all).

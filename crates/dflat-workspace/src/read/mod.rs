@@ -15,16 +15,16 @@ pub use explain::{Access, Explanation, KeyUse};
 pub use rows::Rows;
 pub use source::Source;
 
-/// A query on a table: which state it reads, and when it gives up.
+/// A query on a table, with the state that it reads and the limits of the read.
 #[derive(Clone)]
 pub struct Fetch<'w> {
-    /// The state that it reads.
+    /// The state that the query reads.
     pub source: Source<'w>,
     /// The table.
     pub table: Table,
     /// The condition, the order and the window of the result.
     pub query: Query,
-    /// When it gives up.
+    /// The limits of the read, such as its deadline and its cancellation.
     pub control: Control,
 }
 
@@ -44,11 +44,11 @@ impl<'w> Fetch<'w> {
     ///
     /// # Errors
     /// - As [`Source::read`].
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names the row.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a condition nests too deeply, or
-    ///   the cursor is of another order.
+    ///   the cursor belongs to another order.
     /// - [`Cancelled`](crate::ErrorKind::Cancelled) and
-    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as `control` says.
+    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as set in `control`.
     pub fn all(&self) -> Result<Fetched> {
         let view = fetch::view_for(&self.table, &self.query);
         self.source.read(&self.table, view, |snapshot, origin| {
@@ -58,18 +58,19 @@ impl<'w> Fetch<'w> {
 
     /// Fetches the objects in batches, as the iterator is advanced: for results that are larger
     /// than memory. All objects are of the current state, which is held until the iterator is
-    /// dropped; on a handler's thread each batch is of the state that the transaction sees by then.
+    /// dropped. On a handler's thread, each batch is of the state that the transaction sees when
+    /// the batch is fetched.
     ///
     /// # Errors
-    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
-    /// the iterator.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// [`all`](Self::all), from the iterator.
     pub fn rows(self) -> Result<Rows<'w>> {
         Rows::new(self)
     }
 
     /// Calls `read` with each row, in order, and collects the results. `read` may use the values of
-    /// `expressions` only: if an index has them, the objects are not read. `read` must not call
-    /// user code.
+    /// `expressions` only: if an index holds these values, the objects are not read. `read` must
+    /// not call user code.
     ///
     /// # Errors
     /// As [`all`](Self::all).

@@ -1,4 +1,4 @@
-//! Results that are larger than memory, a batch at a time.
+//! Results that are larger than memory, read one batch at a time.
 
 use std::iter::FusedIterator;
 use std::vec;
@@ -12,16 +12,16 @@ use dflat_model::Query;
 use super::{Fetch, Source};
 use crate::Result;
 
-/// Objects that are fetched at once.
+/// The number of objects in a batch.
 const BATCH: usize = 256;
 
 /// The objects of a query, in order, fetched in batches; made by [`Fetch::rows`].
 ///
-/// After an error there is nothing more.
+/// The iterator ends after an error.
 pub struct Rows<'w> {
-    /// The objects that are still to be fetched.
+    /// The query for the objects that are still to be fetched.
     rest: Fetch<'w>,
-    /// A snapshot of its own, if the query was started from a workspace.
+    /// The iterator's own snapshot, if the query was started from a workspace.
     snapshot: Option<EngineSnapshot>,
     batch: vec::IntoIter<Object>,
     ended: bool,

@@ -27,7 +27,7 @@ impl Source<'_> {
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if the transaction was not given the
     ///   table.
-    /// - Else those of `read`.
+    /// - Otherwise, the errors of `read`.
     #[inline]
     pub fn read<R>(
         self,
@@ -52,8 +52,8 @@ impl Source<'_> {
         })
     }
 
-    /// The objects with these primary keys, all of one state, in the order of the keys; `None` for
-    /// a key without an object.
+    /// The objects with these primary keys, all of the same state, in the order of the keys; `None`
+    /// for a key without an object.
     ///
     /// # Errors
     /// As [`get`](Self::get).

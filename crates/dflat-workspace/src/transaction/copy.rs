@@ -1,4 +1,4 @@
-//! Copying the objects of one table into another: the start of a new version of a table.
+//! Copying the objects of one table into another, for instance to start a new version of a table.
 
 use std::num::NonZeroUsize;
 
@@ -9,7 +9,7 @@ use dflat_model::{Cursor, Query, RowId, Table};
 
 use crate::{Error, ErrorKind, Result, Workspace};
 
-/// Objects of a transaction: few enough that other transactions soon have their turn.
+/// The number of objects per transaction, small enough that other transactions do not wait long.
 const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(500).expect("it is not 0");
 
 /// The progress of a copy of a table.
@@ -18,14 +18,14 @@ const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(500).expect("it is not 0");
 pub struct CopyProgress {
     /// Objects that were copied.
     pub copied: u64,
-    /// Objects that were passed over, because their key was in the new table.
+    /// Objects that were skipped, because their key was in the new table already.
     pub present: u64,
 }
 
 /// A copy of the objects of one table into another.
 ///
-/// An object whose key is in the new table is passed over. So a copy that was interrupted is
-/// resumed by making it again. The old table stays as it is.
+/// An object whose key is in the new table already is skipped. So an interrupted copy is resumed by
+/// running it again. The old table is not changed.
 #[derive(Clone, Debug)]
 pub struct TableCopy {
     from: Table,
@@ -33,7 +33,7 @@ pub struct TableCopy {
     batch_size: NonZeroUsize,
 }
 
-/// Takes the payload that an object has in the new table.
+/// A function that takes an object's payload in the new table.
 type Put<'p> = &'p mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl TableCopy {
@@ -47,29 +47,30 @@ impl TableCopy {
         }
     }
 
-    /// How many objects are copied in one transaction: 500 by default.
+    /// The number of objects that are copied in one transaction. Defaults to 500.
     #[must_use]
     pub fn batch_size(&self) -> NonZeroUsize {
         self.batch_size
     }
 
-    /// Sets how many objects are copied in one transaction.
+    /// Sets the number of objects that are copied in one transaction.
     pub fn set_batch_size(&mut self, objects: NonZeroUsize) {
         self.batch_size = objects;
     }
 
-    /// Makes the copy, on this thread, and waits for it. `convert` is called with each object and
-    /// hands its payload in the new table to the function given to it. `progress` is called after
-    /// each transaction.
+    /// Makes the copy on this thread, and returns when it is complete. `convert` is called with
+    /// each object and a function, and passes the object's payload in the new table to that
+    /// function. `progress` is called after each transaction.
     ///
-    /// Each transaction takes its turn on both tables. Objects that others add to the old table
-    /// meanwhile are copied, too.
+    /// Each transaction takes its turn on both tables. Objects that other transactions add to the
+    /// old table meanwhile are copied, too.
     ///
     /// # Errors
-    /// An error ends the copy; objects that earlier transactions have copied stay.
-    /// - Those of `convert`.
-    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if another object has a unique value.
-    /// - Else as [`Workspace::perform_blocking`].
+    /// An error ends the copy; objects that earlier transactions have copied remain.
+    /// - The errors of `convert`.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if a unique value of the object belongs to
+    ///   another object.
+    /// - Otherwise, the errors of [`Workspace::perform_blocking`].
     pub fn run(
         &self,
         workspace: &Workspace,
@@ -98,8 +99,8 @@ impl TableCopy {
         }
     }
 
-    /// Copies the objects of one batch. Returns the cursor position after them; `None` if there
-    /// were none.
+    /// Copies the objects of one batch. Returns the cursor position after them; `None` if the batch
+    /// was empty.
     fn batch(
         &self,
         transaction: &Transaction,
@@ -128,7 +129,7 @@ impl TableCopy {
 
     /// Whether the new table has an object with the key of this payload.
     fn is_present(&self, transaction: &Transaction, payload: &[u8]) -> Result<bool> {
-        // An object of no engine is looked up by its key.
+        // An object that does not come from an engine is looked up by its key.
         let object = Object::new(&self.to, RowId(0), Origin::default(), payload).map_err(|_| {
             let name = &self.to.type_name;
             let message = format!("copy a {name}: its values are incomplete");

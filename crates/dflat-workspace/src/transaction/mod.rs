@@ -1,4 +1,4 @@
-//! Transactions: the engine's, with the workspace's dictionary inside.
+//! Transactions of the engine, together with the workspace's dictionary.
 
 mod copy;
 mod perform;
@@ -18,7 +18,7 @@ pub use copy::{CopyProgress, TableCopy};
 /// A transaction, inside its handler: the engine's transaction, and the keys of the dictionary that
 /// it holds.
 ///
-/// It stays on the handler's thread.
+/// It can't leave the handler's thread.
 pub struct TransactionContext {
     transaction: Rc<Transaction>,
     dictionary: Arc<Dictionary>,
@@ -40,7 +40,7 @@ impl TransactionContext {
     }
 
     /// The keys of a dictionary, or of one of its namespaces, inside the transaction: changes of
-    /// their values are committed with those of the objects. The transaction must name the
+    /// their values are committed with the changes of objects. The transaction must declare the
     /// dictionary's [`TABLE`](dflat_engine::dictionary::TABLE).
     #[must_use]
     pub fn keys(&self, dictionary: &Dictionary) -> TransactionKeys<'_> {
@@ -54,19 +54,19 @@ impl TransactionContext {
         Source::Transaction(&self.transaction)
     }
 
-    /// Runs `changes`; if it returns an error or panics, its changes are undone, those of the
-    /// dictionary too, and the transaction goes on with the changes made before. Savepoints can be
+    /// Runs `changes`. If it returns an error or panics, its changes are undone, including those of
+    /// the dictionary, and the transaction goes on with the changes made before. Savepoints can be
     /// nested.
     ///
     /// # Errors
-    /// - Those of `changes`.
-    /// - [`Aborted`](crate::ErrorKind::Aborted), without a call of `changes`, if the transaction is
-    ///   aborted or lost.
-    /// - An error of undoing, such as a full disk, loses the transaction.
+    /// - The errors of `changes`.
+    /// - [`Aborted`](crate::ErrorKind::Aborted), without a call of `changes`, if the transaction
+    ///   was aborted or lost.
+    /// - An error while changes are undone, such as a full disk. The transaction is lost then.
     pub fn nested<R>(&self, changes: impl FnOnce() -> Result<R>) -> Result<R> {
         let (transaction, holds) = (&self.transaction, self.holds());
         let held_before = holds.len();
-        // The panic goes on below.
+        // The panic is resumed below.
         let outcome = catch_unwind(AssertUnwindSafe(|| transaction.nested(changes)));
         let is_undone = !matches!(outcome, Ok(Ok(_)));
         let carried = if is_undone && holds.len() > held_before {

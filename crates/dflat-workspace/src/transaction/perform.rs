@@ -10,9 +10,8 @@ use dflat_model::Table;
 use super::TransactionContext;
 use crate::{Result, Workspace};
 
-/// A handler and its completion share one piece of memory, `shared`, which also has room for the
-/// keys of the dictionary that the transaction holds until it ends: [`HeldKeys`] themselves will
-/// do.
+/// A handler and its completion share one allocation, `shared`. It also holds the keys of the
+/// dictionary that the transaction uses until it ends; a plain [`HeldKeys`] suffices.
 impl Workspace {
     /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
     /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
@@ -44,7 +43,7 @@ impl Workspace {
         let dictionary = Arc::clone(self.dictionary());
         let ended = Arc::clone(&shared);
         let handler = move |transaction: &Rc<Transaction>| {
-            // The keys of an earlier run, which did not count.
+            // Releases the keys of an earlier run, whose changes were not kept.
             (*shared).as_ref().release(false);
             run(transaction, Arc::clone(&dictionary), &shared, &mut handler)
         };
@@ -52,13 +51,13 @@ impl Workspace {
         self.engine().perform_retrying(tables, handler, completion);
     }
 
-    /// Runs a transaction over these tables on this thread, and waits until it is committed and
-    /// delivered.
+    /// Runs a transaction over these tables on this thread, and waits until it is committed and its
+    /// deliveries are made.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
-    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else those of the handler and of
-    /// committing.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise, the errors of the
+    /// handler and of the commit.
     pub fn perform_blocking<R>(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -79,7 +78,7 @@ impl Workspace {
     }
 }
 
-/// Runs a handler, and notes the values of the keys that it held.
+/// Runs a handler, and then records the values of the keys that it held.
 fn run<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
     transaction: &Rc<Transaction>,
     dictionary: Arc<Dictionary>,

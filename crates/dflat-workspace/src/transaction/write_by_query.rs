@@ -8,14 +8,15 @@ use dflat_model::{Query, Table};
 use super::TransactionContext;
 use crate::{Fetch, Result};
 
-/// Objects that are held at once.
+/// The number of objects that are held in memory at a time.
 const BATCH: usize = 256;
 
 impl TransactionContext {
     /// Deletes all objects of a query. Returns their number.
     ///
     /// # Errors
-    /// As [`Fetch::all`], and as deleting an object can fail; then none is deleted.
+    /// The errors of [`Fetch::all`] and of deleting an object. If there is an error, no object is
+    /// deleted.
     ///
     /// # Memory
     /// As [`write_each`](Self::write_each).
@@ -27,16 +28,16 @@ impl TransactionContext {
     }
 
     /// Calls `write` with the current state of each object that the query has now, in the order of
-    /// the query and whatever `write` submits meanwhile; an object that `write` has deleted by then
-    /// is passed over. If `write` fails, everything that it submitted is undone. Returns the number
-    /// of the query's objects.
+    /// the query. Changes that `write` submits meanwhile do not change the list of objects, but an
+    /// object that `write` has deleted is skipped. If `write` fails, all changes that it submitted
+    /// are undone. Returns the number of the query's objects.
     ///
     /// # Errors
-    /// Those of `write`; else as [`Fetch::all`].
+    /// The errors of `write`; otherwise, those of [`Fetch::all`].
     ///
     /// # Memory
-    /// 256 objects, and eight bytes for each object of the query; besides what the transaction
-    /// keeps of each change for its subscribers.
+    /// 256 objects, and eight bytes for each object of the query, besides the memory that the
+    /// transaction keeps of each change for its subscribers.
     pub fn write_each(
         &self,
         table: &Table,

@@ -1,4 +1,4 @@
-//! Looking for damage.
+//! Checking a file for damage.
 
 use dflat_engine::dictionary;
 use dflat_engine::transaction::derive;
@@ -8,16 +8,16 @@ use dflat_sqlite::{Problem, ProblemKind, SqliteBackend};
 use super::progress::{OnProgress, with_progress};
 use crate::{Result, Workspace};
 
-/// The most problems that a report lists.
+/// The maximum number of problems that a report lists.
 const PROBLEMS_MAX: usize = 10_000;
 
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// The pages of the file.
+    /// The number of pages of the file.
     pub pages: u64,
-    /// The objects that were checked, values of the dictionary included.
+    /// The number of objects that were checked, including values of the dictionary.
     pub rows: u64,
     /// The first 10,000 problems.
     pub problems: Vec<Problem>,
@@ -26,7 +26,7 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Whether nothing is damaged.
+    /// Whether no damage was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.problems_count == 0
@@ -45,18 +45,18 @@ impl CheckReport {
 }
 
 impl Workspace {
-    /// Looks for damage in the file: of its pages; of each row of these tables and of the
-    /// dictionary; of their primary keys and indexes; and for index entries without a row.
-    /// Transactions and reads go on meanwhile. In memory there is nothing to check.
+    /// Checks the file for damage: its pages; each row of these tables and of the dictionary; their
+    /// primary keys and indexes; and index entries without a row. Transactions and reads go on
+    /// meanwhile. In memory, nothing is checked.
     ///
-    /// `progress` is called on this thread with the rows of the current table that were checked; if
-    /// it breaks, the check ends.
+    /// `progress` is called on this thread with the number of rows of the current table that were
+    /// checked. If it returns `Break`, the check ends.
     ///
     /// # Errors
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - [`Cancelled`](crate::ErrorKind::Cancelled) if `progress` breaks, and
+    /// - [`Cancelled`](crate::ErrorKind::Cancelled) if `progress` returns `Break`, and
     ///   [`Panicked`](crate::ErrorKind::Panicked) if it panics.
-    /// - Else as reading can fail for other reasons than damage.
+    /// - Otherwise, errors of reading that have other causes than damage.
     pub fn check(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -70,7 +70,7 @@ impl Workspace {
     }
 }
 
-/// Adds the dictionary to the tables: its values are always checked and mended with them.
+/// Adds the dictionary to the tables. Its values are always checked and repaired, too.
 pub(super) fn with_dictionary(types: impl IntoIterator<Item = Table>) -> Vec<Table> {
     let mut tables: Vec<Table> = types.into_iter().collect();
     if !tables.iter().any(|t| t.name == dictionary::TABLE.name) {

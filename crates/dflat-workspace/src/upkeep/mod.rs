@@ -17,9 +17,10 @@ use progress::with_progress;
 pub use repair::RepairReport;
 pub use salvage::{SalvageReport, salvage};
 
-/// In memory, all of these succeed and do nothing, unless their documentation says otherwise.
+/// In memory, all of these methods succeed and do nothing, unless their documentation says
+/// otherwise.
 impl Workspace {
-    /// Does work on the file, unless the workspace is in memory.
+    /// Runs `work` on the file. Does nothing if the workspace is in memory.
     fn on_sqlite<R: Default>(
         &self,
         verb: &str,
@@ -30,14 +31,14 @@ impl Workspace {
             .map_or_else(|| Ok(R::default()), |sqlite| work(sqlite))
     }
 
-    /// Gives up to `pages` unused pages of the file back to the file system. Returns how many
-    /// unused pages are left.
+    /// Returns up to `pages` unused pages of the file to the file system. The result is the number
+    /// of unused pages that are left.
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if the file has no incremental vacuum;
     ///   [`compact`](Self::compact) changes that.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - Else as writing can fail.
+    /// - Otherwise, the errors of writing.
     pub fn reclaim(&self, pages: u32) -> Result<u64> {
         self.on_sqlite("reclaim space", |sqlite| sqlite.reclaim(pages))
     }
@@ -45,7 +46,7 @@ impl Workspace {
     /// Removes the bytes of deleted objects from the file and its log.
     ///
     /// # Errors
-    /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; else as
+    /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; otherwise, the errors of
     /// [`reclaim`](Self::reclaim).
     pub fn purge(&self) -> Result<()> {
         self.on_sqlite("purge", |sqlite| sqlite.purge())
@@ -54,22 +55,23 @@ impl Workspace {
     /// Writes the whole file anew, without unused space and without the bytes of deleted objects.
     ///
     /// # Errors
-    /// As [`purge`](Self::purge), but on any file.
+    /// As [`purge`](Self::purge), but a file without incremental vacuum is no error.
     pub fn compact(&self) -> Result<()> {
         self.on_sqlite("compact", |sqlite| sqlite.compact())
     }
 
     /// Copies the current state into a new file, private to its owner, while transactions and reads
     /// go on. The copy gets its name when it is complete and on the device. `progress` is called on
-    /// this thread after every 256 pages; if it breaks, the backup ends and the copy is deleted.
+    /// this thread after every 256 pages. If it returns `Break`, the backup ends and the copy is
+    /// deleted.
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
     ///   journal beside it; or if the workspace is in memory.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+    /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` returns `Break`, and
     ///   [`Panicked`](ErrorKind::Panicked) if it panics.
-    /// - Else as reading the file and writing the copy can fail.
+    /// - Otherwise, the errors of reading the file and of writing the copy.
     pub fn backup(&self, to: &Path, progress: OnProgress<'_>) -> Result<()> {
         callback::forbid_blocking("back up")?;
         let Some(sqlite) = self.sqlite() else {
@@ -84,7 +86,7 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`Busy`](ErrorKind::Busy) if a snapshot, a transaction or a backup has not ended within
-    ///   the busy timeout; the file stays open then.
+    ///   the busy timeout. The file stays open then.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - [`ShutDown`](ErrorKind::ShutDown) after shutdown.
     pub fn suspend(&self) -> Result<()> {

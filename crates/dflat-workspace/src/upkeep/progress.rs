@@ -7,11 +7,12 @@ use dflat_sqlite::Progress;
 
 use crate::Result;
 
-/// A callback that follows the progress of long work, and may end it.
+/// A callback that follows the progress of long work. It ends the work by returning `Break`.
 pub(crate) type OnProgress<'t> = &'t mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// Does work that reports its progress. The thread is marked as running a callback meanwhile, so
-/// that `progress` can't wait for the work itself; a panic in `progress` ends the work.
+/// Runs `work`, which reports its progress. During each call of `progress` the thread is marked as
+/// running a callback, so that `progress` can't wait for the work itself. A panic in `progress`
+/// ends the work.
 pub(super) fn with_progress<T>(
     verb: &str,
     progress: OnProgress<'_>,

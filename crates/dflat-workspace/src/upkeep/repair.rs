@@ -1,4 +1,4 @@
-//! Mending damage in place.
+//! Repairing damage in place.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::check::{CheckReport, check, with_dictionary};
 use super::progress::{OnProgress, with_progress};
 use crate::{Error, ErrorKind, Result, Workspace};
 
-/// The time between two reports of the progress of indexes.
+/// The time between two progress reports while indexes are built.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// The result of a repair.
@@ -19,28 +19,29 @@ const TELL_EVERY: Duration = Duration::from_millis(50);
 pub struct RepairReport {
     /// The problems before the repair.
     pub before: CheckReport,
-    /// The objects that could not be read, and were moved aside, with the reason.
+    /// The rows that could not be read and were moved to `dflat__unreadable`, with the reason.
     pub set_aside: Vec<Problem>,
     /// The problems after the repair. Objects and values of the dictionary whose key is unknown are
-    /// set aside, so there are rarely any.
+    /// set aside, so that problems rarely remain.
     pub after: CheckReport,
 }
 
 impl Workspace {
-    /// Mends what can be mended: builds indexes anew, and moves rows that can't be read into the
-    /// table `dflat__unreadable` of the file, with their bytes. No row that can be read is lost.
-    /// Transactions wait for parts of it. In memory there is nothing to repair.
+    /// Repairs the file as far as possible: builds indexes anew, and moves rows that can't be read
+    /// into the table `dflat__unreadable` of the file, with their bytes. No readable row is lost.
+    /// Transactions wait during parts of the repair. In memory, nothing is repaired.
     ///
-    /// `progress` is called on this thread with the rows of the current table that were checked,
-    /// and, while indexes are built, with the rows that were passed. If it breaks, the repair ends:
-    /// finished parts stay, and indexes that are being built are built to the end.
+    /// `progress` is called on this thread with the number of rows of the current table that were
+    /// checked, and, while indexes are built, with the number of rows that were processed. If it
+    /// returns `Break`, the repair ends: finished parts remain, and indexes that are being built
+    /// are still completed.
     ///
-    /// Subscribers are not notified of it.
+    /// Subscribers are not notified of a repair.
     ///
     /// # Errors
-    /// - [`Corrupt`](ErrorKind::Corrupt) if pages are damaged in a way that can't be mended in
-    ///   place: [`salvage`](super::salvage()) saves what can be read.
-    /// - Else as [`check`](Self::check), and as writing can fail.
+    /// - [`Corrupt`](ErrorKind::Corrupt) if pages are damaged in a way that can't be repaired in
+    ///   place: [`salvage`](super::salvage()) saves the readable rows.
+    /// - Otherwise, the errors of [`check`](Self::check) and of writing.
     pub fn repair(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -78,8 +79,8 @@ fn repair(
     })
 }
 
-/// Moves rows that can't be read aside, and drops indexes with wrong entries. Returns the problems
-/// of the moved rows.
+/// Moves unreadable rows to `dflat__unreadable`, and drops indexes with wrong entries. Returns the
+/// problems of the moved rows.
 fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
     let mut set_aside = Vec::new();
     for table in tables {
@@ -110,7 +111,7 @@ fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Resul
     Ok(set_aside)
 }
 
-/// Builds indexes, and reports the progress.
+/// Builds the indexes of these tables, and reports the progress.
 fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> Result<()> {
     workspace.engine().build_indexes(tables)?;
     let (done, ready) = mpsc::channel();

@@ -20,50 +20,50 @@ use super::progress::{OnProgress, with_progress};
 use crate::{Error, ErrorKind, Result};
 use saved::{Saved, SavedRow};
 
-/// How many missing row ids are looked up one after the other where pages are damaged, and how many
-/// known rows are read one after the other.
+/// The maximum number of missing row ids that are looked up in sequence where pages are damaged,
+/// and of known rows that are read in sequence.
 const ALONE_MAX: usize = 1000;
 
-/// The row ids between two reports of the progress.
+/// The number of row ids between two progress reports.
 const TELL_EVERY: i64 = 256;
 
 /// The result of a salvage.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SalvageReport {
-    /// The objects in the new file.
+    /// The number of objects in the new file.
     pub saved: u64,
-    /// The rows whose bytes are no object, or have the key of another object: they are in the table
-    /// `dflat__unreadable` of the new file, as [`Workspace::repair`](crate::Workspace::repair)
-    /// keeps them.
+    /// The number of rows that do not decode, or whose key belongs to another object. They are in
+    /// the table `dflat__unreadable` of the new file, as
+    /// [`Workspace::repair`](crate::Workspace::repair) keeps them.
     pub set_aside: u64,
-    /// The rows on pages that can't be read. Which rows were on damaged pages is not known, so this
-    /// is an estimate.
+    /// The number of rows on pages that can't be read. This is an estimate, because it is not known
+    /// which rows were on damaged pages.
     pub lost: u64,
 }
 
 /// Saves all readable rows of these tables, and of the dictionary, from a damaged file into a new
-/// one, which must not exist. Rows keep their row ids, unless damage shows several with the same
-/// one; indexes are built anew. Of several rows with the same primary key, one is kept; the others,
-/// and bytes that are no object, are set aside.
+/// file, which must not exist. Rows keep their row ids, unless damage shows several rows with the
+/// same row id; indexes are built anew. Of several rows with the same primary key, one is kept. The
+/// other rows, and rows that do not decode, are set aside.
 ///
-/// The damaged file may not be open. It is not changed, unless a rollback journal is beside it:
+/// The damaged file must not be open. It is not changed, unless a rollback journal is beside it:
 /// its unfinished transaction is rolled back first.
 ///
 /// `progress` is called on this thread with the row id that was reached in the current table and,
-/// approximately, the last one; it starts again where damage is met. If it breaks, the new file is
-/// deleted.
+/// approximately, the table's last row id. It starts again where damage is met. If it returns
+/// `Break`, the new file is deleted.
 ///
 /// # Errors
-/// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if not even the
-///   list of the tables can be read.
+/// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if the list of
+///   the tables can't be read.
 /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
 ///   journal beside it.
 /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
-/// - [`Cancelled`](ErrorKind::Cancelled) if `progress` breaks, and
+/// - [`Cancelled`](ErrorKind::Cancelled) if `progress` returns `Break`, and
 ///   [`Panicked`](ErrorKind::Panicked) if it panics.
-/// - Else as reading the one file and writing the other can fail. Nothing is left of the new file
-///   then.
+/// - Otherwise, the errors of reading the damaged file and of writing the new one. The new file is
+///   deleted then.
 pub fn salvage(
     from: &Path,
     to: &Path,
@@ -87,7 +87,7 @@ pub fn salvage(
         }
         Ok(report)
     });
-    // The saved rows count; an error of closing the damaged file does not.
+    // The rows are saved already, so that an error of closing the damaged file is ignored.
     let _ = source.close(CloseOptions::default());
     let closed = target.close(CloseOptions::default());
     let saved = saved.and_then(|report| closed.map(|()| report));
@@ -114,7 +114,7 @@ fn source_options(from: &Path) -> SqliteOptions {
     }
 }
 
-/// An error: reading met damage.
+/// The error of a read that met damage.
 struct Damaged;
 
 /// Saves the rows of a table.
@@ -123,22 +123,22 @@ struct Salvage<'s> {
     table: &'s Table,
     saved: Saved<'s>,
     tell: OnProgress<'s>,
-    /// The snapshot of the last read, if that met no damage.
+    /// The snapshot of the last read, if that read met no damage.
     snapshot: Option<Box<dyn Snapshot>>,
-    /// The largest row id, approximately: no less than that of any row so far.
+    /// The largest row id, approximately: no less than the row id of any row so far.
     last: RowId,
-    /// The part of the row ids that was reported last, in units of [`TELL_EVERY`].
+    /// The row id that was reported last, divided by [`TELL_EVERY`].
     told: Option<i64>,
-    /// The rows that were read, and a hash of their bytes.
+    /// The row ids of rows that were read, with a hash of their bytes.
     met: HashMap<RowId, u64>,
     /// The hashes of rows that were given another row id.
     strays: HashSet<u64>,
-    /// From this row id on, a row in `met` may have another row id in the file: that row id was not
-    /// read itself.
+    /// From this row id on, a row in `met` may have another row id in the file, because the row was
+    /// not looked up by the row id itself.
     doubtful_from: RowId,
-    /// Row ids of rows that may exist and could not be read.
+    /// Row ids of rows that may exist but could not be read.
     unreadable: HashSet<RowId>,
-    /// Row ids of rows whose bytes are no object, with a hash of the bytes.
+    /// Row ids of rows that do not decode, with a hash of their bytes.
     set_aside: HashMap<RowId, u64>,
 }
 
@@ -161,13 +161,13 @@ impl<'s> Salvage<'s> {
     }
 
     fn run(mut self, report: &mut SalvageReport) -> Result<()> {
-        // Used for the progress only: `sweep` reads it again and returns its error.
+        // This value is used for the progress only: `sweep` reads it again and returns the error.
         self.last = self.source.last_row_id(self.table).unwrap_or(RowId(0));
         self.reach(RowId(0))?;
         if self.read(Source::RowsAfter(RowId(0)))?.is_err() {
             self.sweep()?;
         }
-        // Looked up by its row id, a row may differ from the row that damage has led to.
+        // A look-up by row id may find another row than the scan that met damage.
         for row_id in Vec::from_iter(self.unreadable.iter().copied()) {
             let _ = self.read(Source::RowIds(&[row_id]))?;
         }
@@ -197,12 +197,13 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Looks up every row id that was not met: if a scan meets damage, the rows after it may be
-    /// readable by their row ids.
+    /// Looks up every row id that was not met: if a scan meets damage, the rows after the damage
+    /// may be readable by their row ids.
     fn sweep(&mut self) -> Result<()> {
         let given = self.source.last_row_id(self.table)?;
         let (mut next, mut misses) = (RowId(0), 0);
-        // Goes beyond the last known row id, because its source may be damaged, too.
+        // The loop goes beyond the last known row id, because the source of that row id may be
+        // damaged, too.
         while next < RowId(i64::MAX) {
             next = RowId(next.0 + 1);
             if next <= given.max(self.last) {
@@ -222,16 +223,16 @@ impl<'s> Salvage<'s> {
                 misses = 0;
             }
         }
-        // After the last row there may have been any number of rows, and one at least.
+        // Any number of rows may have been lost after the last known row; they are counted as one.
         let end = RowId(given.max(self.last).0.saturating_add(1));
         self.unreadable.retain(|row_id| *row_id <= end);
         Ok(())
     }
 
-    /// The row id before the next row that can be read, or the largest possible row id: many rows
-    /// may be lost together.
+    /// The row id before the next readable row, or the largest possible row id if there is none. It
+    /// searches in growing steps, because many neighbouring rows may be lost.
     fn look_far(&self, from: RowId) -> Result<RowId> {
-        // Order: the next row may have the very next row id.
+        // Order: the search starts one row id lower, because the next row may have the next row id.
         let (mut bad, mut step) = (from.0 - 1, 1_i64);
         let (mut good, mut found) = loop {
             let probe = bad.saturating_add(step);
@@ -289,13 +290,13 @@ impl<'s> Salvage<'s> {
         let mut visit = |row: Row<'_>| {
             known = if self.keep(&row) { 0 } else { known + 1 };
             if row.row_id <= reached {
-                // Damage may lead to other pages, or give a row the id of another row.
+                // Damage may lead to other pages, or give a row the row id of another row.
                 in_order = false;
                 self.doubtful_from = self.doubtful_from.min(row.row_id);
             }
             reached = row.row_id;
             if known > ALONE_MAX {
-                // Damage may lead in a circle, too.
+                // Damaged pages may also form a cycle.
                 return ControlFlow::Break(());
             }
             written = self.saved.write_if_many();
@@ -316,7 +317,7 @@ impl<'s> Salvage<'s> {
             Ok(()) if !in_order => Ok(Err(Damaged)),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 if reached > RowId(0) {
-                    // No row came after this one that would have shown it to be out of order.
+                    // No later row shows whether this row was in order.
                     self.doubtful_from = self.doubtful_from.min(reached);
                 }
                 Ok(Err(Damaged))
@@ -325,8 +326,8 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Keeps a row to be written, unless its bytes are no object. Returns false if the row is known
-    /// already.
+    /// Keeps a row to be written, or sets it aside if it does not decode. Returns false if the row
+    /// is known already.
     fn keep(&mut self, row: &Row<'_>) -> bool {
         let row_id = row.row_id;
         let mut hasher = DefaultHasher::new();
@@ -341,7 +342,7 @@ impl<'s> Salvage<'s> {
         let derived = match derive(self.table, row.payload) {
             Ok(derived) => derived,
             Err(error) => {
-                // Looked up by its row id, the row may be another one.
+                // A look-up by row id may find another row.
                 let is_new = is_free && self.unreadable.insert(row_id);
                 if self.set_aside.insert(row_id, hash) != Some(hash) {
                     self.saved.set_aside(row_id, error.to_string(), row.payload);
@@ -352,7 +353,7 @@ impl<'s> Salvage<'s> {
         let place = if is_free {
             Some(row_id)
         } else {
-            // No other row will be read with that row id.
+            // No other row will be read with the row id chosen here.
             let next = self.last.0.checked_add(1).map(RowId);
             next.filter(|_| self.strays.insert(hash))
         };

@@ -16,22 +16,23 @@ use dflat_sqlite::{SqliteBackend, UnreadableRow};
 use super::SalvageReport;
 use crate::Result;
 
-/// How many rows one transaction saves.
+/// The number of rows that one transaction saves.
 const ROWS_MAX: usize = 1000;
 
-/// A row that was read, and is to be written.
+/// A row that was read and is to be written.
 pub(super) struct SavedRow {
-    /// The row id that it was read with.
+    /// The row id with which the row was read.
     pub found: RowId,
-    /// Its row id in the new file; a new row id, if damage has given the row the id of another.
+    /// The row id in the new file. It is a new one if damage has given the row the row id of
+    /// another row.
     pub row_id: RowId,
-    /// Its bytes.
+    /// The row's bytes.
     pub payload: Vec<u8>,
-    /// Its key and index entries.
+    /// The row's key and index entries.
     pub derived: Derived,
 }
 
-/// Writes the rows of a table, and sets others aside.
+/// Writes the readable rows of a table, and sets the other rows aside.
 pub(super) struct Saved<'s> {
     source: &'s SqliteBackend,
     target: &'s Arc<SqliteBackend>,
@@ -78,7 +79,7 @@ impl<'s> Saved<'s> {
         self.set_aside += 1;
     }
 
-    /// Writes the added rows, if they are many.
+    /// Writes the added rows if there are at least [`ROWS_MAX`].
     pub(super) fn write_if_many(&mut self) -> Result<()> {
         if self.rows.len() + self.asides.len() < ROWS_MAX {
             return Ok(());
@@ -86,7 +87,7 @@ impl<'s> Saved<'s> {
         self.write()
     }
 
-    /// Writes the rest, and adds the counts to the report.
+    /// Writes the remaining rows, and adds the counts to the report.
     pub(super) fn finish(mut self, report: &mut SalvageReport) -> Result<()> {
         self.write()?;
         report.saved += self.saved;
@@ -117,7 +118,7 @@ impl<'s> Saved<'s> {
         self.target.keep_aside(self.table, &asides)
     }
 
-    /// Writes a row, unless another row has its key; returns whether it did.
+    /// Writes a row, unless another row has its key. Returns whether the row was written.
     fn restore(&mut self, writer: &mut dyn WriteTransaction, row: &SavedRow) -> Result<bool> {
         let key: Vec<ValueRef<'_>> = row.derived.key.iter().map(Value::as_ref).collect();
         let write = RowWrite {
@@ -135,8 +136,8 @@ impl<'s> Saved<'s> {
             let values = EntryValues::from(values.as_deref()?);
             Some(IndexEntry { index, values })
         });
-        // Apart from the row: a repair keeps equal values of a unique index, so that no object is
-        // lost, as when an index is built over rows that exist.
+        // The index entries are written separately, as an index repair. It keeps equal values of a
+        // unique index, so that no object is lost, as when an index is built over existing rows.
         let rows = [RowRepair {
             row_id: row.row_id,
             is_foreign: false,
@@ -152,8 +153,8 @@ impl<'s> Saved<'s> {
     }
 
     /// Decides between rows that have the same key, by their bytes in the damaged file: the key
-    /// belongs to the row that is found by its row id with the key stored beside it, else to the
-    /// first row.
+    /// belongs to the row that is found by its row id with the key stored beside it, otherwise to
+    /// the first row.
     fn settle(&mut self, writer: &mut dyn WriteTransaction, rivals: Vec<SavedRow>) -> Result<()> {
         let mut holders = Vec::with_capacity(rivals.len());
         for rival in &rivals {
@@ -173,7 +174,8 @@ impl<'s> Saved<'s> {
             let key = &rival.derived.key;
             let reason = format!("another object has its primary key, {key:?}");
             match holder {
-                // Only once: the row that took its place was not compared.
+                // A row id is given up only once, because the row that took the place was not
+                // compared.
                 Some((row_id, payload)) if stored == [true, false] && gone.insert(row_id) => {
                     writer.delete(self.table, row_id)?;
                     self.saved -= 1;
