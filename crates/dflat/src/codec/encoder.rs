@@ -6,8 +6,9 @@ use super::{Enum, Message, Struct, Union};
 
 /// Writes an owned value's payload.
 ///
-/// A table's inline values come first, each at its vtable offset; then [`Encoder::end_table`]; then
-/// its children, for the slots left for them. A slot is `None` where the child is absent.
+/// A table's inline values are written first, each at its vtable offset. Then follow
+/// [`Encoder::end_table`] and the table's children, each for the slot reserved for it. A slot is
+/// `None` if the child is absent.
 #[derive(Debug)]
 pub struct Encoder<'w>(&'w mut Writer);
 
@@ -18,7 +19,7 @@ impl<'w> Encoder<'w> {
         Self(writer).message(Some(slot), Some(root));
     }
 
-    /// A number or a boolean; left out if its bits are the default's.
+    /// Writes a number or a boolean; omits it if its bits are those of the default.
     #[inline]
     pub fn scalar<T: ScalarType>(&mut self, voffset: u16, value: T, default: T) {
         if !value.same_bits(default) {
@@ -26,7 +27,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A number or a boolean without a default.
+    /// Writes a number or a boolean without a default.
     #[inline]
     pub fn optional_scalar<T: ScalarType>(&mut self, voffset: u16, value: Option<T>) {
         if let Some(value) = value {
@@ -34,19 +35,19 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// An enum's value; left out if it is the default.
+    /// Writes an enum's value; omits it if it is the default.
     #[inline]
     pub fn enumeration<E: Enum>(&mut self, voffset: u16, value: E, default: E) {
         self.scalar(voffset, value.to_base(), default.to_base());
     }
 
-    /// An enum's value without a default.
+    /// Writes an enum's value without a default.
     #[inline]
     pub fn optional_enumeration<E: Enum>(&mut self, voffset: u16, value: Option<E>) {
         self.optional_scalar(voffset, value.map(E::to_base));
     }
 
-    /// A struct.
+    /// Writes a struct.
     #[inline]
     pub fn structure<S: Struct>(&mut self, voffset: u16, value: Option<&S>) {
         if let Some(value) = value {
@@ -54,19 +55,19 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// The type code of a union, given the vtable offset of its value.
+    /// Writes the type code of a union, given the vtable offset of the union's value.
     #[inline]
     pub fn union_code<U: Union>(&mut self, voffset: u16, value: Option<&U>) {
         self.scalar(voffset - 2, value.map_or(0, U::code), 0);
     }
 
-    /// A slot for a child, if there is one.
+    /// Reserves a slot for a child, if the child is present.
     #[inline]
     pub fn slot(&mut self, voffset: u16, present: bool) -> Option<Slot> {
         present.then(|| self.0.slot(voffset))
     }
 
-    /// Refuses the payload if a value that it is corrupt without is absent.
+    /// Refuses the payload if a required value is absent.
     #[inline]
     pub fn require(&mut self, present: bool, fault: &'static str) {
         if !present {
@@ -80,7 +81,7 @@ impl<'w> Encoder<'w> {
         self.0.end_table();
     }
 
-    /// A string.
+    /// Writes a string.
     #[inline]
     pub fn text(&mut self, slot: Option<Slot>, value: Option<&str>) {
         if let (Some(slot), Some(value)) = (slot, value) {
@@ -88,7 +89,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A nested table.
+    /// Writes a nested table.
     pub fn message<M: Message>(&mut self, slot: Option<Slot>, value: Option<&M>) {
         if let (Some(slot), Some(value)) = (slot, value)
             && self.0.begin_table(slot)
@@ -98,26 +99,26 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A union's value.
+    /// Writes a union's value.
     pub fn union<U: Union>(&mut self, slot: Option<Slot>, value: Option<&U>) {
         if let (Some(slot), Some(value)) = (slot, value) {
             value.encode(self, slot);
         }
     }
 
-    /// A union's member that is a struct.
+    /// Writes a union's member that is a struct.
     pub fn boxed_structure<S: Struct>(&mut self, slot: Slot, value: &S) {
         value.write(self.0.boxed_structure(slot, S::SIZE, S::ALIGN));
     }
 
-    /// A vector of numbers or booleans.
+    /// Writes a vector of numbers or booleans.
     pub fn scalars<T: ScalarType>(&mut self, slot: Option<Slot>, values: &[T]) {
         if let Some(slot) = slot {
             self.0.scalars(slot, values.iter().copied());
         }
     }
 
-    /// A vector of enums.
+    /// Writes a vector of enums.
     pub fn enumerations<E: Enum>(&mut self, slot: Option<Slot>, values: &[E]) {
         if let Some(slot) = slot {
             self.0
@@ -125,7 +126,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A vector of strings.
+    /// Writes a vector of strings.
     pub fn texts(&mut self, slot: Option<Slot>, values: &[String]) {
         if let Some(slot) = slot {
             let first = self.0.slots(slot, values.len());
@@ -135,7 +136,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A vector of structs.
+    /// Writes a vector of structs.
     pub fn structures<S: Struct>(&mut self, slot: Option<Slot>, values: &[S]) {
         if let Some(slot) = slot {
             let out = self.0.structures(slot, values.len(), S::SIZE, S::ALIGN);
@@ -145,7 +146,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// A vector of tables.
+    /// Writes a vector of tables.
     pub fn messages<M: Message>(&mut self, slot: Option<Slot>, values: &[M]) {
         if let Some(slot) = slot {
             let first = self.0.slots(slot, values.len());
@@ -155,7 +156,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// The type codes of a vector of unions.
+    /// Writes the type codes of a vector of unions.
     pub fn union_codes<U: Union>(&mut self, slot: Option<Slot>, values: &[Option<U>]) {
         if let Some(slot) = slot {
             let codes = values.iter().map(|value| value.as_ref().map_or(0, U::code));
@@ -163,7 +164,7 @@ impl<'w> Encoder<'w> {
         }
     }
 
-    /// The values of a vector of unions.
+    /// Writes the values of a vector of unions.
     pub fn unions<U: Union>(&mut self, slot: Option<Slot>, values: &[Option<U>]) {
         if let Some(slot) = slot {
             let first = self.0.slots(slot, values.len());

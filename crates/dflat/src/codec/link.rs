@@ -8,8 +8,8 @@ use super::{Message, TableReader};
 /// A table that other tables reach through a link.
 ///
 /// Code that would call the next table's code calls it through a static with the links of all
-/// tables. rustc instantiates at most 128 generic functions inside one another, and the static
-/// once, so that no chain of tables is longer than from there to the next linked table.
+/// tables. rustc instantiates at most 128 generic functions inside one another. It instantiates the
+/// static once, so that a chain of instantiations ends at the next linked table.
 pub trait Linked: Message {
     /// The position of this table among the links.
     const POSITION: usize;
@@ -17,7 +17,7 @@ pub trait Linked: Message {
     /// The links of all tables.
     fn links() -> &'static [Link];
 
-    /// As [`Message::decode`], called through the link.
+    /// Does the work of [`Message::decode`], called through the link.
     fn decode_here(view: Self::Ref<'_>) -> Self;
 
     /// Whether two views show the same values.
@@ -26,7 +26,7 @@ pub trait Linked: Message {
     /// Writes the values that a view shows.
     ///
     /// # Errors
-    /// If the formatter fails.
+    /// The error of the formatter, if it fails.
     fn debug_here(view: Self::Ref<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// The link of this table.
@@ -36,7 +36,7 @@ pub trait Linked: Message {
     }
 }
 
-/// The functions of a hidden table.
+/// The functions of a table that is reached through its link.
 #[derive(Debug)]
 pub struct Link {
     decode: fn(TableReader<'_>) -> Box<dyn Any>,
@@ -73,7 +73,7 @@ impl Link {
     /// Writes a table's values.
     ///
     /// # Errors
-    /// As the formatter fails.
+    /// The error of the formatter, if it fails.
     pub fn debug(&self, table: TableReader<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (self.debug)(table, f)
     }

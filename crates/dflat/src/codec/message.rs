@@ -1,4 +1,4 @@
-//! Traits of generated types: how they are read from and written to a payload.
+//! Traits of generated types, which are read from and written to payloads.
 
 use dflat_engine::object::{ScalarType, Slot};
 
@@ -9,7 +9,7 @@ pub trait Enum: Copy + PartialEq + 'static {
     /// The underlying integer.
     type Base: ScalarType;
 
-    /// The value of a number; `None` if this code does not know it.
+    /// The value with a number; `None` if this code does not know the number.
     fn from_base(base: Self::Base) -> Option<Self>;
 
     /// The value's number.
@@ -23,7 +23,7 @@ pub trait Struct: Copy + 'static {
     /// Alignment in bytes.
     const ALIGN: usize;
 
-    /// Reads the struct from its bytes; what is missing is zero.
+    /// Reads the struct from its bytes. Missing bytes count as zero.
     fn read(bytes: &[u8]) -> Self;
 
     /// Writes the struct to zeroed bytes.
@@ -45,7 +45,7 @@ pub fn write_member<T: ScalarType>(out: &mut [u8], offset: usize, value: T) {
     }
 }
 
-/// Reads an enum of a struct; the default for a number that this code does not know.
+/// Reads an enum of a struct. Returns the default for a number that this code does not know.
 #[inline]
 #[must_use]
 pub fn read_enum_member<E: Enum + Default>(bytes: &[u8], offset: usize) -> E {
@@ -105,16 +105,16 @@ pub fn write_array<T: Copy>(
 
 /// A FlatBuffers table of the schema, as an owned struct.
 pub trait Message: Sized + 'static {
-    /// The view on one in a payload.
+    /// A view on such a value in a payload.
     type Ref<'a>: Copy;
 
-    /// The view on a table.
+    /// A view on a table.
     fn view(table: TableReader<'_>) -> Self::Ref<'_>;
 
-    /// An owned copy of what a view shows.
+    /// An owned copy of the value that a view shows.
     fn decode(view: Self::Ref<'_>) -> Self;
 
-    /// Writes the fields of the table that was begun: inline values, then
+    /// Writes the fields of the table that the encoder has begun: inline values, then
     /// [`Encoder::end_table`], then children.
     fn encode(&self, encoder: &mut Encoder<'_>);
 }
@@ -133,18 +133,18 @@ pub fn decode_optional<U: Union>(view: Option<U::Ref<'_>>) -> Option<U> {
 
 /// A union of the schema, as an owned enum.
 pub trait Union: Sized + 'static {
-    /// The view on one in a payload.
+    /// A view on such a value in a payload.
     type Ref<'a>: Copy;
 
-    /// The view on a union's value; `None` for a member that this code does not know.
+    /// A view on a union's value; `None` for a member that this code does not know.
     fn view(union: UnionReader<'_>) -> Option<Self::Ref<'_>>;
 
-    /// An owned copy of what a view shows.
+    /// An owned copy of the value that a view shows.
     fn decode(view: Self::Ref<'_>) -> Self;
 
     /// The type code.
     fn code(&self) -> u8;
 
-    /// Writes the value for a slot.
+    /// Writes the value that belongs to a slot.
     fn encode(&self, encoder: &mut Encoder<'_>, slot: Slot);
 }

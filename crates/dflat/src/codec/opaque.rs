@@ -9,9 +9,9 @@ use super::{Encoder, Message, TableReader};
 
 /// A table inside another, where a schema has chains of tables longer than rustc follows.
 ///
-/// It is a `Box<T>` in all but one respect: rustc does not see the `T` when it checks whether the
-/// surrounding table is `Send`, computes what dropping the table touches, and decides which code to
-/// compile for it. `into` makes an `Opaque<T>` of a `T`.
+/// It behaves as a `Box<T>`, with one difference: rustc does not see the `T` when it checks whether
+/// the surrounding table is `Send`, computes the types that dropping the table drops, and decides
+/// which code to compile for the table. `into` converts a `T` into an `Opaque<T>`.
 pub struct Opaque<T> {
     // Invariant: the value is a `T`.
     value: Box<dyn Held>,
@@ -61,7 +61,7 @@ impl<T: Holdable> Opaque<T> {
         }
     }
 
-    /// Gives the value back.
+    /// Returns the value.
     #[must_use]
     pub fn into_inner(self) -> T {
         let value: Box<dyn Any> = self.value;

@@ -1,6 +1,7 @@
 //! Typed reading of verified payloads.
 //!
-//! The bytes were verified before, so nothing here fails; a read that would is an absent value.
+//! The bytes were verified before, so that no read fails. A read that would fail returns an absent
+//! value.
 
 use dflat_engine::object::{ScalarType, TableView, UnionView};
 
@@ -31,14 +32,14 @@ impl<'a> TableReader<'a> {
         self.0.scalar(voffset).unwrap_or_default()
     }
 
-    /// An enum's value; the default for one that this code does not know.
+    /// An enum's value; the default for a value that this code does not know.
     #[inline]
     #[must_use]
     pub fn enumeration<E: Enum>(self, voffset: u16, default: E) -> E {
         self.optional_enumeration(voffset).unwrap_or(default)
     }
 
-    /// An enum's value without a default; `None` for one that this code does not know.
+    /// An enum's value without a default; `None` for a value that this code does not know.
     #[inline]
     #[must_use]
     pub fn optional_enumeration<E: Enum>(self, voffset: u16) -> Option<E> {

@@ -1,4 +1,4 @@
-//! The types of a payload, as generated code has them.
+//! The types of a payload, as generated code holds them.
 
 use std::ops::Deref;
 
@@ -7,9 +7,9 @@ use dflat_model::{Table, TypeDescriptor};
 /// The types of a payload.
 #[derive(Clone, Debug)]
 pub enum Types {
-    /// Those of a stored type.
+    /// The types of a stored type.
     Stored(Table),
-    /// Those of a schema without storage.
+    /// The types of a schema without storage.
     Plain(&'static [TypeDescriptor]),
 }
 

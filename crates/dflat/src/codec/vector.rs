@@ -13,7 +13,7 @@ pub trait VectorElement: 'static {
     /// Size of an element's inline part in bytes.
     const SIZE: usize;
 
-    /// An element as it is read.
+    /// The type of an element as it is read.
     type Item<'a>: Copy;
 
     /// The element at a position.
@@ -48,14 +48,14 @@ impl VectorElement for str {
 
 /// A vector of an object, read in place.
 ///
-/// Copying it costs nothing. Each access reads one element.
+/// A vector is a view: copying the view copies no elements. Each access reads one element.
 pub struct Vector<'a, E: ?Sized> {
     view: Option<VectorView<'a>>,
     element: PhantomData<fn() -> Box<E>>,
 }
 
 impl<'a, E: VectorElement + ?Sized> Vector<'a, E> {
-    /// The vector at a view; empty without one.
+    /// The vector at a view; an empty vector if there is no view.
     #[must_use]
     pub(super) fn new(view: Option<VectorView<'a>>) -> Self {
         Self {
@@ -155,8 +155,8 @@ pub struct Iter<'a, E: ?Sized> {
     end: usize,
 }
 
-/// A vector of unions of an object, read in place. An element is `None` if it is empty or of a
-/// member that this code does not know.
+/// A vector of unions of an object, read in place. An element is `None` if the union is empty or
+/// holds a member that this code does not know.
 pub struct UnionVector<'a, U> {
     codes: Option<VectorView<'a>>,
     values: Option<VectorView<'a>>,
@@ -164,7 +164,7 @@ pub struct UnionVector<'a, U> {
 }
 
 impl<'a, U: Union> UnionVector<'a, U> {
-    /// The vector of these codes and values; empty without them.
+    /// The vector of these codes and values; an empty vector if they are absent.
     #[must_use]
     pub(super) fn new(codes: Option<VectorView<'a>>, values: Option<VectorView<'a>>) -> Self {
         Self {
@@ -188,8 +188,8 @@ impl<'a, U: Union> UnionVector<'a, U> {
         self.len() == 0
     }
 
-    /// The element at a position; `None` also if it is empty, of an unknown member, or out of
-    /// range.
+    /// The element at a position. `None` if the position is out of range, or if the union is empty
+    /// or holds a member that this code does not know.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<U::Ref<'a>> {
         let code = self.codes?.scalar::<u8>(index).ok()?;
