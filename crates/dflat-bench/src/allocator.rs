@@ -1,6 +1,6 @@
-//! Counts the bytes that Rust code holds, while it is asked to.
+//! An allocator that counts the bytes that Rust code holds, while counting is switched on.
 //!
-//! What SQLite itself allocates is not counted: it does not come through Rust's allocator.
+//! Memory that SQLite allocates is not counted, because SQLite does not use Rust's allocator.
 #![allow(
     unsafe_code,
     reason = "an allocator is unsafe by definition; this one only counts"
@@ -16,11 +16,11 @@ static ALLOCATOR: Counting = Counting;
 
 // Off while time is measured: counting costs about as much as allocating.
 static ON: AtomicBool = AtomicBool::new(false);
-/// Whether the bytes of threads that are not [`COUNTED`] count, too.
+/// Whether the bytes of threads that are not [`COUNTED`] are counted, too.
 static ALL: AtomicBool = AtomicBool::new(false);
 static HELD: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
-/// Held by whoever counts.
+/// Held by the thread that counts.
 static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -29,22 +29,22 @@ thread_local! {
 
 struct Counting;
 
-/// What some work did to the memory held.
+/// The change of the held memory by some work.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// Bytes held after the work and not before.
+    /// The bytes held after the work, minus those held before it.
     pub held_bytes: isize,
-    /// The most bytes held at a time during the work and not before.
+    /// The maximum of the bytes held during the work, minus those held before it.
     pub peak_bytes: isize,
 }
 
-/// Runs `work` and counts the bytes of all threads. What is held before and freed in it counts as
-/// less.
+/// Runs `work` and counts the bytes of all threads. Memory that was held before and is freed by
+/// `work` counts as negative.
 pub fn counted<R>(work: impl FnOnce() -> R) -> (R, Usage) {
     count_while(true, work)
 }
 
-/// Runs `work` and counts the bytes of this thread, as [`counted`] does those of all.
+/// Runs `work` and counts the bytes of this thread, as [`counted`] counts those of all threads.
 pub fn counted_here<R>(work: impl FnOnce() -> R) -> (R, Usage) {
     count_while(false, work)
 }

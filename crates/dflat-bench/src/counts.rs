@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::Result;
 
-/// A count may differ from the stored one by so many per cent of the stored one.
+/// The maximum difference of a count from the stored count, in per cent of the stored count.
 const DIFFERENCE_MAX_PERCENT: u64 = 3;
 
 const HEAD: &str = "\
@@ -22,20 +22,20 @@ pub struct Counts {
     pub counts: Vec<(String, u64)>,
 }
 
-/// How counts differ from stored ones.
+/// The differences of counts from stored counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// A table, and what is wrong.
+    /// A table of the counts, and the faults that were found.
     pub text: String,
-    /// False if a count differs by more than the limit while all versions are the same.
+    /// False if a count differs by more than the limit although all versions are the same.
     pub passes: bool,
 }
 
 impl Counts {
-    /// Reads what [`to_text`](Self::to_text) wrote.
+    /// Reads the text that [`to_text`](Self::to_text) made.
     ///
     /// # Errors
-    /// If a line has no meaning.
+    /// If a line can't be read.
     pub fn parse(text: &str) -> Result<Self> {
         let (mut versions, mut counts) = (Vec::new(), Vec::new());
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -61,8 +61,8 @@ impl Counts {
         format!("{HEAD}{lines}")
     }
 
-    /// Compares these counts with stored ones. A count that is too low fails as well: the stored
-    /// one would admit what was gained to be lost again.
+    /// Compares these counts with stored counts. A count that is too low fails as well: with the
+    /// old stored count, a later loss of the gain would pass.
     #[must_use]
     pub fn compare(&self, stored: &Self) -> Comparison {
         let mut text = format!(
@@ -124,7 +124,7 @@ impl Counts {
     }
 }
 
-/// The versions on this machine of all that counts depend on.
+/// The versions on this machine of all programs that counts depend on.
 ///
 /// # Errors
 /// If a program is missing.

@@ -1,5 +1,5 @@
-//! From how many live queries on it pays to find them by the values they ask for, rather than to
-//! have each look at every changed row.
+//! The number of live queries from which it pays to find them by the values in their conditions,
+//! rather than to match each with every changed row.
 
 use std::time::{Duration, Instant};
 
@@ -9,24 +9,24 @@ use crate::Result;
 use crate::scenario::insert_all;
 use crate::workload::{BenchDoc, number};
 
-/// How many queries, and how many rows a commit changes.
+/// The numbers of queries, and the numbers of rows that a commit changes.
 const QUERIES: [usize; 5] = [1, 2, 4, 8, 16];
 const ROWS: [usize; 4] = [1, 4, 16, 64];
 
-/// What a commit takes at best, beside queries that it does not concern.
+/// The best times of a commit while there are live queries that it does not concern.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossover {
-    /// How many queries there are.
+    /// The number of queries.
     pub queries: usize,
-    /// How many rows the commit changes.
+    /// The number of rows that the commit changes.
     pub rows: usize,
-    /// With queries that each look at every row.
+    /// The time with queries that are each matched with every row.
     pub one_by_one: Duration,
-    /// With queries that are found by the value they ask for.
+    /// The time with queries that are found by the value in their condition.
     pub by_value: Duration,
 }
 
-/// Measures all sizes, each by the best of so many commits.
+/// Measures all sizes. Each time is the best of `commits` commits.
 ///
 /// # Errors
 /// If a commit fails.
@@ -84,7 +84,8 @@ impl Side {
         })
     }
 
-    /// Changes every object; the time from the end of the handler until all is delivered.
+    /// Changes every object. Returns the time from the end of the handler until all deliveries are
+    /// made.
     fn commit(&self) -> Result<Duration> {
         let changed = self
             .workspace

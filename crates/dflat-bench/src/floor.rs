@@ -1,7 +1,8 @@
-//! The floor: the work of the scenarios in as few calls of SQLite as it takes.
+//! The floor: the work of the scenarios, done with as few calls of SQLite as possible.
 //!
-//! Same tables, settings and bytes as ours. Statements are prepared once, texts and blobs are bound
-//! where they are, the codec is ours, and what is returned as objects is decoded to owned values.
+//! The floor uses the same tables, settings, bytes and codec as Dflat. Statements are prepared
+//! once, texts and blobs are bound without copying, and returned objects are decoded to owned
+//! values.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
@@ -30,7 +31,8 @@ use values::{bind_blob, bind_text, column_blob};
 
 /// A connection with the statements of some tables.
 pub struct Floor {
-    // Invariant: open and used by this value alone, which can't be sent or shared.
+    // Invariant: the connection is open and used by this value alone, which can't be sent or
+    // shared.
     db: *mut sqlite::sqlite3,
     begin: *mut sqlite::sqlite3_stmt,
     begin_immediate: *mut sqlite::sqlite3_stmt,
@@ -55,9 +57,9 @@ pub type Owned<T> = (i64, <T as Object>::Data);
 /// All payloads of a table in one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
-    /// The payloads, one behind the other.
+    /// The payloads, one after the other.
     pub bytes: Vec<u8>,
-    /// The row id, start and end of each.
+    /// The row id, the start and the end of each payload.
     pub places: Vec<(i64, usize, usize)>,
 }
 
@@ -66,7 +68,7 @@ impl Floor {
     /// missing.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn open(path: &Path, durability: Durability, tables: &[&str]) -> Result<Self> {
         let mut floor = Self::open_to_read(path)?;
         let synchronous = match durability {
@@ -101,7 +103,7 @@ impl Floor {
         Ok(floor)
     }
 
-    /// Opens a file, sets nothing that only writing needs, and prepares no statement.
+    /// Opens a file. Makes no setting that only writing needs, and prepares no statement.
     fn open_to_read(path: &Path) -> Result<Self> {
         Ok(Self {
             db: open(path)?,
@@ -113,13 +115,14 @@ impl Floor {
         })
     }
 
-    /// Runs SQL that gives no rows that matter.
+    /// Runs SQL and ignores the rows of its result.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn execute(&mut self, sql: &str) -> Result<()> {
         let sql = CString::new(sql)?;
-        // SAFETY: The connection is open, the text a C string; no callback or message is asked for.
+        // SAFETY: The connection is open, the text is a C string; no callback or message is
+        // requested.
         let code = unsafe {
             sqlite::sqlite3_exec(
                 self.db,
@@ -132,10 +135,10 @@ impl Floor {
         self.expect(code, sqlite::SQLITE_OK)
     }
 
-    /// Takes the log into the file and cuts it back to nothing.
+    /// Makes a checkpoint and truncates the log to no bytes.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
@@ -143,15 +146,15 @@ impl Floor {
     /// Starts a transaction that reads.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn begin(&mut self) -> Result<()> {
         self.run(self.begin)
     }
 
-    /// Ends a transaction and keeps what it did.
+    /// Commits a transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn commit(&mut self) -> Result<()> {
         self.run(self.commit)
     }
@@ -159,7 +162,7 @@ impl Floor {
     /// Inserts objects in a transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn insert<T: Doc>(
         &mut self,
         table: usize,
@@ -170,7 +173,8 @@ impl Floor {
         for data in objects {
             Encoder::encode_root(&mut self.writer, &data);
             let payload = self.writer.finish()?;
-            // SAFETY: What is bound lives until the next turn binds anew or `unbind` lets go of it.
+            // SAFETY: The bound values live until the next turn binds others or `unbind` releases
+            // them.
             unsafe {
                 bind_text(statement, 1, T::title_of(&data));
                 bind_blob(statement, 2, payload);
@@ -181,10 +185,10 @@ impl Floor {
         self.run(self.commit)
     }
 
-    /// Fetches all objects, changes each and writes it, in a transaction.
+    /// Fetches all objects, and changes and writes each of them, in one transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn update_all<T: Doc>(
         &mut self,
         table: usize,
@@ -201,10 +205,10 @@ impl Floor {
         self.run(self.commit)
     }
 
-    /// Changes each object and writes it, in a transaction of its own.
+    /// Changes and writes each object in a separate transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn update_each<T: Doc>(
         &mut self,
         table: usize,
@@ -231,7 +235,7 @@ impl Floor {
         Encoder::encode_root(&mut self.writer, data);
         let payload = self.writer.finish()?;
         // SAFETY: The statement is reset. The payload stays where it is until the next one is made,
-        // before which no statement runs; `unbind` lets go of the last.
+        // before which no statement runs; `unbind` releases the last one.
         unsafe {
             bind_blob(statement, 1, payload);
             sqlite::sqlite3_bind_int64(statement, 2, row_id);
@@ -242,7 +246,7 @@ impl Floor {
     /// Deletes rows in a transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn delete(&mut self, table: usize, row_ids: &[i64]) -> Result<()> {
         let statement = self.statements(table)?.delete;
         self.run(self.begin_immediate)?;
@@ -254,10 +258,10 @@ impl Floor {
         self.run(self.commit)
     }
 
-    /// Steps through a table and decodes the objects that qualify.
+    /// Steps through a table and decodes the objects for which `qualifies` returns true.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn fetch_owned<T: Object>(
         &mut self,
         table: usize,
@@ -277,7 +281,7 @@ impl Floor {
     /// Steps through a table and copies all payloads.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn fetch_arena(&mut self, table: usize) -> Result<Arena> {
         let mut arena = Arena::default();
         self.scan(table, |row_id, payload| {
@@ -291,13 +295,13 @@ impl Floor {
     /// Steps through a table.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn scan(&mut self, table: usize, mut visit: impl FnMut(i64, &[u8])) -> Result<()> {
         let statement = self.statements(table)?.scan;
         loop {
             // SAFETY: The statement is live and the connection used by this value alone.
             match unsafe { sqlite::sqlite3_step(statement) } {
-                // SAFETY: The statement stands on a row of a row id and a blob.
+                // SAFETY: The statement is on a row of a row id and a blob.
                 sqlite::SQLITE_ROW => unsafe {
                     let row_id = sqlite::sqlite3_column_int64(statement, 0);
                     visit(row_id, column_blob(statement, 1));
@@ -316,16 +320,16 @@ impl Floor {
     /// Fetches the object with a key.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     #[inline]
     pub fn get<T: Object>(&mut self, table: usize, title: &str) -> Result<Option<Owned<T>>> {
         let statement = self.statements(table)?.find;
-        // SAFETY: The title lives until the statement is reset, and is not read after that before
-        // another is bound.
+        // SAFETY: The title lives until the statement is reset, and the statement does not read it
+        // after that before another title is bound.
         unsafe { bind_text(statement, 1, title) };
         // SAFETY: The statement is live and the connection used by this value alone.
         let found = match unsafe { sqlite::sqlite3_step(statement) } {
-            // SAFETY: The statement stands on a row of a row id and a blob.
+            // SAFETY: The statement is on a row of a row id and a blob.
             sqlite::SQLITE_ROW => unsafe {
                 let row_id = sqlite::sqlite3_column_int64(statement, 0);
                 let root = TableView::root(column_blob(statement, 1)).unwrap_or_default();
@@ -353,7 +357,8 @@ impl Floor {
     fn prepare(&mut self, sql: &str) -> Result<*mut sqlite::sqlite3_stmt> {
         let sql = CString::new(sql)?;
         let mut statement = ptr::null_mut();
-        // SAFETY: The connection is open, the text a C string, `statement` a place for the result.
+        // SAFETY: The connection is open, the text is a C string, `statement` is a place for the
+        // result.
         let code = unsafe {
             sqlite::sqlite3_prepare_v3(
                 self.db,
@@ -373,7 +378,7 @@ impl Floor {
         self.step_once(statement)
     }
 
-    /// Runs a statement that gives no row.
+    /// Runs a statement that returns no row.
     #[inline]
     fn step_once(&self, statement: *mut sqlite::sqlite3_stmt) -> Result<()> {
         // SAFETY: The statement is live and the connection used by this value alone.
@@ -385,7 +390,7 @@ impl Floor {
         self.expect(code, sqlite::SQLITE_DONE)
     }
 
-    /// Lets go of what is bound.
+    /// Releases the bound values.
     fn unbind(&self, statement: *mut sqlite::sqlite3_stmt) {
         // SAFETY: The statement is live and reset.
         unsafe { sqlite::sqlite3_clear_bindings(statement) };
@@ -428,7 +433,7 @@ fn open(path: &Path) -> Result<*mut sqlite::sqlite3> {
     // SAFETY: The path is a C string, `db` a place for the result, and no VFS is named.
     let code = unsafe { sqlite::sqlite3_open_v2(path.as_ptr(), &raw mut db, flags, ptr::null()) };
     if code != sqlite::SQLITE_OK {
-        // SAFETY: NULL is ignored; else the connection is not used again.
+        // SAFETY: SQLite ignores NULL; otherwise the connection is not used again.
         unsafe { sqlite::sqlite3_close(db) };
         return Err(format!("SQLite code {code}: the file can't be opened").into());
     }

@@ -1,4 +1,4 @@
-//! What a subscription takes that nothing is told.
+//! The memory of an idle subscription, one that gets no deliveries.
 
 use dflat::{Predicate, Subscription, Workspace};
 
@@ -6,12 +6,12 @@ use crate::scenario::insert_all;
 use crate::workload::{BenchDoc, number};
 use crate::{Result, allocator};
 
-/// How many subscriptions are made, so many at a time: what the queues that they go through have
-/// room for stays, however few there are.
+/// The number of subscriptions, which are made in batches: the queues that subscriptions pass
+/// through keep their capacity, however few subscriptions wait in them.
 const COUNT: usize = 10_000;
 const BATCH: usize = 100;
 
-/// A kind of subscription, by its number among many.
+/// Makes a subscription of one kind, given its number among many.
 type Subscribe = fn(&Workspace, usize) -> Result<Subscription>;
 
 /// The kinds of subscriptions.
@@ -57,11 +57,11 @@ fn in_range(i: usize) -> Predicate<BenchDoc> {
     BenchDoc::PRIORITY.ge(number(i)) & BenchDoc::PRIORITY.lt(number(i + 5))
 }
 
-/// The bytes of a subscription of each kind, beside those of the objects in its result. Nothing
-/// else may go on in this process: the bytes of all threads are counted.
+/// The bytes of a subscription of each kind, without those of the objects in its result. This
+/// process must do nothing else meanwhile, because the bytes of all threads are counted.
 ///
 /// # Errors
-/// If there can't be so many.
+/// If a subscription can't be made.
 pub fn measure() -> Result<Vec<(&'static str, usize)>> {
     let measured = KINDS.iter().map(|(kind, subscribe)| {
         let workspace = Workspace::in_memory();
@@ -72,7 +72,7 @@ pub fn measure() -> Result<Vec<(&'static str, usize)>> {
             workspace.settle()?;
             some
         };
-        // What the first of all takes is not theirs.
+        // Memory that only the first subscriptions of a workspace take is not counted.
         let first = batch(COUNT / BATCH)?;
         let (many, usage) =
             allocator::counted(|| (0..COUNT / BATCH).map(batch).collect::<Result<Vec<_>>>());

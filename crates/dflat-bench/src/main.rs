@@ -14,31 +14,32 @@ use dflat_bench::{Result, crossover, idle};
 /// Measures Dflat beside a floor of raw SQLite.
 #[derive(Parser)]
 struct Arguments {
-    /// Writes a JSON object a line, one for each scenario, to this file.
+    /// Writes one JSON object per line, one for each scenario, to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Runs this scenario; may be given more than once. All by default.
+    /// Runs this scenario; may be given more than once. Defaults to all scenarios.
     #[arg(long, value_name = "NAME")]
     scenario: Vec<String>,
-    /// How many objects a table has [default: 10000], or the largest with `--scaling`.
+    /// The number of objects of a table [default: 10000], or of the largest table with `--scaling`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
     objects: Option<u32>,
-    /// How many times ours and the floor are measured [default: 15].
+    /// The number of times that Dflat and the floor are measured [default: 15].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
     /// Shows in a few seconds that everything works: 500 objects, 3 runs.
     #[arg(long)]
     quick: bool,
-    /// Shows what an object costs in tables of 1,000 objects to a million, or to `--objects`.
+    /// Shows the cost of an object in tables of 1,000 objects to a million, or to `--objects`.
     #[arg(long)]
     scaling: bool,
-    /// Counts the bytes that a subscription takes which nothing is told.
+    /// Counts the bytes of an idle subscription.
     #[arg(long)]
     idle: bool,
-    /// Shows from how many live queries on it pays to find them by the values they ask for.
+    /// Shows the number of live queries from which it pays to find them by the values in their
+    /// conditions.
     #[arg(long)]
     crossover: bool,
-    /// Where database files are made; the system's place for temporary files by default.
+    /// The directory of database files. Defaults to the system's directory for temporary files.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -87,7 +88,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a commit costs beside queries that it does not concern, whichever way they are found.
+/// Prints the cost of a commit while there are queries that it does not concern, for both ways to
+/// find them.
 fn cross_over(commits: usize) -> Result<()> {
     println!("queries    rows  one by one ns  by value ns");
     for at in crossover::measure(commits)? {
@@ -98,8 +100,8 @@ fn cross_over(commits: usize) -> Result<()> {
     Ok(())
 }
 
-/// What an object costs in small and in large tables; of all that touch each object once, or of
-/// those named.
+/// Prints the cost of an object in small and in large tables, for the named scenarios, or for all
+/// that read each object once if `names` is empty.
 fn scale(names: &[String], settings: &Settings) -> Result<()> {
     println!("{}", Scaling::heads());
     let of_each = || SCENARIOS.map(str::to_owned).to_vec();
@@ -114,7 +116,7 @@ fn scale(names: &[String], settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// The scenarios of these names; all if there are none.
+/// The scenarios of these names; all scenarios if there are no names.
 fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
     if names.is_empty() {
         return Ok(scenario::ALL.to_vec());

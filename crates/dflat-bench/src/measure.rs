@@ -1,4 +1,4 @@
-//! Measuring: ours and the floor in turn, in one process, and what is reported of it.
+//! Measuring Dflat and the floor in turn, in one process, and reporting the results.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,45 +8,46 @@ use tempfile::TempDir;
 
 use crate::{Result, allocator};
 
-/// What a scenario is run with.
+/// The settings of a scenario.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How many objects a table has.
+    /// The number of objects of a table.
     pub objects: usize,
-    /// How many times ours and the floor are measured.
+    /// The number of times that Dflat and the floor are measured.
     pub runs: usize,
-    /// Where files are made.
+    /// The directory in which files are made.
     pub directory: PathBuf,
 }
 
-/// What a scenario measured; times in nanoseconds.
+/// The results of a scenario. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The scenario's name.
     pub scenario: &'static str,
-    /// How many objects it was run with.
+    /// The number of objects that the scenario was run with.
     pub objects: usize,
-    /// How many times ours and the floor were measured.
+    /// The number of times that Dflat and the floor were measured.
     pub runs: usize,
-    /// The median of ours.
+    /// The median time of Dflat.
     pub ours_ns: u64,
-    /// The median of the floor.
+    /// The median time of the floor.
     pub floor_ns: u64,
-    /// The median of ours in medians of the floor.
+    /// The median of Dflat divided by the median of the floor.
     pub ratio: f64,
-    /// The best of ours.
+    /// The best time of Dflat.
     pub ours_min_ns: u64,
-    /// The best of the floor.
+    /// The best time of the floor.
     pub floor_min_ns: u64,
-    /// What 99 of 100 runs of ours do not exceed.
+    /// The time that 99 of 100 runs of Dflat do not exceed.
     pub ours_p99_ns: u64,
-    /// What 99 of 100 runs of the floor do not exceed.
+    /// The time that 99 of 100 runs of the floor do not exceed.
     pub floor_p99_ns: u64,
-    /// The most bytes that Rust code held at a time during a run of ours, beyond those before.
+    /// The maximum of the bytes that Rust code held during a run of Dflat, minus those held before
+    /// the run.
     pub peak_bytes: isize,
 }
 
-/// Takes the time of the part of a run that counts.
+/// Measures the time of the relevant part of a run.
 #[derive(Debug)]
 pub struct Probe {
     counting: bool,
@@ -61,10 +62,10 @@ impl Probe {
         }
     }
 
-    /// Runs `work`; what it made is dropped by the caller, outside the time.
+    /// Runs `work` and measures its time. The caller drops the result, outside the measured time.
     ///
     /// # Errors
-    /// As `work`.
+    /// The errors of `work`.
     pub fn time<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
         let timed = || {
             let start = Instant::now();
@@ -83,7 +84,7 @@ impl Probe {
 }
 
 impl Settings {
-    /// As these, with at most so many runs.
+    /// These settings, with at most `runs` runs.
     #[must_use]
     pub fn with_runs_max(&self, runs: usize) -> Self {
         Self {
@@ -95,31 +96,32 @@ impl Settings {
     /// A directory for the files of a scenario, removed when it is dropped.
     ///
     /// # Errors
-    /// If it can't be made.
+    /// If the directory can't be made.
     pub fn scratch(&self) -> Result<TempDir> {
         Ok(tempfile::Builder::new()
             .prefix("dflat-bench-")
             .tempdir_in(&self.directory)?)
     }
 
-    /// Measures both sides in turn. Each gives the time that counts; what it does besides does not.
+    /// Measures both sides in turn. Each side returns the time of the relevant part of its run.
     ///
     /// # Errors
-    /// The first of either.
+    /// The first error of either side.
     pub fn compare(
         &self,
         scenario: &'static str,
         mut ours: impl FnMut(&mut Probe) -> Result<Duration>,
         mut floor: impl FnMut(&mut Probe) -> Result<Duration>,
     ) -> Result<Report> {
-        // In the first run of each caches fill: its time does not count. The bytes of ours do.
+        // The first run of each side fills caches, so that its time is not counted. The bytes of
+        // Dflat are counted in it.
         let mut counting = Probe::new(true);
         ours(&mut counting)?;
         let mut probe = Probe::new(false);
         floor(&mut probe)?;
         let mut times = (Vec::new(), Vec::new());
         for run in 0..self.runs {
-            // Who goes first changes, so that neither always finds what the other left.
+            // The sides take turns in going first, so that neither always runs after the other.
             if run % 2 == 0 {
                 times.0.push(ours(&mut probe)?);
                 times.1.push(floor(&mut probe)?);
@@ -131,11 +133,11 @@ impl Settings {
         Ok(self.report(scenario, &times, counting.peak_bytes))
     }
 
-    /// Measures both sides in turn. Each gives the times of many pieces of work, all of which
-    /// count.
+    /// Measures both sides in turn. Each side returns the times of many pieces of work, all of
+    /// which are counted.
     ///
     /// # Errors
-    /// The first of either.
+    /// The first error of either side.
     pub fn compare_each(
         &self,
         scenario: &'static str,
@@ -202,7 +204,7 @@ fn rank(sorted: &[u64], percent: usize) -> u64 {
 }
 
 impl Report {
-    /// The heads of [`Report::line`].
+    /// The column heads of [`Report::line`].
     #[must_use]
     pub fn heads() -> String {
         format!(

@@ -1,10 +1,10 @@
-//! What an object costs in small and in large tables.
+//! The cost of an object in small and in large tables.
 
 use crate::Result;
 use crate::measure::{Report, Settings};
 use crate::scenario::Scenario;
 
-/// The scenarios that touch each object of a table once: scans, and look-ups by key.
+/// The scenarios that read each object of a table once: scans, and look-ups by key.
 pub const SCENARIOS: [&str; 5] = [
     "scan_condition",
     "fetch_scan",
@@ -16,15 +16,17 @@ pub const SCENARIOS: [&str; 5] = [
 /// The sizes of tables.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// The most objects that a scenario is measured with: larger tables are measured less often.
+/// The maximum number of objects that a scenario is measured with in all runs: larger tables are
+/// measured in fewer runs.
 const OBJECTS_MAX: usize = 5_000_000;
 
-/// What an object of a scenario costs in tables of growing size.
+/// The cost of an object of a scenario in tables of growing size.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     /// The scenario's name.
     pub scenario: &'static str,
-    /// Sizes of tables, with the nanoseconds that an object of ours and of the floor takes at best.
+    /// Sizes of tables, with the best time of an object in nanoseconds, for Dflat and for the
+    /// floor.
     pub costs: Vec<(usize, [f64; 2])>,
 }
 
@@ -48,7 +50,7 @@ impl Scaling {
         })
     }
 
-    /// The largest cost of an object in the smallest, of ours and of the floor.
+    /// The largest cost of an object divided by the smallest, for Dflat and for the floor.
     #[must_use]
     pub fn flatness(&self) -> [f64; 2] {
         [0, 1].map(|side| {
@@ -58,7 +60,7 @@ impl Scaling {
         })
     }
 
-    /// The heads of [`Self::lines`].
+    /// The column heads of [`Self::lines`].
     #[must_use]
     pub fn heads() -> String {
         format!(
@@ -67,7 +69,7 @@ impl Scaling {
         )
     }
 
-    /// The costs as lines of a table, the last of which says how flat they are.
+    /// The costs as lines of a table. The last line is the flatness of the costs.
     #[must_use]
     pub fn lines(&self) -> String {
         let line = |size: &str, [ours, floor]: [f64; 2], decimals| {

@@ -1,4 +1,4 @@
-//! The objects: those of the original's benchmark, always the same.
+//! The objects of the workload: those of the original's benchmark, the same in every run.
 
 mod indexed;
 
@@ -12,20 +12,21 @@ pub use schema::{
     Ranked, RankedChangeRequest, RankedData, TextContent, Vec3,
 };
 
-/// What the schemas compile to.
+/// The code that is generated from the schemas.
 pub mod schema {
     include!(concat!(env!("OUT_DIR"), "/bench_doc.rs"));
 }
 
 /// A type of the workload: one of four tables with the same fields.
 pub trait Doc: for<'k> Object<Key<'k> = &'k str> {
-    /// The object `i` of `count`: of three kinds, with images, with nothing, with text.
+    /// The object `i` of `count`. There are three kinds of objects: with images, with nothing and
+    /// with text.
     fn data(i: usize, count: usize) -> Self::Data;
 
-    /// The primary key in owned values.
+    /// The primary key of an owned value.
     fn title_of(data: &Self::Data) -> &str;
 
-    /// The field that scenarios change, in owned values.
+    /// The field of an owned value that scenarios change.
     fn priority_of(data: &mut Self::Data) -> &mut i32;
 
     /// The primary key.
@@ -41,7 +42,7 @@ pub trait Doc: for<'k> Object<Key<'k> = &'k str> {
     const TABLE_NAME: &'static str;
 }
 
-/// The place of the priority in the tables of the payloads.
+/// The vtable offset of the priority in the payloads.
 pub const PRIORITY_VOFFSET: u16 = 16;
 
 macro_rules! doc {
@@ -106,13 +107,13 @@ pub fn titles(count: usize) -> Vec<String> {
     (0..count).map(|i| format!("title{i}")).collect()
 }
 
-/// The priority above which a sixth of the objects lies: 1,667 of 10,000.
+/// The priority above which a sixth of the objects lie: 1,667 of 10,000.
 #[must_use]
 pub fn threshold(count: usize) -> i32 {
     number(count / 4)
 }
 
-/// How many of `count` objects have a priority above the threshold.
+/// The number of objects, of `count`, with a priority above the threshold.
 #[must_use]
 pub fn selected_count(count: usize) -> usize {
     let (half, threshold) = (number(count / 2), threshold(count));

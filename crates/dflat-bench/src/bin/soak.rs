@@ -11,13 +11,13 @@ use dflat_bench::soak::{self, Settings};
 /// Runs a mixed load, and fails if memory or file grow.
 #[derive(Parser)]
 struct Arguments {
-    /// For how many minutes.
+    /// The duration in minutes.
     #[arg(long, value_name = "N", default_value_t = 10)]
     minutes: u64,
-    /// For ten seconds only.
+    /// Runs for ten seconds only.
     #[arg(long)]
     quick: bool,
-    /// Where the file is made; the system's place for temporary files by default.
+    /// The directory of the file. Defaults to the system's directory for temporary files.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The floor of writes to types with indexes: SQL by hand on the tables that ours has made.
+//! The floor of writes to types with indexes: hand-written SQL on the tables that Dflat has made.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
@@ -35,10 +35,10 @@ struct Index {
 }
 
 impl<T: Indexed> EntriesFloor<T> {
-    /// Opens a file that has the tables.
+    /// Opens a file that already has the tables.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn open(path: &Path) -> Result<Self> {
         let table = T::TABLE;
         let floor = Floor::open(path, Durability::Normal, &[&table.name])?;
@@ -79,7 +79,7 @@ impl<T: Indexed> EntriesFloor<T> {
     /// Inserts objects in a transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn insert(&mut self, objects: impl Iterator<Item = T::Data>) -> Result<()> {
         let statement = self.floor.statements(0)?.insert;
         self.floor.run(self.floor.begin_immediate)?;
@@ -87,7 +87,7 @@ impl<T: Indexed> EntriesFloor<T> {
             Encoder::encode_root(&mut self.floor.writer, &data);
             let payload = self.floor.writer.finish()?;
             // SAFETY: The statement is reset. Title and payload live until it has run; `unbind`
-            // lets go of the last.
+            // releases the last ones.
             unsafe {
                 bind_text(statement, 1, T::title_of(&data));
                 bind_blob(statement, 2, payload);
@@ -106,11 +106,11 @@ impl<T: Indexed> EntriesFloor<T> {
         self.end(|index| index.insert)
     }
 
-    /// Fetches each object by its key, changes all that its indexes hold and writes it, in a
-    /// transaction.
+    /// Fetches each object by its key, changes every value that its indexes hold and writes the
+    /// object, in a transaction.
     ///
     /// # Errors
-    /// As SQLite; if an object is missing.
+    /// The errors of SQLite, and an error if an object is missing.
     pub fn update_by_key(
         &mut self,
         titles: &[String],
@@ -126,8 +126,8 @@ impl<T: Indexed> EntriesFloor<T> {
             change(&mut data);
             Encoder::encode_root(&mut self.floor.writer, &data);
             let payload = self.floor.writer.finish()?;
-            // SAFETY: The statement is reset. The payload lives until it has run; `unbind` lets go
-            // of the last.
+            // SAFETY: The statement is reset. The payload lives until it has run; `unbind` releases
+            // the last one.
             unsafe {
                 bind_blob(statement, 1, payload);
                 sqlite::sqlite3_bind_int64(statement, 2, row_id);
@@ -148,7 +148,7 @@ impl<T: Indexed> EntriesFloor<T> {
     /// Deletes objects in a transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn delete(&mut self, objects: &[Owned<T>]) -> Result<()> {
         let statement = self.floor.statements(0)?.delete;
         self.floor.run(self.floor.begin_immediate)?;
@@ -167,15 +167,15 @@ impl<T: Indexed> EntriesFloor<T> {
     /// All objects.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn objects(&mut self) -> Result<Vec<Owned<T>>> {
         self.floor.fetch_owned::<T>(0, |_| true)
     }
 
-    /// How many entries the index tables have, in the order of the descriptor's indexes.
+    /// The number of entries of each index table, in the order of the descriptor's indexes.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn entry_counts(&mut self) -> Result<Vec<i64>> {
         let table = T::TABLE;
         let tables = table
@@ -187,10 +187,10 @@ impl<T: Indexed> EntriesFloor<T> {
             .collect()
     }
 
-    /// In how many rows the tables differ from those of another file.
+    /// The number of rows in which the tables differ from those of another file.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn differences(&mut self, other: &Path) -> Result<i64> {
         let path = other.to_str().ok_or("the path is not Unicode")?;
         self.floor.execute(&format!("ATTACH '{path}' AS other"))?;
@@ -212,17 +212,17 @@ impl<T: Indexed> EntriesFloor<T> {
         Ok(sum)
     }
 
-    /// Takes the log into the file and cuts it back to nothing.
+    /// Makes a checkpoint and truncates the log to no bytes.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.floor.checkpoint()
     }
 
     fn number(&mut self, sql: &str) -> Result<i64> {
         let statement = self.floor.prepare(sql)?;
-        // SAFETY: The statement is live, stands on a row where it is read, and is not used again.
+        // SAFETY: The statement is live, is on a row when it is read, and is not used again.
         unsafe {
             let code = sqlite::sqlite3_step(statement);
             let number = sqlite::sqlite3_column_int64(statement, 0);
@@ -232,7 +232,7 @@ impl<T: Indexed> EntriesFloor<T> {
         }
     }
 
-    /// Lets go of what is bound in the indexes, and commits.
+    /// Releases the values that are bound to the statements of the indexes, and commits.
     fn end(&mut self, statement: impl Fn(&Index) -> *mut sqlite::sqlite3_stmt) -> Result<()> {
         for index in &self.indexes {
             self.floor.unbind(statement(index));
@@ -242,13 +242,13 @@ impl<T: Indexed> EntriesFloor<T> {
 }
 
 impl Index {
-    /// Whether an object has an entry.
+    /// Whether an object has an entry in the index.
     fn holds<T: Indexed>(&self, data: &T::Data) -> bool {
         !self.has_condition || T::is_open(data)
     }
 
-    /// Binds an object's values from a position on; the position behind the last. The statement
-    /// must run or be unbound before `data` is changed.
+    /// Binds an object's values from a position on. Returns the position after the last value. The
+    /// statement must run or be unbound before `data` is changed.
     fn bind<T: Indexed>(
         &self,
         statement: *mut sqlite::sqlite3_stmt,

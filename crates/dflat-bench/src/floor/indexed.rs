@@ -1,4 +1,4 @@
-//! The floor of queries by an index: SQL by hand on the tables that ours has made.
+//! The floor of queries by an index: hand-written SQL on the tables that Dflat has made.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
@@ -14,16 +14,16 @@ use super::{Floor, column_blob};
 use crate::Result;
 use crate::workload::RankedData;
 
-/// A query, with the lowest rank and the one behind the highest.
+/// A query, whose parameters are the lowest rank and the rank after the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedQuery {
     /// One rank.
     Point,
     /// A range, in the order of insertion.
     Range,
-    /// A range, by rank.
+    /// A range, in the order of ranks.
     Ordered,
-    /// The first ten from a rank on, by rank.
+    /// The first ten objects from a rank on, in the order of ranks.
     TopTen,
 }
 
@@ -50,7 +50,7 @@ impl IndexedFloor {
     /// Opens a file that has the tables.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self {
             floor: Floor::open_to_read(path)?,
@@ -74,7 +74,7 @@ impl IndexedFloor {
     /// The objects of a query.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn fetch(
         &mut self,
         query: IndexedQuery,
@@ -83,8 +83,8 @@ impl IndexedFloor {
     ) -> Result<Vec<(i64, RankedData)>> {
         let mut objects = Vec::new();
         let statement = self.statement(query)?;
-        // SAFETY: The statement is live and reset, and the connection used by this value alone. One
-        // that has no second parameter refuses it, which does no harm.
+        // SAFETY: The statement is live and reset, and the connection used by this value alone. A
+        // statement without a second parameter refuses the second value, which is harmless.
         unsafe {
             sqlite::sqlite3_bind_int(statement, 1, from);
             sqlite::sqlite3_bind_int(statement, 2, to);
@@ -92,7 +92,7 @@ impl IndexedFloor {
         loop {
             // SAFETY: The statement is live and the connection used by this value alone.
             match unsafe { sqlite::sqlite3_step(statement) } {
-                // SAFETY: The statement stands on a row of a row id and a blob.
+                // SAFETY: The statement is on a row of a row id and a blob.
                 sqlite::SQLITE_ROW => unsafe {
                     let row_id = sqlite::sqlite3_column_int64(statement, 0);
                     let root = TableView::root(column_blob(statement, 1)).unwrap_or_default();

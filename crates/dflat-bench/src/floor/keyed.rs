@@ -1,4 +1,4 @@
-//! The floor of the dictionary: values by key, in a table like its own.
+//! The floor of the dictionary: values by key, in a table like the dictionary's.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
@@ -24,7 +24,7 @@ impl KeyedFloor {
     /// Opens or creates a file with the table.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn open(path: &Path) -> Result<Self> {
         let mut floor = Floor::open(path, Durability::Normal, &[])?;
         floor.execute(
@@ -42,7 +42,7 @@ impl KeyedFloor {
     /// Inserts or replaces values in one transaction.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn put<'k>(
         &mut self,
         items: impl Iterator<Item = (&'k str, i64)>,
@@ -52,8 +52,8 @@ impl KeyedFloor {
         let mut payload = Vec::new();
         for (key, value) in items {
             encode(&mut payload, key, value);
-            // SAFETY: The statement is reset. Key and payload live until it has run; `unbind` lets
-            // go of the last.
+            // SAFETY: The statement is reset. Key and payload live until it has run; `unbind`
+            // releases the last ones.
             unsafe {
                 bind_text(self.put, 1, key);
                 bind_blob(self.put, 2, &payload);
@@ -64,17 +64,17 @@ impl KeyedFloor {
         self.floor.run(self.floor.commit)
     }
 
-    /// Reads the value of a key; what `read` makes of its bytes.
+    /// Reads the value of a key. Returns the result of `read` for the value's bytes.
     ///
     /// # Errors
-    /// As SQLite.
+    /// The errors of SQLite.
     pub fn get<R>(&mut self, key: &str, read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        // SAFETY: The key lives until the statement is reset, and is not read after that before
-        // another is bound.
+        // SAFETY: The key lives until the statement is reset, and the statement does not read it
+        // after that before another key is bound.
         unsafe { bind_text(self.find, 1, key) };
         // SAFETY: The statement is live and the connection used by this value alone.
         let found = match unsafe { sqlite::sqlite3_step(self.find) } {
-            // SAFETY: The statement stands on a row of a blob.
+            // SAFETY: The statement is on a row of a blob.
             sqlite::SQLITE_ROW => Some(read(unsafe { column_blob(self.find, 0) })),
             sqlite::SQLITE_DONE => None,
             code => return self.floor.expect(code, sqlite::SQLITE_DONE).map(|()| None),

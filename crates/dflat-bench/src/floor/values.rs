@@ -1,4 +1,4 @@
-//! Values that are bound to statements, and read from their rows, where they are.
+//! Binding values to statements and reading values from rows, without copying them.
 #![allow(
     unsafe_code,
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
@@ -9,7 +9,7 @@ use std::slice;
 
 use libsqlite3_sys as sqlite;
 
-/// Binds a text where it is.
+/// Binds a text without copying it.
 ///
 /// # Safety
 /// The statement is live and reset; the text lives until it is bound anew or not stepped again.
@@ -28,7 +28,7 @@ pub(super) unsafe fn bind_text(statement: *mut sqlite::sqlite3_stmt, position: c
     };
 }
 
-/// Binds a blob where it is.
+/// Binds a blob without copying it.
 ///
 /// # Safety
 /// As [`bind_text`].
@@ -50,16 +50,16 @@ pub(super) unsafe fn bind_blob(
     };
 }
 
-/// The blob of a column, where SQLite has it.
+/// The blob of a column, in SQLite's memory.
 ///
 /// # Safety
-/// The statement stands on a row, which is not left while the bytes are in use.
+/// The statement is on a row, and is not stepped or reset while the bytes are in use.
 #[inline]
 pub(super) unsafe fn column_blob<'a>(
     statement: *mut sqlite::sqlite3_stmt,
     column: c_int,
 ) -> &'a [u8] {
-    // SAFETY: As the caller promises. The length is asked for after the address.
+    // SAFETY: As the caller promises. The length is queried after the address.
     unsafe {
         let data = sqlite::sqlite3_column_blob(statement, column).cast::<u8>();
         let length = sqlite::sqlite3_column_bytes(statement, column);

@@ -1,5 +1,5 @@
-//! Transactions that each change one object, a tenth as many as there are objects; the floor makes
-//! as many commits.
+//! Transactions that each change one object. There is one transaction for every ten objects; the
+//! floor makes the same number of commits.
 
 use dflat::{Durability, Workspace};
 

@@ -9,13 +9,13 @@ use crate::Result;
 use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Doc};
 
-/// All objects of a table in one transaction.
+/// Deletes all objects of a table in one transaction.
 pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result<Report> {
     settings.compare(
         name,
         |probe| {
             let sides = Sides::filled(settings, Durability::Normal)?;
-            // Kept beyond the time, as the floor's row ids are.
+            // The objects are dropped outside the measured time, as the floor's row ids are.
             let objects = sides.workspace.fetch::<BenchDoc>().all()?;
             let ((), time) = probe.time(|| delete_all(&sides.workspace, objects.clone()))?;
             sides.check_ours::<BenchDoc>(0, 0)?;
@@ -31,7 +31,8 @@ pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result
     )
 }
 
-/// All objects of four tables, a thread and a transaction each; the floor does one after the other.
+/// Deletes all objects of four tables, each table with its own thread and transaction. The floor
+/// deletes one table after the other.
 pub(super) fn four_threads(name: &'static str, settings: &Settings) -> Result<Report> {
     settings.compare(
         name,

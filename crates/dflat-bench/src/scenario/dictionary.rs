@@ -12,10 +12,10 @@ use crate::floor::KeyedFloor;
 use crate::measure::{Report, Settings};
 use crate::{Result, check};
 
-/// How often each key is read that is in memory.
+/// The number of times that each key in memory is read.
 const READS: usize = 100;
 
-/// How often settings are saved.
+/// The number of times that settings are saved.
 const SAVES: usize = 50;
 
 fn keys(count: usize) -> Vec<String> {
@@ -27,7 +27,7 @@ fn items(keys: &[String]) -> impl Iterator<Item = (&str, i64)> {
     (0..).zip(keys).map(|(value, key)| (key.as_str(), value))
 }
 
-/// What the dictionary stores of a number.
+/// Writes the payload that the dictionary stores for a number.
 fn encode(payload: &mut Vec<u8>, key: &str, value: i64) {
     let mut writer = Writer::new();
     let root = writer.begin();
@@ -52,7 +52,7 @@ fn decode(payload: &[u8]) -> i64 {
 fn ours(scratch: &TempDir) -> Result<(Workspace, Dictionary)> {
     let workspace = Workspace::open(scratch.path().join("ours.db"))?;
     let dictionary = workspace.dictionary();
-    // The file and its table are there before what is measured.
+    // The file and its table are made before the measurement.
     dictionary.set("warm", 1)?;
     dictionary.synchronize()?;
     Ok((workspace, dictionary))
@@ -69,7 +69,7 @@ fn set_all(dictionary: &Dictionary, keys: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Numbers by new keys, in memory; the floor is a map.
+/// Sets numbers by new keys, in memory. The floor is a map.
 pub(super) fn insert_memory(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects);
     settings.compare(
@@ -90,7 +90,8 @@ pub(super) fn insert_memory(name: &'static str, settings: &Settings) -> Result<R
     )
 }
 
-/// The same to the file; the floor is upserts in one transaction.
+/// Sets numbers by new keys and writes them to the file. The floor makes upserts in one
+/// transaction.
 pub(super) fn insert_disk(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects);
     settings.compare(
@@ -114,7 +115,7 @@ pub(super) fn insert_disk(name: &'static str, settings: &Settings) -> Result<Rep
     )
 }
 
-/// The same by four threads.
+/// Does the work of [`insert_disk`] with four threads.
 pub(super) fn insert_threads(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects);
     settings.compare(
@@ -143,7 +144,7 @@ pub(super) fn insert_threads(name: &'static str, settings: &Settings) -> Result<
     )
 }
 
-/// Each key once, from the file of a workspace that was just opened.
+/// Reads each key once, from the file of a workspace that was just opened.
 pub(super) fn get_cold(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects);
     let scratch = settings.scratch()?;
@@ -186,7 +187,7 @@ pub(super) fn get_cold(name: &'static str, settings: &Settings) -> Result<Report
     )
 }
 
-/// A hundredth of the keys, 100 times each, in memory; the floor is a map.
+/// Reads a hundredth of the keys 100 times each, in memory. The floor is a map.
 pub(super) fn get_hot(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects.div_ceil(READS));
     let scratch = settings.scratch()?;
@@ -221,7 +222,7 @@ pub(super) fn get_hot(name: &'static str, settings: &Settings) -> Result<Report>
     )
 }
 
-/// One key, set as often as there are objects; the floor does so in one transaction.
+/// Sets one key once for each object. The floor does so in one transaction.
 pub(super) fn update_one(name: &'static str, settings: &Settings) -> Result<Report> {
     let values = 0..i64::try_from(settings.objects)?;
     settings.compare(
@@ -246,7 +247,7 @@ pub(super) fn update_one(name: &'static str, settings: &Settings) -> Result<Repo
     )
 }
 
-/// One of many keys set and written, some times; the floor writes them all as JSON each time.
+/// Sets and writes one of many keys, [`SAVES`] times. The floor writes all keys as JSON each time.
 pub(super) fn save_json(name: &'static str, settings: &Settings) -> Result<Report> {
     let keys = keys(settings.objects);
     let scratch = settings.scratch()?;

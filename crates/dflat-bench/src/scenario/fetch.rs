@@ -10,10 +10,10 @@ use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, PRIORITY_VOFFSET, selected_count, threshold, titles};
 use crate::{Result, check};
 
-/// Runs that each scan the table once a range.
+/// The maximum number of runs if each scans the table once for each range.
 const RANGES_RUNS_MAX: usize = 5;
 
-/// A sixth of the objects, by a field without an index.
+/// Fetches a sixth of the objects, by a field without an index.
 pub(super) fn scan(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {
         workspace, floor, ..
@@ -44,8 +44,8 @@ pub(super) fn scan(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// A condition on a field without an index, which no object meets; the floor steps through the rows
-/// and looks at nothing. The difference is what evaluating takes.
+/// Evaluates a condition on a field without an index that no object meets. The floor steps through
+/// the rows without reading them. The difference is the cost of evaluating the condition.
 pub(super) fn condition(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {
         workspace, floor, ..
@@ -67,7 +67,7 @@ pub(super) fn condition(name: &'static str, settings: &Settings) -> Result<Repor
     )
 }
 
-/// All objects; the floor copies them into one buffer.
+/// Fetches all objects. The floor copies them into one buffer.
 pub(super) fn all(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {
         workspace, floor, ..
@@ -94,7 +94,7 @@ pub(super) fn all(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// Each object by its key.
+/// Fetches each object by its key.
 pub(super) fn key(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {
         workspace, floor, ..
@@ -127,7 +127,7 @@ pub(super) fn key(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// Each object by its key, all from one state.
+/// Fetches each object by its key, all from one state.
 pub(super) fn key_snapshot(name: &'static str, settings: &Settings) -> Result<Report> {
     let Sides {
         workspace, floor, ..
@@ -164,7 +164,7 @@ pub(super) fn key_snapshot(name: &'static str, settings: &Settings) -> Result<Re
     )
 }
 
-/// Ranges of a tenth of the objects each, by a field without an index.
+/// Fetches ranges of a tenth of the objects each, by a field without an index.
 pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> {
     let mut sides = Sides::filled(settings, Durability::Normal)?;
     rank_all(&sides.workspace)?;

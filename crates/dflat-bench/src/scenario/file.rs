@@ -1,4 +1,4 @@
-//! A large file: opening it, copying it, looking at all of it.
+//! A large file: opening it, copying it and checking all of it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::measure::{Probe, Report, Settings};
 use crate::workload::{BenchDoc, Doc};
 use crate::{Result, check};
 
-/// The bytes of the file, if there are enough objects.
+/// The size of the file in bytes, if there are enough objects.
 const BYTES: usize = 1 << 30;
 
-/// The most bytes of an object.
+/// The maximum size of an object in bytes.
 const OBJECT_BYTES_MAX: usize = 100 << 10;
 
-/// The objects of a transaction that fills the file.
+/// The number of objects per transaction when the file is filled.
 const BATCH: usize = 100;
 
-/// Each run works on all of the file.
+/// The maximum number of runs, because each run works on the whole file.
 const RUNS_MAX: usize = 5;
 
 /// A file of 1 GiB, closed.
@@ -62,7 +62,7 @@ impl Large {
         BenchDoc::data(self.count / 2, self.count).title
     }
 
-    /// The time of a plain copy that is on the device. Nobody has the file open meanwhile.
+    /// The time of a plain copy that is synced to the device. The file is not open meanwhile.
     fn copy(&self, probe: &mut Probe) -> Result<Duration> {
         let to = self.scratch.path().join("plain");
         let ((), time) = probe.time(|| {
@@ -121,7 +121,7 @@ pub(super) fn open(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// Backs the file up, beside a plain copy.
+/// Backs the file up. The floor is a plain copy.
 pub(super) fn backup(name: &'static str, settings: &Settings) -> Result<Report> {
     let large = Large::new(settings)?;
     let to = large.scratch.path().join("backup.db");
@@ -137,7 +137,7 @@ pub(super) fn backup(name: &'static str, settings: &Settings) -> Result<Report> 
     )
 }
 
-/// Checks the file, beside a plain copy.
+/// Checks the file. The floor is a plain copy.
 pub(super) fn check_all(name: &'static str, settings: &Settings) -> Result<Report> {
     let large = Large::new(settings)?;
     settings.with_runs_max(RUNS_MAX).compare(

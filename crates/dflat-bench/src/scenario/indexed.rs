@@ -1,4 +1,4 @@
-//! Queries by an index, beside SQL by hand on a copy of the same tables.
+//! Queries by an index. The floor is hand-written SQL on a copy of the same tables.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ fn within(workspace: &Workspace, from: i32, to: i32) -> Fetch<'_, Ranked> {
         .filter(Ranked::RANK.ge(from) & Ranked::RANK.lt(to))
 }
 
-/// Runs a query from many ranks on, each of which gives `width` objects.
+/// Runs a query from each of many ranks on. Each query returns `width` objects.
 fn compare(
     name: &'static str,
     settings: &Settings,
@@ -124,7 +124,7 @@ pub(super) fn first(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// The same query without the time of opening the file.
+/// Runs the same query without the time of opening the file.
 pub(super) fn first_opened(name: &'static str, settings: &Settings) -> Result<Report> {
     let files = Files::new(settings)?;
     let width = (settings.objects / 10).max(1);
@@ -150,10 +150,10 @@ pub(super) fn first_opened(name: &'static str, settings: &Settings) -> Result<Re
 /// A file with all objects and a copy of it, both closed.
 struct Files {
     ours: PathBuf,
-    /// A file of its own: in that of ours the floor would share the locks that our readers keep,
-    /// and take none itself, which SQL by hand has to.
+    /// A separate file: on Dflat's file the floor would share the locks that Dflat's readers keep,
+    /// and would not take the locks that hand-written SQL has to take.
     floor: PathBuf,
-    // Order: removed after all above are closed.
+    // Order: the directory is removed after the files above are closed.
     _scratch: TempDir,
 }
 

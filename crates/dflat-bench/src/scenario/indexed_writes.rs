@@ -1,5 +1,5 @@
-//! Writes of objects with a string as primary key and one index, three or five, beside SQL by hand
-//! on a copy of the same tables.
+//! Writes of objects with a string as primary key and one, three or five indexes. The floor is
+//! hand-written SQL on a copy of the same tables.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,8 +33,8 @@ pub(super) fn insert<T: Indexed>(name: &'static str, settings: &Settings) -> Res
     )
 }
 
-/// Fetches each object by its key, changes all that its indexes hold and writes it, in one
-/// transaction.
+/// Fetches each object by its key, changes every value that its indexes hold and writes the object,
+/// in one transaction.
 pub(super) fn update<T: Indexed>(name: &'static str, settings: &Settings) -> Result<Report> {
     let mut ours = Updates::<T>::new(settings)?;
     let mut floor = Updates::<T>::new(settings)?;
@@ -47,7 +47,7 @@ pub(super) fn delete<T: Indexed>(name: &'static str, settings: &Settings) -> Res
         name,
         |probe| {
             let sides = IndexedSides::<T>::filled(settings)?;
-            // Kept beyond the time, as the floor's objects are.
+            // The objects are dropped outside the measured time, as the floor's objects are.
             let objects = sides.workspace.fetch::<T>().all()?;
             let ((), time) = probe.time(|| delete_all(&sides.workspace, objects.clone()))?;
             sides.check_ours(&[])?;
@@ -63,27 +63,28 @@ pub(super) fn delete<T: Indexed>(name: &'static str, settings: &Settings) -> Res
     )
 }
 
-/// Two files with the same tables, one of ours and one of the floor.
+/// Two files with the same tables, one of Dflat and one of the floor.
 pub struct IndexedSides<T: Indexed> {
-    /// Ours.
+    /// The workspace of Dflat.
     pub workspace: Workspace,
     /// The floor.
     pub floor: EntriesFloor<T>,
-    /// A connection of the floor to its file that does not write, as ours reads with one.
+    /// A connection of the floor to its file that does not write, because Dflat reads with such a
+    /// connection.
     beside: EntriesFloor<T>,
-    /// A connection to the file of ours that takes its log in.
+    /// A connection to Dflat's file that makes its checkpoints.
     beside_ours: Floor,
-    /// The file of ours.
+    /// The path of Dflat's file.
     pub ours_path: PathBuf,
-    // Order: removed after all above are closed.
+    // Order: the directory is removed after the files above are closed.
     _scratch: TempDir,
 }
 
 impl<T: Indexed> IndexedSides<T> {
-    /// Both sides without objects, but with their files, tables and statements made.
+    /// Both sides without objects. Their files, tables and statements are made already.
     ///
     /// # Errors
-    /// If either fails.
+    /// If either side fails.
     pub fn empty(settings: &Settings) -> Result<Self> {
         let scratch = settings.scratch()?;
         let ours_path = scratch.path().join("ours.db");
@@ -99,7 +100,8 @@ impl<T: Indexed> IndexedSides<T> {
             ours_path,
             _scratch: scratch,
         };
-        // A table that was made, and a connection that was opened, have statements prepared anew.
+        // SQLite prepares statements anew after a table is made or a connection is opened. This
+        // happens here, outside the measured time.
         warm_ours::<T>(&sides.workspace)?;
         sides.floor.insert([T::data(0, 1)].into_iter())?;
         let objects = sides.floor.objects()?;
@@ -111,7 +113,7 @@ impl<T: Indexed> IndexedSides<T> {
     /// Both sides with all objects.
     ///
     /// # Errors
-    /// If either fails.
+    /// If either side fails.
     pub fn filled(settings: &Settings) -> Result<Self> {
         let mut sides = Self::empty(settings)?;
         let count = settings.objects;
@@ -121,13 +123,13 @@ impl<T: Indexed> IndexedSides<T> {
         Ok(sides)
     }
 
-    /// Takes the logs into the files, so that no checkpoint falls into what is measured.
+    /// Makes a checkpoint of both files, so that none is made during the measurement.
     fn settle(&mut self) -> Result<()> {
         self.beside_ours.checkpoint()?;
         self.beside.checkpoint()
     }
 
-    /// Checks that ours has these objects, and finds half of them by an index.
+    /// Checks that Dflat has these objects, and finds half of them by an index.
     fn check_ours(&self, wanted: &[T::Data]) -> Result<()> {
         let objects = self.workspace.fetch::<T>().all()?;
         let objects: Vec<T::Data> = objects.iter().map(T::to_data).collect();
@@ -138,7 +140,8 @@ impl<T: Indexed> IndexedSides<T> {
         check("objects found by their ranks", &found, &(wanted.len() / 2))
     }
 
-    /// Checks that the floor has these objects, and an entry for each where there is to be one.
+    /// Checks that the floor has these objects, and an index entry for each object that must have
+    /// one.
     fn check_floor(&mut self, wanted: &[T::Data]) -> Result<()> {
         let objects = self.floor.objects()?;
         let objects = objects.iter().map(|(_, data)| data);
@@ -155,7 +158,7 @@ impl<T: Indexed> IndexedSides<T> {
     }
 }
 
-/// Both sides, of which one is changed again and again, and the objects as they must be.
+/// Both sides, one of which is changed repeatedly, and the expected objects.
 struct Updates<T: Indexed> {
     sides: IndexedSides<T>,
     titles: Vec<String>,
@@ -216,10 +219,10 @@ fn insert_all<T: Indexed>(workspace: &Workspace, count: usize) -> Result<()> {
     Ok(transaction.wait()?)
 }
 
-/// Changes the objects of these titles in ours.
+/// Changes the objects of these titles in a workspace.
 ///
 /// # Errors
-/// If it fails, or one is missing.
+/// If the transaction fails, or an object is missing.
 pub fn update_all<T: Indexed>(workspace: &Workspace, titles: Vec<String>) -> Result<()> {
     let count = titles.len();
     let transaction = workspace.perform_changes([T::TABLE], move |tx| {
@@ -239,10 +242,10 @@ pub fn update_all<T: Indexed>(workspace: &Workspace, titles: Vec<String>) -> Res
     check("objects updated", &transaction.wait()?, &count)
 }
 
-/// Deletes objects of ours.
+/// Deletes objects of a workspace.
 ///
 /// # Errors
-/// If it fails.
+/// If the transaction fails.
 pub fn delete_all<T: Indexed>(workspace: &Workspace, objects: FetchedResult<T>) -> Result<()> {
     let transaction = workspace.perform_changes([T::TABLE], move |tx| {
         for object in &objects {

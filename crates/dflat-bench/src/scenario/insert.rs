@@ -9,7 +9,7 @@ use crate::Result;
 use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Doc};
 
-/// All objects of a table in one transaction.
+/// Inserts all objects of a table in one transaction.
 pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result<Report> {
     let count = settings.objects;
     let sum = initial_sum::<BenchDoc>(count);
@@ -32,7 +32,8 @@ pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result
     )
 }
 
-/// All objects of four tables, a thread and a transaction each; the floor does one after the other.
+/// Inserts all objects of four tables, each table with its own thread and transaction. The floor
+/// fills one table after the other.
 pub(super) fn four_threads(name: &'static str, settings: &Settings) -> Result<Report> {
     fn floor<T: Doc>(sides: &mut Sides, table: usize, count: usize) -> Result<()> {
         let objects = (0..count).map(|i| T::data(i, count));

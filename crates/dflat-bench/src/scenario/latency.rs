@@ -1,4 +1,4 @@
-//! Latencies: how long each of many commits takes, and until the last subscriber has been told.
+//! Latencies: the time of each of many commits, and the time until the last subscriber is notified.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -13,13 +13,13 @@ use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, BenchDocV2, Doc};
 use crate::{Result, check};
 
-/// How many transactions wait at most for a writer at full speed.
+/// The maximum number of transactions that a writer at full speed queues.
 const QUEUED_MAX: usize = 256;
 
-/// The times of a run are those of so many transactions.
+/// The maximum number of runs, because each run gives the times of many transactions.
 const RUNS_MAX: usize = 3;
 
-/// Transactions one at a time, each waited for until it is committed; the floor: commits.
+/// Makes transactions one at a time, and waits for the commit of each. The floor makes commits.
 pub(super) fn commit(name: &'static str, settings: &Settings) -> Result<Report> {
     let ours = Sides::filled(settings, Durability::Normal)?;
     let mut floor = Sides::filled(settings, Durability::Normal)?;
@@ -40,7 +40,8 @@ pub(super) fn commit(name: &'static str, settings: &Settings) -> Result<Report> 
     )
 }
 
-/// The same while another thread writes to another table at full speed; the floor: alone.
+/// Makes the same transactions while another thread writes to another table at full speed. The
+/// floor has no such thread.
 pub(super) fn commit_loaded(name: &'static str, settings: &Settings) -> Result<Report> {
     let open = || -> Result<Sides> {
         let mut sides = Sides::filled(settings, Durability::Normal)?;
@@ -68,9 +69,9 @@ pub(super) fn commit_loaded(name: &'static str, settings: &Settings) -> Result<R
     )
 }
 
-/// A thousand live queries of 20 objects in an order, and a writer at full speed: from each
-/// handler's return to the last callback's of those that it concerns. The floor: to the completion,
-/// with nobody subscribed.
+/// Has a thousand live queries of 20 objects in an order, and a writer at full speed. Measures the
+/// time from each handler's return to the return of the last callback that the transaction causes.
+/// The floor measures the time to the completion, without subscribers.
 pub(super) fn delivery(name: &'static str, settings: &Settings) -> Result<Report> {
     let open = || -> Result<Sides> {
         let sides = Sides::filled(settings, Durability::Normal)?;
@@ -79,7 +80,8 @@ pub(super) fn delivery(name: &'static str, settings: &Settings) -> Result<Report
     };
     let (ours, floor) = (open()?, open()?);
     let start = Instant::now();
-    // When the last callback returned since the completion before.
+    // The time at which the last callback since the previous completion returned; 0 if there was
+    // none.
     let last_ns = Arc::new(AtomicU64::new(0));
     let subscriptions = subscribe(&ours.workspace, settings, start, &last_ns)?;
     let report = settings.with_runs_max(RUNS_MAX).compare_each(
@@ -124,7 +126,8 @@ fn subscribe(
     (0..ranges.count).map(subscribe).collect()
 }
 
-/// The times from each handler's return to its `end`, if it has one, asked for in its completion.
+/// The times from each handler's return to the transaction's `end`. The completion calls `end`; a
+/// transaction for which it returns `None` is not counted.
 fn deliveries(
     workspace: &Workspace,
     settings: &Settings,
@@ -155,7 +158,7 @@ fn deliveries(
     Ok(times)
 }
 
-/// Changes one object after the other, each in a transaction that is waited for.
+/// Changes one object after the other, and waits for the transaction of each.
 fn each_commit(workspace: &Workspace) -> Result<Vec<Duration>> {
     let objects = workspace.fetch::<BenchDoc>().all()?;
     let commit = |object: &BenchDoc| {
@@ -175,8 +178,9 @@ fn each_commit(workspace: &Workspace) -> Result<Vec<Duration>> {
     objects.iter().map(commit).collect()
 }
 
-/// Changes one object after the other, each in a transaction of its own, as fast as they are
-/// committed; how many. `completed` is told when each handler returned, in the completion.
+/// Changes one object after the other, each in a separate transaction, as fast as transactions are
+/// committed. Returns the number of transactions. Each completion calls `completed` with the time
+/// at which the handler returned.
 fn write<T: Doc>(
     workspace: &Workspace,
     mut go_on: impl FnMut() -> bool,
@@ -204,7 +208,7 @@ fn write<T: Doc>(
             if let Ok(returned) = returned {
                 completed(returned);
             }
-            // There is one for each that was sent.
+            // One message was sent for each transaction, so that `recv` does not wait.
             let _ = done.lock().unwrap_or_else(PoisonError::into_inner).recv();
         });
         count += 1;

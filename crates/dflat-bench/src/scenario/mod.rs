@@ -1,4 +1,4 @@
-//! The scenarios: each a piece of work, done by ours and by the floor, and checked.
+//! The scenarios: pieces of work that are done by Dflat and by the floor, and checked.
 
 mod commit;
 mod delete;
@@ -24,7 +24,7 @@ pub use sides::{Sides, insert_all};
 /// A piece of work with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// The name, as it is asked for and reported.
+    /// The name, as it is given by the caller and reported.
     pub name: &'static str,
     run: fn(&'static str, &Settings) -> Result<Report>,
 }
@@ -91,10 +91,10 @@ impl Scenario {
         Self { name, run }
     }
 
-    /// Runs it.
+    /// Runs the scenario.
     ///
     /// # Errors
-    /// If either side fails, or gives a wrong result.
+    /// If either side fails, or returns a wrong result.
     pub fn run(&self, settings: &Settings) -> Result<Report> {
         (self.run)(self.name, settings).map_err(|error| format!("{}: {error}", self.name).into())
     }

@@ -1,4 +1,4 @@
-//! Threads that read by key while another writes.
+//! Threads that read by key while another thread writes.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -14,7 +14,7 @@ use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, Doc, titles};
 use crate::{Result, check};
 
-/// How long the writer rests between two commits.
+/// The pause of the writer between two commits.
 const REST: Duration = Duration::from_millis(1);
 
 pub(super) fn one(name: &'static str, settings: &Settings) -> Result<Report> {
@@ -33,7 +33,7 @@ pub(super) fn eight(name: &'static str, settings: &Settings) -> Result<Report> {
     readers(name, settings, 8)
 }
 
-/// Each thread fetches each object by its key; the floor has a connection for each thread.
+/// Each thread fetches each object by its key. The floor has one connection per thread.
 fn readers(name: &'static str, settings: &Settings, count: usize) -> Result<Report> {
     let sides = Sides::filled(settings, Durability::Normal)?;
     let (workspace, path) = (&sides.workspace, sides.floor_path.as_path());
@@ -48,12 +48,14 @@ fn readers(name: &'static str, settings: &Settings, count: usize) -> Result<Repo
                 })
             };
             let work = || while_writing(|stop| write_ours(workspace, stop), || timed(count, &read));
-            // The memory of all is counted, and the time from when they are ready.
+            // The memory of all threads is counted. The time is counted from when all threads are
+            // ready.
             Ok(probe.time(work)?.0)
         },
         |_| {
             let read = |start: &Barrier| {
-                // Order: the other threads wait for this one, whatever becomes of it.
+                // Order: the other threads wait for this one at the barrier, so it is reached even
+                // if opening fails.
                 let floor = open_floor(path);
                 start.wait();
                 let mut floor = floor?;
@@ -77,7 +79,7 @@ fn found(titles: &[String], mut get: impl FnMut(&str) -> Result<bool>) -> Result
     Ok(())
 }
 
-/// The time from when all threads are ready to when the last is done.
+/// The time from when all threads are ready to when the last thread is done.
 fn timed(count: usize, read: &(impl Fn(&Barrier) -> Result<()> + Sync)) -> Result<Duration> {
     let start = Barrier::new(count + 1);
     thread::scope(|scope| {
@@ -91,7 +93,7 @@ fn timed(count: usize, read: &(impl Fn(&Barrier) -> Result<()> + Sync)) -> Resul
     })
 }
 
-/// Does something while a thread writes.
+/// Runs `work` while a thread writes.
 fn while_writing<R>(
     write: impl FnOnce(&mpsc::Receiver<()>) -> Result<()> + Send,
     work: impl FnOnce() -> Result<R>,
@@ -106,7 +108,7 @@ fn while_writing<R>(
     })
 }
 
-/// Whether to go on, after a rest.
+/// Pauses. Returns whether the writer goes on.
 fn rested(stop: &mpsc::Receiver<()>) -> bool {
     stop.recv_timeout(REST) == Err(RecvTimeoutError::Timeout)
 }

@@ -1,4 +1,4 @@
-//! Two files with the same objects, one of ours and one of the floor.
+//! Two files with the same objects, one of Dflat and one of the floor.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use crate::measure::Settings;
 use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Doc};
 use crate::{Result, check};
 
-/// Objects that are inserted in a transaction: all that one changes is held in memory.
+/// The number of objects inserted per transaction, because a transaction's changes are held in
+/// memory.
 const BATCH: usize = 100_000;
 
 /// The tables of the workload.
@@ -24,27 +25,28 @@ pub(super) const TABLE_NAMES: [&str; 4] = [
 
 /// Both sides, open.
 pub struct Sides {
-    /// Ours.
+    /// The workspace of Dflat.
     pub workspace: Workspace,
     /// The floor.
     pub floor: Floor,
-    /// A connection of the floor to each file, to take its log in: whoever does that leaves the
-    /// other's memory without a page, which both must bear. The floor's reads with it what ours
-    /// reads with the connection that it does not write with.
+    /// A connection of the floor to each file, for checkpoints. A checkpoint by another connection
+    /// empties the page cache of the connection that writes; both sides must bear that cost. The
+    /// connection to the floor's file also does the reads that Dflat does with connections that do
+    /// not write.
     beside: [Floor; 2],
-    /// The file of ours.
+    /// The path of Dflat's file.
     pub ours_path: PathBuf,
-    /// The file of the floor.
+    /// The path of the floor's file.
     pub floor_path: PathBuf,
-    // Order: removed after all above are closed.
+    // Order: the directory is removed after the files above are closed.
     _scratch: TempDir,
 }
 
 impl Sides {
-    /// Both sides without objects, but with their files, tables and statements made.
+    /// Both sides without objects. Their files, tables and statements are made already.
     ///
     /// # Errors
-    /// If either fails.
+    /// If either side fails.
     pub fn empty(settings: &Settings, durability: Durability) -> Result<Self> {
         let scratch = settings.scratch()?;
         let ours_path = scratch.path().join("ours.db");
@@ -58,8 +60,8 @@ impl Sides {
             Floor::open(&ours_path, durability, &[])?,
             Floor::open(&floor_path, durability, &TABLE_NAMES)?,
         ];
-        // Once more: a table that was made, and a connection that was opened, which commits, have
-        // statements prepared anew.
+        // Once more: SQLite prepares statements anew after a table is made, and after a connection
+        // is opened, which commits. This happens here, outside the measured time.
         warm_all(&workspace, &mut floor)?;
         let mut sides = Self {
             workspace,
@@ -77,7 +79,7 @@ impl Sides {
     /// Both sides with the objects of one table.
     ///
     /// # Errors
-    /// If either fails.
+    /// If either side fails.
     pub fn filled(settings: &Settings, durability: Durability) -> Result<Self> {
         let mut sides = Self::empty(settings, durability)?;
         sides.fill::<BenchDoc>(settings.objects, 0)?;
@@ -87,7 +89,7 @@ impl Sides {
     /// Adds the objects of a table to both sides.
     ///
     /// # Errors
-    /// If either fails.
+    /// If either side fails.
     pub fn fill<T: Doc>(&mut self, count: usize, table: usize) -> Result<()> {
         for from in (0..count).step_by(BATCH) {
             let to = count.min(from + BATCH);
@@ -99,24 +101,24 @@ impl Sides {
         self.settle_floor()
     }
 
-    /// Takes the log of ours into its file, so that no checkpoint falls into what is measured.
+    /// Makes a checkpoint of Dflat's file, so that none is made during the measurement.
     ///
     /// # Errors
-    /// If it can't be.
+    /// If the checkpoint fails.
     pub fn settle_ours(&mut self) -> Result<()> {
         self.beside[0].checkpoint()
     }
 
-    /// As [`Self::settle_ours`], of the floor.
+    /// As [`Self::settle_ours`], for the floor.
     ///
     /// # Errors
-    /// If it can't be.
+    /// If the checkpoint fails.
     pub fn settle_floor(&mut self) -> Result<()> {
         self.beside[1].checkpoint()
     }
 
-    /// The row ids of a table of the floor, read beside the connection that writes, so that this
-    /// has no page at hand that ours has not.
+    /// The row ids of a table of the floor. They are read by a connection that does not write, so
+    /// that the writing connection has no page in its cache that Dflat's does not have.
     ///
     /// # Errors
     /// If they can't be read.
@@ -126,10 +128,10 @@ impl Sides {
         Ok(row_ids)
     }
 
-    /// Checks how many objects there are in a table of ours, and the sum of their priorities.
+    /// Checks the number of objects in a table of Dflat, and the sum of their priorities.
     ///
     /// # Errors
-    /// If they are others.
+    /// If the number or the sum differs.
     pub fn check_ours<T: Doc>(&self, count: usize, sum: i64) -> Result<()> {
         let objects = self.workspace.fetch::<T>().all()?;
         check("objects of ours", &objects.len(), &count)?;
@@ -140,10 +142,10 @@ impl Sides {
         check("sum of ours", &is, &sum)
     }
 
-    /// As [`Self::check_ours`], of the floor.
+    /// As [`Self::check_ours`], for the floor.
     ///
     /// # Errors
-    /// If they are others.
+    /// If the number or the sum differs.
     pub fn check_floor<T: Doc>(&mut self, table: usize, count: usize, sum: i64) -> Result<()> {
         let mut objects = self.floor.fetch_owned::<T>(table, |_| true)?;
         check("objects of the floor", &objects.len(), &count)?;
@@ -154,19 +156,19 @@ impl Sides {
     }
 }
 
-/// The sum of the priorities of objects as they are made.
+/// The sum of the priorities of newly made objects.
 pub(super) fn initial_sum<T: Doc>(count: usize) -> i64 {
     (0..count)
         .map(|i| i64::from(*T::priority_of(&mut T::data(i, count))))
         .sum()
 }
 
-/// Inserts the objects of a table in a transaction of ours.
+/// Inserts the objects of a table in a transaction of a workspace.
 pub fn insert_all<T: Doc>(workspace: &Workspace, count: usize) -> TransactionHandle<()> {
     insert::<T>(workspace, 0..count, count)
 }
 
-/// Inserts some of `count` objects in a transaction of ours.
+/// Inserts the objects `some` of `count` in a transaction of a workspace.
 fn insert<T: Doc>(
     workspace: &Workspace,
     some: Range<usize>,

@@ -1,5 +1,5 @@
-//! Telling subscribers: from the handler's return to the last callback's, or, with nobody
-//! subscribed, which is the floor, to the completion.
+//! Notifying subscribers. The time is from the handler's return to the return of the last callback.
+//! The floor is the time to the completion, without subscribers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{Result, check};
 const SUBSCRIPTIONS_MAX: usize = 1000;
 const RUNS_MAX: usize = 5;
 
-/// Results of one object each, by its key; all objects are updated.
+/// Subscribes to results of one object each, by its key. All objects are updated.
 pub(super) fn results(name: &'static str, settings: &Settings) -> Result<Report> {
     compare(name, settings, |run, tally| {
         let mut subscriptions = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn results(name: &'static str, settings: &Settings) -> Result<Report>
     })
 }
 
-/// Objects; all are updated.
+/// Subscribes to objects. All objects are updated.
 pub(super) fn objects(name: &'static str, settings: &Settings) -> Result<Report> {
     compare(name, settings, |run, tally| {
         let mut subscriptions = Vec::new();
@@ -62,7 +62,8 @@ pub(super) fn objects(name: &'static str, settings: &Settings) -> Result<Report>
     })
 }
 
-/// Results of a tenth of the objects each, all of which leave while as many others enter.
+/// Subscribes to results of a tenth of the objects each. All objects leave each result, and as many
+/// others enter.
 pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> {
     compare(name, settings, |run, tally| {
         let mut subscriptions = Vec::new();
@@ -82,7 +83,8 @@ pub(super) fn ranges(name: &'static str, settings: &Settings) -> Result<Report> 
     })
 }
 
-/// The first 20 of such results, in an order of two keys; every object moves up by one.
+/// Subscribes to the first 20 objects of such results, in an order of two keys. Every object moves
+/// up by one.
 pub(super) fn top(name: &'static str, settings: &Settings) -> Result<Report> {
     compare_moved(name, settings, Some(1), |run, tally| {
         let mut subscriptions = Vec::new();
@@ -105,8 +107,8 @@ pub(super) fn top(name: &'static str, settings: &Settings) -> Result<Report> {
     })
 }
 
-/// One change, beside ten times as many results by key as there are objects, none of which it
-/// touches.
+/// Makes one change while there are ten live queries by key for each object, none of which the
+/// change concerns.
 pub(super) fn keys(name: &'static str, settings: &Settings) -> Result<Report> {
     let ours = Sides::filled(settings, Durability::Normal)?;
     let floor = Sides::filled(settings, Durability::Normal)?;
@@ -141,11 +143,11 @@ pub(super) fn keys(name: &'static str, settings: &Settings) -> Result<Report> {
     )
 }
 
-/// Overlapping ranges of priorities, where those are 0, 1, 2 and so on.
+/// Overlapping ranges of priorities. The priorities are 0, 1, 2 and so on.
 pub(super) struct Ranges {
     objects: usize,
     pub(super) count: usize,
-    /// How many objects each holds.
+    /// The number of objects in each range.
     pub(super) width: usize,
 }
 
@@ -171,7 +173,7 @@ impl Ranges {
     }
 }
 
-/// Makes the priorities 0, 1, 2 and so on.
+/// Sets the priorities to 0, 1, 2 and so on.
 pub(super) fn rank_all(workspace: &Workspace) -> Result<()> {
     let ranked = workspace.perform_changes([BenchDoc::TABLE], |tx| {
         for (i, object) in tx.fetch::<BenchDoc>().all()?.iter().enumerate() {
@@ -185,7 +187,7 @@ pub(super) fn rank_all(workspace: &Workspace) -> Result<()> {
     Ok(ranked.wait()?)
 }
 
-/// What the callbacks of a run did.
+/// Counts of the callbacks of a run, and the time of the last one.
 struct Tally {
     start: Instant,
     right: AtomicUsize,
@@ -206,7 +208,7 @@ impl Tally {
 struct Run {
     sides: Sides,
     ranges: Ranges,
-    /// By how many places objects move.
+    /// The number of places by which objects move.
     places: usize,
 }
 
@@ -218,7 +220,8 @@ fn compare(
     compare_moved(name, settings, None, subscribe)
 }
 
-/// The same with objects that move up by so many places, instead of as many as a range holds.
+/// As [`compare`], with objects that move up by `places` places. `None` means the number of
+/// objects in a range.
 fn compare_moved(
     name: &'static str,
     settings: &Settings,
@@ -257,7 +260,8 @@ impl Run {
             last_ns: AtomicU64::new(0),
         });
         let subscriptions = subscribe(self, &tally)?;
-        // Subscriptions take their turn like transactions; after this one they stand.
+        // Subscriptions take their turn like transactions. After this transaction they are in
+        // place.
         self.sides
             .workspace
             .perform_changes([BenchDoc::TABLE], |_| Ok(()))
@@ -278,8 +282,8 @@ impl Run {
         Ok(end.duration_since(returned))
     }
 
-    /// Moves every object; when the handler returned, and when the transaction
-    /// was complete.
+    /// Moves every object. Returns the time at which the handler returned, and the time at which
+    /// the transaction was complete.
     fn rotate(&self) -> Result<(Instant, Instant)> {
         let (count, places) = (number(self.ranges.objects), number(self.places));
         let (send, completion) = mpsc::channel();
@@ -295,7 +299,7 @@ impl Run {
                 Ok(Instant::now())
             })
             .on_completion(move |returned| {
-                // The receiver waits.
+                // The receiver waits, so that sending can't fail.
                 let _ = send.send((returned, Instant::now()));
             });
         let (returned, completed) = completion.recv()?;

@@ -9,10 +9,10 @@ use crate::measure::{Probe, Report, Settings};
 use crate::workload::{BenchDoc, BenchDocData, Doc};
 use crate::{Result, check};
 
-/// Runs that each wait for the device once an object.
+/// The maximum number of runs if each run waits for the device once per object.
 const FULL_RUNS_MAX: usize = 9;
 
-/// Fetches all objects, changes and writes each, in one transaction.
+/// Fetches all objects, and changes and writes each of them, in one transaction.
 pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result<Report> {
     let mut ours = Run::new(settings, Durability::Normal, settings.objects)?;
     let mut floor = Run::new(settings, Durability::Normal, settings.objects)?;
@@ -23,12 +23,12 @@ pub(super) fn one_transaction(name: &'static str, settings: &Settings) -> Result
     )
 }
 
-/// Changes each object in a transaction of its own, all queued at once.
+/// Changes each object in a separate transaction. All transactions are queued at once.
 pub(super) fn individual(name: &'static str, settings: &Settings) -> Result<Report> {
     each(name, settings, Durability::Normal)
 }
 
-/// The same with every commit safe from a loss of power.
+/// Does the same with commits that survive a loss of power.
 pub(super) fn individual_full(name: &'static str, settings: &Settings) -> Result<Report> {
     each(
         name,
@@ -55,11 +55,11 @@ fn each(name: &'static str, settings: &Settings, durability: Durability) -> Resu
     )
 }
 
-/// Both sides, of which one is changed again and again, and what the priorities must sum up to.
+/// Both sides, one of which is changed repeatedly, and the expected sum of the priorities.
 pub(super) struct Run {
     pub(super) sides: Sides,
     count: usize,
-    /// How many objects each run changes.
+    /// The number of objects that each run changes.
     changed: usize,
     sum: i64,
 }
@@ -127,7 +127,7 @@ fn ours_each(sides: &Sides, objects: Vec<BenchDoc>) -> Result<()> {
     Ok(())
 }
 
-/// Raises the priority of an object; false if it is gone.
+/// Raises the priority of an object. Returns false if the object was deleted.
 pub(super) fn update<T: Doc>(tx: &TransactionContext, object: &T) -> dflat::Result<bool> {
     let Some(mut request) = ChangeRequest::change(tx, object)? else {
         return Ok(false);

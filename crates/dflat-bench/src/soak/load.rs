@@ -1,4 +1,4 @@
-//! What the workers do.
+//! The work of the threads that make the load.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,13 +9,13 @@ use dflat::{ChangeRequest, Error, ErrorKind, TransactionContext, Workspace};
 use crate::workload::{BenchDoc, BenchDocV2, BenchDocV3, Doc};
 use crate::{Result, check as check_equal};
 
-/// How many objects of a type there are at most.
+/// The maximum number of objects of a type.
 const OBJECTS: usize = 2000;
 
-/// How many transactions a writer queues before it waits for them.
+/// The number of transactions that a writer queues before it waits for them.
 const QUEUE: usize = 16;
 
-/// Numbers that look random and are always the same: a linear congruential generator.
+/// Numbers that look random but are the same in every run: a linear congruential generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -44,7 +44,7 @@ fn change<T: Doc>(tx: &TransactionContext, number: usize, deletes: bool) -> dfla
     tx.submit(ChangeRequest::<T>::upsert(data)).map(drop)
 }
 
-/// Changes objects of a type, and sometimes of another with it, until it is told to stop.
+/// Changes objects of a type, and sometimes of a second type with them, until `stop` is set.
 pub(super) fn write<T: Doc, U: Doc>(w: &Workspace, stop: &AtomicBool, seed: u64) -> Result<()> {
     let mut numbers = Numbers(seed);
     while !stop.load(Ordering::Relaxed) {
@@ -58,7 +58,7 @@ pub(super) fn write<T: Doc, U: Doc>(w: &Workspace, stop: &AtomicBool, seed: u64)
                 change::<T>(tx, first, deletes)?;
                 match kind {
                     0 | 1 => change::<U>(tx, second, deletes),
-                    // Given up in part, or as a whole.
+                    // Undo a part of the transaction, or abort it.
                     2 => tx
                         .nested(|tx| {
                             change::<T>(tx, second, !deletes)?;
@@ -94,7 +94,7 @@ fn is_given_up(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidArgument
 }
 
-/// Fetches by key and by condition, alone and in snapshots, until it is told to stop.
+/// Fetches by key and by condition, with and without snapshots, until `stop` is set.
 pub(super) fn read<T: Doc>(w: &Workspace, stop: &AtomicBool) -> Result<()> {
     let mut numbers = Numbers(7);
     while !stop.load(Ordering::Relaxed) {
@@ -119,7 +119,7 @@ pub(super) fn read<T: Doc>(w: &Workspace, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Follows results and objects, and lets them go again, until it is told to stop.
+/// Subscribes to results and objects, and cancels the subscriptions, until `stop` is set.
 pub(super) fn observe<T: Doc>(w: &Workspace, stop: &AtomicBool) -> Result<()> {
     static COUNTS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
     let note = |name: usize, count: usize| {
@@ -160,7 +160,7 @@ pub(super) fn observe<T: Doc>(w: &Workspace, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Checks that what is stored can be read, and is no more than was written.
+/// Checks that the stored objects can be read, and that there are no more than were written.
 pub(super) fn check(w: &Workspace) -> Result<()> {
     let counts = [
         count::<BenchDoc>(w)?,

@@ -1,10 +1,9 @@
-//! A mixed load for as long as one likes, under which memory and file must stay as large as they
-//! are.
+//! A mixed load of any duration, under which memory and file must not grow.
 //!
-//! Writers create, change and delete objects of three types, alone and together, and give some of
-//! it up again; readers fetch and hold snapshots; subscribers come and go. Beside them a probe
-//! takes the time of single commits. The number of objects stays within bounds, so that whatever
-//! grows leaks.
+//! Writers create, change and delete objects of three types, alone and together, and abort some of
+//! their changes. Readers fetch and hold snapshots. Subscriptions are made and cancelled. Meanwhile
+//! a probe measures the time of single commits. The number of objects is bounded, so that growth
+//! shows a leak.
 
 mod load;
 mod probe;
@@ -23,39 +22,40 @@ pub use probe::Latency;
 use probe::probe;
 pub use size::Size;
 
-/// How long the soak is, and where.
+/// The settings of a soak.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For how long there is load.
+    /// The duration of the load.
     pub duration: Duration,
-    /// Where the file is made.
+    /// The directory in which the file is made.
     pub directory: PathBuf,
 }
 
-/// What was seen.
+/// The result of a soak.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Commits while nothing else happens.
+    /// Commits without other load.
     pub alone: Latency,
     /// Commits under load.
     pub loaded: Latency,
-    /// The largest sizes of the second quarter and of the last.
+    /// The largest sizes during the second quarter of the time.
     pub early: Size,
-    /// As above.
+    /// The largest sizes during the last quarter of the time.
     pub late: Size,
-    /// What the workspace has counted.
+    /// The counts of the workspace.
     pub stats: Stats,
-    /// How long there was load.
+    /// The time for which the load lasted.
     pub taken: Duration,
 }
 
-/// How many commits are timed while nothing else happens.
+/// The number of commits that are timed without other load.
 const ALONE: usize = 500;
 
 /// Runs the load.
 ///
 /// # Errors
-/// If memory or file have grown, if what is stored is not what was written, or if anything fails.
+/// If memory or file have grown, if the stored objects are not those that were written, or if an
+/// operation fails.
 pub fn run(settings: &Settings) -> Result<Report> {
     let directory = tempfile::tempdir_in(&settings.directory)?;
     let path = directory.path().join("soak.db");
@@ -77,7 +77,7 @@ pub fn run(settings: &Settings) -> Result<Report> {
         ];
         workers.push(scope.spawn(|| load::observe::<BenchDocV2>(w, stop)));
         let sampled = sample(w, &path, start, settings.duration);
-        // Whatever went wrong, they end.
+        // The workers end, even if there was an error.
         stop.store(true, Ordering::Relaxed);
         for worker in workers {
             worker.join().map_err(|_| "a worker panicked")??;
@@ -108,7 +108,7 @@ pub fn run(settings: &Settings) -> Result<Report> {
     })
 }
 
-/// Takes the time of a commit, and the sizes, again and again.
+/// Measures the time of a commit, and the sizes, repeatedly.
 #[allow(clippy::type_complexity, reason = "two lists")]
 fn sample(
     workspace: &Workspace,
@@ -123,7 +123,7 @@ fn sample(
         if latencies.len().is_multiple_of(8) {
             sizes.push((start.elapsed(), Size::of(path)?));
         }
-        // So that it does not become a load of its own.
+        // The pause keeps the measurement itself from being a load.
         thread::sleep(PAUSE);
     }
     Ok((latencies, sizes))

@@ -8,8 +8,8 @@ use dflat::{ChangeRequest, Workspace};
 use crate::Result;
 use crate::workload::{BenchDocV4, Doc};
 
-/// How long a transaction of one change takes, from the call until it is committed and told, on a
-/// type that nobody else uses.
+/// The time of a transaction with one change, from the call until it is committed and its
+/// subscribers are notified, on a type that no other thread uses.
 pub(super) fn probe(workspace: &Workspace) -> Result<Duration> {
     let start = Instant::now();
     let changed = workspace.perform_changes([<BenchDocV4 as dflat::Object>::TABLE], |tx| {
@@ -28,11 +28,11 @@ pub(super) fn probe(workspace: &Workspace) -> Result<Duration> {
 /// Percentiles of the time that commits took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Latency {
-    /// The 50th.
+    /// The 50th percentile.
     pub p50: Duration,
-    /// The 99th.
+    /// The 99th percentile.
     pub p99: Duration,
-    /// How many were timed.
+    /// The number of commits that were timed.
     pub count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How large the process and its file are.
+//! The sizes of the process and its file.
 
 use std::fmt;
 use std::fs;
@@ -6,21 +6,21 @@ use std::path::Path;
 
 use crate::Result;
 
-/// Bytes held.
+/// Sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Of memory, resident; 0 where that is not known.
+    /// The resident memory; 0 where it is not known.
     pub memory: u64,
-    /// Of the file.
+    /// The file.
     pub file: u64,
-    /// Of the write-ahead log beside it.
+    /// The write-ahead log beside the file.
     ///
-    /// It is told and not held to anything: readers that overlap without a gap keep SQLite from
-    /// beginning it anew, so that it grows for as long as they do.
+    /// The size of the log is reported, but not limited: readers that overlap without a gap keep
+    /// SQLite from restarting the log, so that it grows for as long as they overlap.
     pub log: u64,
 }
 
-/// What may come and go: unused pages, and what the allocator keeps.
+/// The growth that is not counted as a leak: unused pages, and memory that the allocator keeps.
 const SLACK: u64 = 8 << 20;
 
 impl Size {
@@ -35,7 +35,7 @@ impl Size {
         })
     }
 
-    /// The larger of both.
+    /// The larger of both, for each size.
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             memory: self.memory.max(other.memory),
@@ -44,7 +44,7 @@ impl Size {
         }
     }
 
-    /// An error if memory or file have grown by more than a quarter and what may come and go.
+    /// Returns an error if memory or file have grown by more than a quarter plus [`SLACK`].
     pub(super) fn check_no_larger(self, early: Self) -> Result<()> {
         let grown = |late: u64, early: u64| late > early + early / 4 + SLACK;
         if grown(self.memory, early.memory) || grown(self.file, early.file) {
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-/// The resident memory of this process, where `/proc` tells.
+/// The resident memory of this process, on systems with `/proc`.
 fn resident() -> Result<u64> {
     let Ok(status) = fs::read_to_string("/proc/self/status") else {
         return Ok(0);

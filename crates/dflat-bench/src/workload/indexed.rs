@@ -1,4 +1,4 @@
-//! Types with one index, with three and with five.
+//! Types with one, three and five indexes.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use dflat::{Field, Object};
 
 use super::{Catalogued, CataloguedData, Listed, ListedData, Ranked, RankedData, number};
 
-/// How many tags there are.
+/// The number of tags.
 const TAGS: usize = 100;
 
 /// A field that an index holds.
@@ -36,9 +36,9 @@ impl Column {
 /// The value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnValue<'a> {
-    /// Of an integer.
+    /// The value of an integer.
     Int(i64),
-    /// Of a string.
+    /// The value of a string.
     Text(&'a str),
 }
 
@@ -50,7 +50,7 @@ pub trait Indexed: for<'k> Object<Key<'k> = &'k str, Data: Debug + PartialEq> {
     /// Changes the value of every field that an index holds. All ranks remain below `count`.
     fn change(data: &mut Self::Data, count: usize);
 
-    /// The primary key in owned values.
+    /// The primary key of an owned value.
     fn title_of(data: &Self::Data) -> &str;
 
     /// The query field of the rank.
@@ -83,7 +83,7 @@ fn tag(i: usize) -> String {
     format!("tag{}", i % TAGS)
 }
 
-/// Another tag, which as many objects share.
+/// Another tag, which the same number of objects share.
 fn other_tag(tag: Option<&str>) -> String {
     let tag = tag.unwrap_or_default();
     match tag.strip_prefix("other ") {
