@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::schema::PostData;
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The number itself.

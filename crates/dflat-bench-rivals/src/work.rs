@@ -1,4 +1,4 @@
-//! What is done with each store, and checked.
+//! The work that each store does, and its checks.
 
 use std::path::Path;
 use std::thread;

@@ -7,15 +7,6 @@ use crate::workspace::File;
 /// Words that begin questions only.
 const OPENINGS: [&str; 3] = ["What ", "Who ", "That which "];
 
-/// Folders that are rewritten now: only a warning for these.
-const STILL_THERE: [&str; 5] = [
-    "crates/dflat/",
-    "crates/dflat-bench",
-    "crates/dflat-codegen/benches/",
-    "crates/dflat-engine/",
-    "crates/dflat-workspace/",
-];
-
 /// Checks the comments of a Rust file, or the text of a Markdown file.
 pub fn check(file: &File) -> Option<Finding> {
     let lines = if file.is_test_data() || file.is_generated() {
@@ -34,12 +25,7 @@ pub fn check(file: &File) -> Option<Finding> {
         "a sentence begins with `What`, `Who` or `That which`: name the thing (lines {})",
         all.join(", ")
     );
-    let expected = STILL_THERE.iter().any(|path| file.path.starts_with(path));
-    Some(if expected {
-        Finding::warning(&file.path, first, message)
-    } else {
-        Finding::error(&file.path, first, message)
-    })
+    Some(Finding::error(&file.path, first, message))
 }
 
 /// The lines of the comments, without their marks. An empty line separates blocks.

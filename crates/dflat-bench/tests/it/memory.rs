@@ -1,4 +1,4 @@
-//! What a fetched result costs, counted by the allocator.
+//! The memory of a fetched result, counted by the allocator.
 
 use std::process::Command;
 

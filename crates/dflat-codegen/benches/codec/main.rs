@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use callgrind::{Work, does_work, instructions};
 
-/// What is counted, on either side.
+/// The work that is counted, on either side.
 const WORKS: [(&str, [Work; 2]); 2] = [
     ("encode", [ours::encode, official::encode]),
     ("verify and read", [ours::read, official::read]),

@@ -12,7 +12,7 @@ mod code {
 
 use code::{Color, Equipment, EquipmentRef, Monster, MonsterData, Orb, Vec3, Weapon};
 
-/// What both sides encode.
+/// The value that both sides encode.
 pub(crate) fn data() -> MonsterData {
     let weapon = |name: &str, damage| Weapon {
         name: Some(name.to_owned()),
