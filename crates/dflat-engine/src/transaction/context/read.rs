@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table, Value};
 
-use super::super::group::{BaseState, Open};
+use super::super::group::{Open, ReadBase};
 use super::super::replay::overtaken;
 use super::{Found, Stage, Transaction};
 use crate::error::{Error, ErrorKind, Result};
@@ -125,7 +125,7 @@ impl Transaction {
     #[inline]
     fn follow_group(&self, stage: &mut Stage, open: &Open) {
         if matches!(stage, Stage::Fresh)
-            && let BaseState::Group(generation, group_outcome, base) = open.base_state(&self.tables)
+            && let ReadBase::Group(generation, group_outcome, base) = open.read_base(&self.tables)
         {
             self.seen.replace(Some(group_outcome));
             self.stand_on(base);

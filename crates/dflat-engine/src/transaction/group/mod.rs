@@ -33,7 +33,7 @@ use crate::telemetry::Telemetry;
 
 use commit::Shared;
 
-pub(super) use open::{BaseState, GroupOutcome, Open, Outgrown, WriteAccess};
+pub(super) use open::{GroupOutcome, Open, Outgrown, ReadBase, WriteAccess};
 use open::{Member, WritingMember};
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};

@@ -190,7 +190,7 @@ pub(in super::super) enum Outgrown {
 }
 
 /// The state that a transaction reads.
-pub(in super::super) enum BaseState {
+pub(in super::super) enum ReadBase {
     /// The committed state: no member has changed the transaction's tables.
     Committed,
     /// The open commit group of this generation, with its outcome, because it may fail, and the
@@ -279,14 +279,14 @@ impl Open {
     }
 
     /// The state that a transaction over these tables has to read.
-    pub(in super::super) fn base_state(&self, tables: &[Table]) -> BaseState {
+    pub(in super::super) fn read_base(&self, tables: &[Table]) -> ReadBase {
         match &self.writer {
-            Some(writer) if self.is_dirty(tables) => BaseState::Group(
+            Some(writer) if self.is_dirty(tables) => ReadBase::Group(
                 self.generation,
                 self.group_outcome.clone(),
                 writer.base().id,
             ),
-            _ => BaseState::Committed,
+            _ => ReadBase::Committed,
         }
     }
 
