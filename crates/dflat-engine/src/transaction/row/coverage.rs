@@ -9,10 +9,10 @@ use crate::storage::{IndexEntry, IndexState};
 /// How far a table's indexes are built: `None` if all are ready, otherwise the largest row id up to
 /// which each index has entries. The indexer adds the entries of later rows.
 #[derive(Clone, Default)]
-pub(in crate::transaction) struct IndexCoverage(Option<Arc<[RowId]>>);
+pub(in super::super) struct IndexCoverage(Option<Arc<[RowId]>>);
 
 impl IndexCoverage {
-    pub(in crate::transaction) fn of(states: &[IndexState]) -> Self {
+    pub(in super::super) fn of(states: &[IndexState]) -> Self {
         if states.iter().all(|state| *state == IndexState::Ready) {
             return Self(None);
         }
@@ -25,17 +25,13 @@ impl IndexCoverage {
     }
 
     /// Whether all indexes are ready.
-    pub(in crate::transaction) const fn is_whole(&self) -> bool {
+    pub(in super::super) const fn is_whole(&self) -> bool {
         self.0.is_none()
     }
 
     /// Removes the entries that the indexer will add from the entries to write for a row: the row
     /// with this id, or a new row.
-    pub(in crate::transaction) fn leave(
-        &self,
-        entries: &mut Vec<IndexEntry<'_>>,
-        row_id: Option<RowId>,
-    ) {
+    pub(in super::super) fn leave(&self, entries: &mut Vec<IndexEntry<'_>>, row_id: Option<RowId>) {
         if let Some(reaches) = &self.0 {
             let row_id = row_id.unwrap_or(RowId(i64::MAX));
             entries.retain(|entry| reaches.get(entry.index).is_some_and(|r| *r >= row_id));

@@ -9,7 +9,7 @@ use crate::storage::{EntryValues, IndexEntry};
 
 /// The entries of an object in all indexes, absent entries included.
 #[inline]
-pub(in crate::transaction) fn index_entries<'a>(
+pub(in super::super) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
@@ -28,7 +28,7 @@ pub(in crate::transaction) fn index_entries<'a>(
 
 /// The entries to write for a row that has no entries yet; absent entries are left out.
 #[inline]
-pub(in crate::transaction) fn present_entries<'a>(
+pub(in super::super) fn present_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
 ) -> Result<Vec<IndexEntry<'a>>> {
@@ -38,7 +38,7 @@ pub(in crate::transaction) fn present_entries<'a>(
 }
 
 /// The entry of an object in an index.
-pub(in crate::transaction) fn entry_values<'a>(
+pub(in super::super) fn entry_values<'a>(
     table: &Table,
     index: &'a IndexDescriptor,
     payload: &'a [u8],

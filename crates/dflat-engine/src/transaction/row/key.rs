@@ -7,14 +7,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{field_value, root_text, same_value, text};
 
 /// The parts of a primary key, stored inline if they are as few as usual.
-pub(in crate::transaction) type KeyParts<'a> = SmallVec<[ValueRef<'a>; 2]>;
+pub(in super::super) type KeyParts<'a> = SmallVec<[ValueRef<'a>; 2]>;
 
 /// The primary key of an object.
 #[inline]
-pub(in crate::transaction) fn key_parts<'a>(
-    table: &'a Table,
-    payload: &'a [u8],
-) -> Result<KeyParts<'a>> {
+pub(in super::super) fn key_parts<'a>(table: &'a Table, payload: &'a [u8]) -> Result<KeyParts<'a>> {
     let mut parts = KeyParts::new();
     for field in table.primary_key.iter() {
         parts.push(read(table, payload, field)?);
@@ -23,7 +20,7 @@ pub(in crate::transaction) fn key_parts<'a>(
 }
 
 /// The new primary key, if an update changes it.
-pub(in crate::transaction) fn changed_key<'a>(
+pub(in super::super) fn changed_key<'a>(
     table: &'a Table,
     before: &'a [u8],
     after: &'a [u8],
@@ -37,7 +34,7 @@ pub(in crate::transaction) fn changed_key<'a>(
 }
 
 #[inline]
-pub(in crate::transaction) fn read<'a>(
+pub(in super::super) fn read<'a>(
     table: &Table,
     payload: &'a [u8],
     field: &'a Field,
@@ -60,7 +57,7 @@ fn unreadable(table: &Table, field: &Field) -> Error {
 }
 
 /// The values of some fields, for a message.
-pub(in crate::transaction) fn shown(fields: &[Field], payload: &[u8]) -> String {
+pub(in super::super) fn shown(fields: &[Field], payload: &[u8]) -> String {
     let values = fields.iter().map(|field| {
         let value = field_value(payload, field).unwrap_or(ValueRef::Null);
         format!("{field} = {value}")

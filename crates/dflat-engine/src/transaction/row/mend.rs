@@ -14,7 +14,7 @@ use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, Writ
 ///
 /// A row that cannot be decoded stays marked as foreign: reading it fails, but writing other rows
 /// does not.
-pub(in crate::transaction) fn mend(
+pub(in super::super) fn mend(
     writer: &mut dyn WriteTransaction,
     table: &Table,
 ) -> Result<IndexStates> {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::storage::WriteTransaction;
 
 /// A table that is ready to be written to in the backend's transaction.
-pub(in crate::transaction) struct Prepared {
+pub(in super::super) struct Prepared {
     table: Table,
     coverage: IndexCoverage,
     /// Whether no newer code is known to have written to it.
@@ -19,17 +19,14 @@ impl Prepared {
     /// How far the indexes of a table are built, if the table was prepared with this descriptor
     /// because no newer code has written to it.
     #[inline]
-    pub(in crate::transaction) fn coverage_of(
-        prepared: &[Self],
-        table: &Table,
-    ) -> Option<IndexCoverage> {
+    pub(in super::super) fn coverage_of(prepared: &[Self], table: &Table) -> Option<IndexCoverage> {
         let mut prepared = prepared.iter();
         let ready = prepared.find(|ready| ready.is_newest && ready.table.is_same(table))?;
         Some(ready.coverage.clone())
     }
 
     /// Notes that no newer code is known to have written to a table.
-    pub(in crate::transaction) fn note_newest(prepared: &mut [Self], table: &Table) {
+    pub(in super::super) fn note_newest(prepared: &mut [Self], table: &Table) {
         let ready = prepared
             .iter_mut()
             .filter(|ready| ready.table.is_same(table));
@@ -40,7 +37,7 @@ impl Prepared {
 /// Makes a table's storage agree with its descriptor, once for each transaction of the backend:
 /// creates missing parts, and removes the indexes that its writes would not maintain. Returns how
 /// far the table's indexes are built.
-pub(in crate::transaction) fn prepare(
+pub(in super::super) fn prepare(
     writer: &mut dyn WriteTransaction,
     prepared: &mut Vec<Prepared>,
     table: &Table,
