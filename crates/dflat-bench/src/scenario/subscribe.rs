@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use dflat::{
@@ -19,6 +20,8 @@ use crate::{Result, check};
 
 const SUBSCRIPTIONS_MAX: usize = 1000;
 const RUNS_MAX: usize = 5;
+/// How long a run waits for callbacks that run after the completion.
+const CALLS_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Subscribes to results of one object each, by its key. All objects are updated.
 pub(super) fn results(name: &'static str, settings: &Settings) -> Result<Report> {
@@ -198,9 +201,21 @@ struct Tally {
 impl Tally {
     fn count(&self, right: bool) {
         let counter = if right { &self.right } else { &self.wrong };
-        counter.fetch_add(1, Ordering::Relaxed);
         let ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.last_ns.fetch_max(ns, Ordering::Release);
+        // Order: the time first, so that a counted call has its time.
+        counter.fetch_add(1, Ordering::Release);
+    }
+
+    /// Waits until this many callbacks have run, at most [`CALLS_WAIT_MAX`]. On a loaded machine a
+    /// completion may give up a callback as slow; the callback then runs after the completion.
+    fn wait_for(&self, calls: usize) {
+        let end = Instant::now() + CALLS_WAIT_MAX;
+        let called =
+            || self.right.load(Ordering::Acquire) + self.wrong.load(Ordering::Acquire) >= calls;
+        while !called() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -268,6 +283,7 @@ impl Run {
             .wait()?;
         self.sides.settle_ours()?;
         let ((returned, completed), _) = probe.time(|| self.rotate())?;
+        tally.wait_for(subscriptions.len());
         check(
             "right deliveries",
             &tally.right.load(Ordering::Acquire),
@@ -304,5 +320,29 @@ impl Run {
             });
         let (returned, completed) = completion.recv()?;
         Ok((returned?, completed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_waits_for_callbacks_that_run_after_the_completion() {
+        let tally = Tally {
+            start: Instant::now(),
+            right: AtomicUsize::new(0),
+            wrong: AtomicUsize::new(0),
+            last_ns: AtomicU64::new(0),
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                tally.count(true);
+            });
+            tally.wait_for(1);
+            assert_eq!(tally.right.load(Ordering::Acquire), 1);
+            assert_ne!(tally.last_ns.load(Ordering::Acquire), 0);
+        });
     }
 }
