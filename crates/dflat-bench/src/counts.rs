@@ -61,6 +61,17 @@ impl Counts {
         format!("{HEAD}{lines}")
     }
 
+    /// The names of the counts that differ from stored counts by more than the limit.
+    #[must_use]
+    pub fn differing(&self, stored: &Self) -> Vec<&str> {
+        let before = |name: &str| stored.counts.iter().find(|(stored, _)| stored == name);
+        let counts = self.counts.iter().filter(|(name, now)| {
+            let before = before(name);
+            before.is_some_and(|(_, before)| differs(*now, *before))
+        });
+        counts.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Compares these counts with stored counts. A count that is too low fails as well: with the
     /// old stored count, a later loss of the gain would pass.
     #[must_use]
@@ -80,7 +91,7 @@ impl Counts {
                 differences += 1;
                 continue;
             };
-            let differs = now.abs_diff(*before) * 100 > before * DIFFERENCE_MAX_PERCENT;
+            let differs = differs(*now, *before);
             let percent = (*now as f64 / *before as f64 - 1.0) * 100.0;
             let mark = if differs { "  differs" } else { "" };
             let _ = writeln!(
@@ -122,6 +133,11 @@ impl Counts {
             passes: differences == 0 || !same_versions,
         }
     }
+}
+
+/// Whether a count differs from the stored count by more than the limit.
+fn differs(now: u64, before: u64) -> bool {
+    now.abs_diff(before) * 100 > before * DIFFERENCE_MAX_PERCENT
 }
 
 /// The versions on this machine of all programs that counts depend on.
@@ -171,6 +187,9 @@ mod tests {
             let same = counts("1.95.0", insert).compare(&stored);
             assert_eq!(same.passes, passes, "{}", same.text);
             assert_eq!(same.text.contains("differs\n"), !passes, "{}", same.text);
+            let differing = counts("1.95.0", insert);
+            let differing = differing.differing(&stored);
+            assert_eq!(differing, if passes { vec![] } else { vec!["insert"] });
             let other = counts("1.96.0", insert).compare(&stored);
             assert!(other.passes, "{}", other.text);
             assert!(

@@ -69,6 +69,8 @@ const COUNTS: [Count; 11] = [
 ];
 
 const SIDE: &str = "ours";
+/// How often a count that differs is taken again before the comparison fails.
+const RECOUNTS_MAX: usize = 2;
 
 /// Whether a function is ours, or one of Rust's library that was compiled for ours. The benchmark
 /// itself counts, because small functions are inlined into its own. Other threads do not count:
@@ -115,6 +117,23 @@ fn count_all() -> Counts {
     }
 }
 
+/// Counts again what differs from the stored counts. The order in which threads deliver changes a
+/// count once in many runs; a change of the code changes it in every run.
+fn count_again(counts: &mut Counts, stored: &Counts) {
+    let differing: Vec<String> = counts
+        .differing(stored)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    for (name, now) in &mut counts.counts {
+        let again = COUNTS.iter().find(|count| count.name == name);
+        if let Some(count) = again.filter(|_| differing.contains(name)) {
+            println!("{name}: {now} differs, so it is counted again");
+            *now = count.instructions();
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -126,14 +145,18 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.txt");
-    let counts = count_all();
+    let mut counts = count_all();
     if words.contains(&"--bless") {
         std::fs::write(path, counts.to_text()).unwrap();
         print!("{}", counts.to_text());
         return ExitCode::SUCCESS;
     }
     let stored = std::fs::read_to_string(path).expect("counts.txt can be read");
-    let comparison = counts.compare(&Counts::parse(&stored).unwrap());
+    let stored = Counts::parse(&stored).unwrap();
+    for _ in 0..RECOUNTS_MAX {
+        count_again(&mut counts, &stored);
+    }
+    let comparison = counts.compare(&stored);
     print!("{}", comparison.text);
     if comparison.passes {
         ExitCode::SUCCESS
