@@ -378,11 +378,17 @@ fn deliveries_of_an_import(w: &Fixture, late: bool) -> BTreeMap<&'static str, Ve
         next(&begins);
         Ok(())
     });
-    held.on_completion(move |_| next(&goes));
+    let (end, ended) = mpsc::channel();
+    held.on_completion(move |_| {
+        end.send(()).unwrap();
+        next(&goes);
+    });
     begin.send(()).unwrap();
     if !late {
         go.send(()).unwrap();
     }
+    // The completion is in the queue of deliveries before any registration.
+    next(&ended);
     let (subscriptions, log) = subscribe_all(w, &old[0]);
     if !late {
         w.settle::<Item>();
