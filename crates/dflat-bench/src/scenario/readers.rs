@@ -38,6 +38,10 @@ fn readers(name: &'static str, settings: &Settings, count: usize) -> Result<Repo
     let sides = Sides::filled(settings, Durability::Normal)?;
     let (workspace, path) = (&sides.workspace, sides.floor_path.as_path());
     let titles = titles(settings.objects);
+    // The readers open their connections while the log has a commit. While the log is empty, a
+    // reader takes the file for one that no program writes to, and then fails as `Busy` if the
+    // writer begins.
+    change_ours(workspace)?;
     settings.compare(
         name,
         |probe| {
@@ -115,19 +119,23 @@ fn rested(stop: &mpsc::Receiver<()>) -> bool {
 
 fn write_ours(workspace: &Workspace, stop: &mpsc::Receiver<()>) -> Result<()> {
     while rested(stop) {
-        let object = workspace
-            .get::<BenchDoc>("title0")?
-            .ok_or("it is missing")?;
-        let changed = workspace.perform_changes([BenchDoc::TABLE], move |tx| {
-            if let Some(mut request) = ChangeRequest::change(tx, &object)? {
-                *BenchDoc::priority_of(&mut request) += 1;
-                tx.submit(request)?;
-            }
-            Ok(())
-        });
-        changed.wait()?;
+        change_ours(workspace)?;
     }
     Ok(())
+}
+
+fn change_ours(workspace: &Workspace) -> Result<()> {
+    let object = workspace
+        .get::<BenchDoc>("title0")?
+        .ok_or("it is missing")?;
+    let changed = workspace.perform_changes([BenchDoc::TABLE], move |tx| {
+        if let Some(mut request) = ChangeRequest::change(tx, &object)? {
+            *BenchDoc::priority_of(&mut request) += 1;
+            tx.submit(request)?;
+        }
+        Ok(())
+    });
+    Ok(changed.wait()?)
 }
 
 fn write_floor(path: &Path, stop: &mpsc::Receiver<()>) -> Result<()> {
