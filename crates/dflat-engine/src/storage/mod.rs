@@ -2,7 +2,7 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which five have a default. Its laws, which
+//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which four have a default. Its laws, which
 //! `dflat-testkit` checks on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for
