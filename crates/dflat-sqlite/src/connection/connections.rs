@@ -8,11 +8,11 @@ use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
+use crate::connection::file_connection::FileConnection;
 use crate::connection::identity::Identity;
 use crate::connection::open;
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
-use crate::connection::session::Session;
 use crate::ffi::LogExtent;
 use crate::io::names::resolve;
 use crate::io::{Monitor, Space, monitor_of};
@@ -116,10 +116,10 @@ impl Connections {
     }
 
     /// Counts a reader, and lends it a connection if there is a file.
-    pub(crate) fn take_reader(&self) -> Result<(ShardId, Option<Box<Session>>)> {
-        let (place, session) = self.pool.readers().take(self.options.busy_timeout)?;
-        if session.is_some() {
-            return Ok((place, session));
+    pub(crate) fn take_reader(&self) -> Result<(ShardId, Option<Box<FileConnection>>)> {
+        let (place, connection) = self.pool.readers().take(self.options.busy_timeout)?;
+        if connection.is_some() {
+            return Ok((place, connection));
         }
         let opened = self.open_reader();
         if opened.is_err() {
@@ -129,7 +129,7 @@ impl Connections {
     }
 
     /// A connection for a reader that has none, if there is a file.
-    pub(crate) fn open_reader(&self) -> Result<Option<Box<Session>>> {
+    pub(crate) fn open_reader(&self) -> Result<Option<Box<FileConnection>>> {
         self.check_in_place()?;
         let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
         if opened.is_some() {
@@ -140,30 +140,34 @@ impl Connections {
 
     /// Takes back a reader's connection, if it can be used again. Returns whether the connection
     /// keeps its read transaction.
-    pub(crate) fn return_reader(&self, place: ShardId, session: Option<Box<Session>>) -> bool {
-        self.pool.readers().give_back(place, session)
+    pub(crate) fn return_reader(
+        &self,
+        place: ShardId,
+        connection: Option<Box<FileConnection>>,
+    ) -> bool {
+        self.pool.readers().give_back(place, connection)
     }
 
     /// Waits for write access, and takes it.
-    pub(crate) fn take_writer(&self) -> Result<Session> {
+    pub(crate) fn take_writer(&self) -> Result<FileConnection> {
         self.check_writable()?;
-        let session = self.pool.take_writer()?;
-        self.ready_writer(session)
+        let connection = self.pool.take_writer()?;
+        self.ready_writer(connection)
     }
 
     /// Takes write access; `None` if another caller has it.
-    pub(crate) fn try_take_writer(&self) -> Result<Option<Session>> {
+    pub(crate) fn try_take_writer(&self) -> Result<Option<FileConnection>> {
         self.check_writable()?;
         match self.pool.try_take_writer()? {
-            Some(session) => self.ready_writer(session).map(Some),
+            Some(connection) => self.ready_writer(connection).map(Some),
             None => Ok(None),
         }
     }
 
     /// The connection of the caller that has just taken write access.
-    fn ready_writer(&self, session: Option<Session>) -> Result<Session> {
-        if let Some(session) = session {
-            return Ok(session);
+    fn ready_writer(&self, connection: Option<FileConnection>) -> Result<FileConnection> {
+        if let Some(connection) = connection {
+            return Ok(connection);
         }
         let opened = self.open_writer();
         if opened.is_err() {
@@ -173,7 +177,7 @@ impl Connections {
     }
 
     /// A connection that can write. If the caller has no write access, it must not write rows.
-    pub(crate) fn open_writer(&self) -> Result<Session> {
+    pub(crate) fn open_writer(&self) -> Result<FileConnection> {
         self.check_writable()?;
         self.check_in_place()?;
         let monitor = self.monitor.as_ref();
@@ -183,12 +187,14 @@ impl Connections {
     }
 
     /// Gives back write access, and the connection if it can be used again.
-    pub(crate) fn return_writer(&self, mut session: Option<Session>) -> FileSizes {
+    pub(crate) fn return_writer(&self, mut connection: Option<FileConnection>) -> FileSizes {
         let sizes = FileSizes {
-            log: session.as_mut().and_then(Session::take_log_extent),
-            space: session.as_mut().and_then(Session::take_space),
+            log: connection
+                .as_mut()
+                .and_then(FileConnection::take_log_extent),
+            space: connection.as_mut().and_then(FileConnection::take_space),
         };
-        self.pool.return_writer(session);
+        self.pool.return_writer(connection);
         sizes
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod commits;
 pub(crate) mod configure;
 pub(crate) mod connections;
+pub(crate) mod file_connection;
 pub(crate) mod held_table;
 pub(crate) mod identity;
 pub(crate) mod log_header;
@@ -12,4 +13,3 @@ pub(crate) mod pool;
 pub(crate) mod read_only;
 pub(crate) mod readers;
 pub(crate) mod reading;
-pub(crate) mod session;

@@ -13,8 +13,8 @@ use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
     configure, create, create_error, exists, integer, open, vacuum,
 };
+use crate::connection::file_connection::FileConnection;
 use crate::connection::read_only;
-use crate::connection::session::Session;
 use crate::ffi::{Access, Connection, Fault};
 use crate::io::Monitor;
 use crate::io::names::beside;
@@ -51,16 +51,16 @@ pub(crate) fn open_reader(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
-) -> Result<Option<Session>> {
+) -> Result<Option<FileConnection>> {
     if !exists(path)? {
         return Ok(None);
     }
     let open = |access| reader(path, options, monitor, access);
-    let more =
-        |opened: Result<Session, Fault>, other: &dyn Fn() -> Result<Session, Fault>| match opened {
-            Err(fault) if fault.asks_for_write_access() => other(),
-            opened => opened,
-        };
+    let more = |opened: Result<FileConnection, Fault>,
+                other: &dyn Fn() -> Result<FileConnection, Fault>| match opened {
+        Err(fault) if fault.asks_for_write_access() => other(),
+        opened => opened,
+    };
     let read_only = || read_only::reader(path, options, monitor);
     let opened = if options.read_only || read_only::is_wanted(path) {
         read_only()
@@ -78,14 +78,14 @@ fn reader(
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
     access: Access,
-) -> Result<Session, Fault> {
+) -> Result<FileConnection, Fault> {
     let mut connection = open(path, access, options)?;
     configure(&mut connection, options.busy_timeout)?;
     connection.execute("PRAGMA query_only = ON")?;
-    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
+    let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     // The first read shows whether the access suffices.
-    session.touch()?;
-    Ok(session)
+    connection.touch()?;
+    Ok(connection)
 }
 
 /// The connection that writes; the file is created if there is none.
@@ -94,7 +94,7 @@ pub(crate) fn open_writer(
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
     commits: &Arc<Commits>,
-) -> Result<Session> {
+) -> Result<FileConnection> {
     let what = || format!("cannot write {}", path.display());
     let created = create(path, options.file_protection);
     created.map_err(|error| create_error(error, what()))?;
@@ -108,11 +108,11 @@ pub(crate) fn open_writer(
     let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
     commits.note_open(OpeningCounts::new(before.count, header(&connection).count));
-    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
-    let durable = session.set_durability(options.durability);
+    let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
+    let durable = connection.set_durability(options.durability);
     durable.map_err(|fault| fault.error(what()))?;
-    session.watch(commits);
-    Ok(session)
+    connection.watch(commits);
+    Ok(connection)
 }
 
 /// Does the work that the options of closing ask for, with a connection of its own.
@@ -205,10 +205,10 @@ mod tests {
                 .unwrap()
                 .commit()
                 .unwrap();
-            let mut session = backend.connections().take_writer().unwrap();
+            let mut connection = backend.connections().take_writer().unwrap();
             let mut get = |name: &str| {
                 let sql = format!("PRAGMA {name}");
-                integer(&mut session.connection, &sql).unwrap()
+                integer(&mut connection.raw, &sql).unwrap()
             };
             assert_eq!(get("synchronous"), synchronous);
             assert_eq!(get("auto_vacuum"), 2, "incremental");
@@ -218,12 +218,12 @@ mod tests {
             assert_eq!(get("temp_store"), 2, "memory");
             assert_eq!([get("trusted_schema"), get("foreign_keys")], [0, 0]);
             let sql = "SELECT journal_mode = 'wal' FROM pragma_journal_mode";
-            assert_eq!(integer(&mut session.connection, sql).unwrap(), 1);
+            assert_eq!(integer(&mut connection.raw, sql).unwrap(), 1);
             let full = i64::from(durability == Durability::Full);
-            let mut get = |sql: &str| integer(&mut session.connection, sql).unwrap();
+            let mut get = |sql: &str| integer(&mut connection.raw, sql).unwrap();
             assert_eq!(get("PRAGMA fullfsync"), full);
             assert_eq!(get("PRAGMA checkpoint_fullfsync"), 1);
-            backend.upkeep().return_writer(Some(session));
+            backend.upkeep().return_writer(Some(connection));
         }
     }
 }

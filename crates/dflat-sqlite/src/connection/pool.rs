@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
+use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::{Gate, Readers, closed};
-use crate::connection::session::Session;
 
 /// The connections.
 pub(crate) struct Pool {
@@ -21,7 +21,7 @@ pub(crate) struct Pool {
 
 struct PoolState {
     phase: Phase,
-    writer: Option<Session>,
+    writer: Option<FileConnection>,
     writer_out: bool,
     /// The number of connections that upkeep has opened outside of the pool.
     upkeep_out: usize,
@@ -74,7 +74,7 @@ impl Pool {
 
     /// Waits until no other caller has write access, and takes it, with the connection if there is
     /// one. [`Self::return_writer`] gives write access back.
-    pub(crate) fn take_writer(&self) -> Result<Option<Session>> {
+    pub(crate) fn take_writer(&self) -> Result<Option<FileConnection>> {
         let mut state = self.lock();
         let turn = state.asked;
         state.asked += 1;
@@ -97,7 +97,7 @@ impl Pool {
         &self,
         interval: Duration,
         mut meanwhile: impl FnMut(),
-    ) -> Result<Option<Session>> {
+    ) -> Result<Option<FileConnection>> {
         let mut state = self.lock();
         state.upkeep_waiting += 1;
         while state.writer_out && state.phase == Phase::Open {
@@ -121,7 +121,7 @@ impl Pool {
     }
 
     /// As [`Self::take_writer`], but returns `None` at once if another caller has write access.
-    pub(crate) fn try_take_writer(&self) -> Result<Option<Option<Session>>> {
+    pub(crate) fn try_take_writer(&self) -> Result<Option<Option<FileConnection>>> {
         let mut state = self.lock();
         state.check_open()?;
         let suspended = state.phase.keeps_out();
@@ -139,10 +139,10 @@ impl Pool {
         self.lock().upkeep_waiting > 0
     }
 
-    pub(crate) fn return_writer(&self, session: Option<Session>) {
+    pub(crate) fn return_writer(&self, connection: Option<FileConnection>) {
         let mut state = self.lock();
         state.writer_out = false;
-        state.writer = session;
+        state.writer = connection;
         let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
         drop(state);
         if awaited {

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use crate::connection::commits::FileHeader;
 use crate::connection::configure;
+use crate::connection::file_connection::FileConnection;
 use crate::connection::polled_file::{FileStamps, PolledFile, Sharing};
-use crate::connection::session::Session;
 use crate::ffi::{Access, Fault, Switch};
 use crate::io::Monitor;
 use crate::options::SqliteOptions;
@@ -37,7 +37,7 @@ pub(crate) fn reader(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
-) -> Result<Session, Fault> {
+) -> Result<FileConnection, Fault> {
     // Order: what changes while it is opened shows the next time.
     let look = FileStamps::of(path);
     let has_log = {
@@ -49,14 +49,14 @@ pub(crate) fn reader(
     configure::configure(&mut connection, options.busy_timeout)?;
     connection.set(Switch::CheckpointAtClose, false);
     connection.execute("PRAGMA query_only = ON")?;
-    let mut session = Session::new(connection, Arc::clone(path), monitor.cloned());
+    let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     let sharing = match access {
         Access::Immutable => Some(Sharing::Immutable),
         Access::SharedReadOnly if look.has_index => None,
         Access::SharedReadOnly if !has_log => Some(Sharing::Locked),
         _ => Some(Sharing::Unguarded),
     };
-    session.polled = sharing.map(|sharing| PolledFile { look, sharing });
-    session.touch()?;
-    Ok(session)
+    connection.polled = sharing.map(|sharing| PolledFile { look, sharing });
+    connection.touch()?;
+    Ok(connection)
 }

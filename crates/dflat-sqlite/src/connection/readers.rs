@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 
 /// The most shards of a pool.
 const SHARDS_MAX: usize = 16;
@@ -45,7 +45,7 @@ struct ShardState {
         clippy::vec_box,
         reason = "it is large, and handed on several times a read"
     )]
-    idle: Vec<Box<Session>>,
+    idle: Vec<Box<FileConnection>>,
     lent_count: usize,
 }
 
@@ -92,7 +92,7 @@ impl Readers {
 
     /// Counts a reader, and lends it a connection if one is idle, until [`Self::give_back`]. Waits
     /// up to `timeout` for the end of a suspension.
-    pub(crate) fn take(&self, timeout: Duration) -> Result<(ShardId, Option<Box<Session>>)> {
+    pub(crate) fn take(&self, timeout: Duration) -> Result<(ShardId, Option<Box<FileConnection>>)> {
         let ShardId(own) = self.shard();
         let mut state = self.shards[own].lock();
         if state.gate != Gate::Open {
@@ -110,8 +110,8 @@ impl Readers {
             Gate::Closed => return Err(closed()),
         }
         state.lent_count += 1;
-        if let Some(session) = state.idle.pop() {
-            return Ok((ShardId(own), Some(session)));
+        if let Some(connection) = state.idle.pop() {
+            return Ok((ShardId(own), Some(connection)));
         }
         drop(state);
         // An idle connection of another shard is better than a new one, unless its lock is taken.
@@ -122,25 +122,29 @@ impl Readers {
 
     /// Takes back a reader's connection, if it can be used again. Returns whether the connection
     /// keeps its read transaction.
-    pub(crate) fn give_back(&self, shard: ShardId, session: Option<Box<Session>>) -> bool {
+    pub(crate) fn give_back(
+        &self,
+        shard: ShardId,
+        connection: Option<Box<FileConnection>>,
+    ) -> bool {
         let shard = &self.shards[shard.0];
         let mut state = shard.lock();
-        let session = session.and_then(|mut session| {
+        let connection = connection.and_then(|mut connection| {
             // Order: under the lock, so that either this sees a caller that forbids kept reads, or
             // that caller sees this connection.
             let may_keep = self.forbidden_count.load(Ordering::Relaxed) == 0;
-            ((may_keep && session.is_current()) || session.end()).then_some(session)
+            ((may_keep && connection.is_current()) || connection.end()).then_some(connection)
         });
-        let keeps = session
+        let keeps = connection
             .as_ref()
-            .is_some_and(|session| session.has_kept_read());
+            .is_some_and(|connection| connection.has_kept_read());
         if state.idle.len() < self.idle_max {
-            state.idle.extend(session);
-        } else if session.is_some() {
+            state.idle.extend(connection);
+        } else if connection.is_some() {
             // Order: closed before it is counted as returned, so that a thread that drains the pool
             // closes the log last.
             drop(state);
-            drop(session);
+            drop(connection);
             state = shard.lock();
         }
         state.lent_count -= 1;
@@ -162,10 +166,10 @@ impl Readers {
         let mut ended = 0;
         for shard in &self.shards {
             let mut state = shard.lock();
-            state.idle.retain_mut(|session| {
-                ended += usize::from(session.has_kept_read());
+            state.idle.retain_mut(|connection| {
+                ended += usize::from(connection.has_kept_read());
                 // A connection whose transaction can't be ended is closed.
-                session.end()
+                connection.end()
             });
         }
         ended
@@ -214,7 +218,7 @@ impl Readers {
         let most = |shard: &Shard| {
             let state = shard.lock();
             let held = state.idle.iter();
-            held.map(|session| session.connection.statements_count())
+            held.map(|connection| connection.raw.statements_count())
                 .max()
         };
         self.shards.iter().filter_map(most).max().unwrap_or(0)

@@ -3,13 +3,13 @@
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::FileHeader;
+use crate::connection::file_connection::FileConnection;
+use crate::connection::file_connection::KeptRead;
 use crate::connection::polled_file::{FileStamps, Sharing};
-use crate::connection::session::KeptRead;
-use crate::connection::session::Session;
 use crate::ffi::Fault;
 use crate::layout::control::ControlStatement;
 
-impl Session {
+impl FileConnection {
     /// Whether there may have been a foreign write that this connection does not see.
     pub(crate) fn is_outdated(&self) -> bool {
         let polled = self.polled.as_ref();
@@ -56,11 +56,7 @@ impl Session {
             return Err(Fault::misuse("a transaction can't be ended"));
         }
         if !self.has_log {
-            if self.is_immutable()
-                || !FileHeader::read(&self.connection)
-                    .unwrap_or_default()
-                    .has_log
-            {
+            if self.is_immutable() || !FileHeader::read(&self.raw).unwrap_or_default().has_log {
                 return Ok(());
             }
             // The log is opened by the first read.
@@ -68,7 +64,7 @@ impl Session {
         }
         // Order: the stamp is read before the transaction begins. A commit in between is seen by
         // the transaction, and taken for a new one by the next read, which does no harm.
-        if let Some(stamp) = self.connection.log_stamp() {
+        if let Some(stamp) = self.raw.log_stamp() {
             self.control(ControlStatement::Begin)?;
             self.kept_read = Some(KeptRead {
                 stamp,
@@ -84,7 +80,7 @@ impl Session {
         if self.kept_read.is_some_and(|kept| kept.has_read) {
             return Ok(());
         }
-        if self.connection.is_autocommit() {
+        if self.raw.is_autocommit() {
             self.control(ControlStatement::Begin)?;
         }
         self.touch()
@@ -93,7 +89,7 @@ impl Session {
     /// Whether a read transaction is kept, and nothing was committed since it began.
     pub(crate) fn is_current(&mut self) -> bool {
         self.kept_read
-            .is_some_and(|kept| self.connection.log_stamp() == Some(kept.stamp))
+            .is_some_and(|kept| self.raw.log_stamp() == Some(kept.stamp))
     }
 
     /// Whether a read transaction is kept.

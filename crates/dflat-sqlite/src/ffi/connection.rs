@@ -83,7 +83,7 @@ pub(crate) struct LogExtent {
     /// The pages in it.
     pub(crate) pages: u32,
     /// The number of these pages that a checkpoint has copied into the main file.
-    pub(crate) taken: u32,
+    pub(crate) copied: u32,
     /// The size of a page in bytes.
     pub(crate) page_bytes: u32,
 }
@@ -277,14 +277,14 @@ impl Connection {
         /// bytes.
         const PAGE_BYTES_OFFSET: usize = 12;
         const PAGES_OFFSET: usize = 16;
-        const TAKEN_OFFSET: usize = 96;
-        let offsets = [PAGE_BYTES_OFFSET, PAGES_OFFSET, TAKEN_OFFSET];
-        let [word, pages, taken] = self.log_index(offsets)?;
+        const COPIED_OFFSET: usize = 96;
+        let offsets = [PAGE_BYTES_OFFSET, PAGES_OFFSET, COPIED_OFFSET];
+        let [word, pages, copied] = self.log_index(offsets)?;
         let [_, _, low, high] = word.to_ne_bytes();
         let size = u32::from(u16::from_ne_bytes([low, high]));
         Some(LogExtent {
             pages,
-            taken,
+            copied,
             // A size of 65,536 is written as 1.
             page_bytes: (size & 0xFE00) + ((size & 1) << 16),
         })

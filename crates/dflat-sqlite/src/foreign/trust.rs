@@ -7,15 +7,15 @@ use dflat_engine::Result;
 use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
+use crate::connection::file_connection::{FileConnection, TableId};
 use crate::connection::held_table::Trust;
-use crate::connection::session::{Session, TableId};
 use crate::ffi::{Fault, Param};
 use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_index};
 use crate::layout::statement_text::TableStatement;
 
-impl Session {
+impl FileConnection {
     /// The states of a table's indexes: how far each can be trusted.
     pub(crate) fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         let mut found = Indexes::default();
@@ -33,23 +33,25 @@ impl Session {
         let fail = |fault: Fault| {
             fault.read_error(format_args!("cannot read the indexes of {}", table.name))
         };
-        self.in_transaction(table, true, |session| {
-            if !session.is_there(table, entry).map_err(fail)? {
+        self.in_transaction(table, true, |connection| {
+            if !connection.is_there(table, entry).map_err(fail)? {
                 // Without rows, every index is complete.
                 found = Indexes::ready(table);
                 return Ok(());
             }
-            let believed = session.believed(table, entry).map_err(fail)?;
+            let believed = connection.believed(table, entry).map_err(fail)?;
             found.foreign = match believed.contains(&true) {
-                true => session.foreign_rows(table, entry).map_err(fail)?,
+                true => connection.foreign_rows(table, entry).map_err(fail)?,
                 false => Vec::new(),
             };
             let too_many = found.foreign.len() > NOTES_MAX;
             for (position, believed) in believed.into_iter().enumerate() {
                 found.states.push(match believed && !too_many {
-                    true => {
-                        session.index_state(table, entry, (position, !found.foreign.is_empty()))?
-                    }
+                    true => connection.index_state(
+                        table,
+                        entry,
+                        (position, !found.foreign.is_empty()),
+                    )?,
                     false => IndexState::Missing,
                 });
             }
@@ -90,19 +92,18 @@ impl Session {
             let statement = self.control_statement(ControlStatement::FindTriggers)?;
             let pattern = Param::Value(ValueRef::Text(&prefix));
             let mut there: Vec<Trigger> = Vec::new();
-            self.connection
-                .query(statement, [pattern, pattern], |row| {
-                    let text = |column| -> Result<String, Fault> {
-                        let bytes = row.blob(column)?.unwrap_or_default();
-                        Ok(String::from_utf8_lossy(bytes).into_owned())
-                    };
-                    there.push(Trigger {
-                        name: text(0)?,
-                        table: text(1)?,
-                        sql: text(2)?,
-                    });
-                    Ok(ControlFlow::Continue(()))
-                })?;
+            self.raw.query(statement, [pattern, pattern], |row| {
+                let text = |column| -> Result<String, Fault> {
+                    let bytes = row.blob(column)?.unwrap_or_default();
+                    Ok(String::from_utf8_lossy(bytes).into_owned())
+                };
+                there.push(Trigger {
+                    name: text(0)?,
+                    table: text(1)?,
+                    sql: text(2)?,
+                });
+                Ok(ControlFlow::Continue(()))
+            })?;
             let has = |wanted: &[Trigger]| wanted.iter().all(|trigger| there.contains(trigger));
             let is_of_kind = |index: usize, unique: bool| {
                 let trigger = triggers::of_unique(table, index).unwrap_or_default();
@@ -138,7 +139,7 @@ impl Session {
         let statement = self.control_statement(ControlStatement::FindDefinitions)?;
         let (mut is_there, mut others) = (false, false);
         let name = Param::Value(ValueRef::Text(name));
-        self.connection.query(statement, [name], |row| {
+        self.raw.query(statement, [name], |row| {
             let found = row.blob(0)?.unwrap_or_default();
             is_there |= definitions.first().is_some_and(|d| d.as_bytes() == found);
             others |= !definitions.iter().any(|d| d.as_bytes() == found);
@@ -163,7 +164,7 @@ impl Session {
         let statement = self.control_statement(ControlStatement::FindForeign)?;
         let mut rows = Vec::new();
         let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.query(statement, [name], |row| {
+        self.raw.query(statement, [name], |row| {
             rows.push(RowId(row.integer(0)));
             Ok(if rows.len() > NOTES_MAX {
                 ControlFlow::Break(())
@@ -194,6 +195,6 @@ impl Session {
         }
         let statement = self.control_statement(ControlStatement::ForgetForeign)?;
         let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.run(statement, [name, Param::id(row_id)])
+        self.raw.run(statement, [name, Param::id(row_id)])
     }
 }

@@ -8,7 +8,7 @@ use dflat_engine::fetch::KeyParts;
 use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Field, RowId, Table};
 
-use crate::connection::session::{Session, TableId};
+use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Fault, Param};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::PlainIndexNames;
@@ -40,7 +40,7 @@ fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
     }
 }
 
-impl Session {
+impl FileConnection {
     /// Calls `visit` with each row of the plan, until it breaks.
     ///
     /// Outside a transaction, a plan of several statements runs in a transaction of its own, so
@@ -65,9 +65,11 @@ impl Session {
                 )?;
                 Ok(())
             }
-            Source::RowIds(row_ids) => self.in_transaction(table, row_ids.len() > 1, |session| {
-                session.scan_row_ids(table, row_ids, visit)
-            }),
+            Source::RowIds(row_ids) => {
+                self.in_transaction(table, row_ids.len() > 1, |connection| {
+                    connection.scan_row_ids(table, row_ids, visit)
+                })
+            }
             Source::PrimaryKey(key) => {
                 if let Some(shape) = primary_key(table, key, ScanContent::payload(payload))? {
                     let entry = self.enter(table);
@@ -82,8 +84,8 @@ impl Session {
                     _ => ScanContent::payload(payload),
                 };
                 let segments = segments(table, scan, content)?;
-                self.in_transaction(table, segments[1].is_some(), |session| {
-                    session.scan_segments(table, scan, segments.into_iter().flatten(), visit)
+                self.in_transaction(table, segments[1].is_some(), |connection| {
+                    connection.scan_segments(table, scan, segments.into_iter().flatten(), visit)
                 })
             }
         }
@@ -95,7 +97,7 @@ impl Session {
         needed: bool,
         work: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        if !needed || !self.connection.is_autocommit() {
+        if !needed || !self.raw.is_autocommit() {
             return work(self);
         }
         let fail = |fault: Fault| fault.read_error(format_args!("cannot read {}", table.name));
@@ -160,36 +162,34 @@ impl Session {
         let fields = fields_read(table, operation);
         let end = Cell::new(ScanEnd::Complete);
         let visited = Cell::new(false);
-        let mut attempt = |session: &mut Self| {
-            let statement = session.statement(entry, operation)?;
-            session
-                .connection
-                .query(statement, params.clone(), |columns| {
-                    visited.set(true);
-                    let row_id = RowId(columns.integer(0));
-                    let flow = match fields {
-                        // A payload that is NULL or not a blob is as unreadable as an empty one.
-                        [] => visit(Row {
+        let mut attempt = |connection: &mut Self| {
+            let statement = connection.statement(entry, operation)?;
+            connection.raw.query(statement, params.clone(), |columns| {
+                visited.set(true);
+                let row_id = RowId(columns.integer(0));
+                let flow = match fields {
+                    // A payload that is NULL or not a blob is as unreadable as an empty one.
+                    [] => visit(Row {
+                        row_id,
+                        payload: columns.blob(1)?.unwrap_or_default(),
+                        entry: None,
+                    }),
+                    fields => {
+                        let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
+                        let values: KeyParts<'_> = values.collect::<Result<_, _>>()?;
+                        let values = &values;
+                        visit(Row {
                             row_id,
-                            payload: columns.blob(1)?.unwrap_or_default(),
-                            entry: None,
-                        }),
-                        fields => {
-                            let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
-                            let values: KeyParts<'_> = values.collect::<Result<_, _>>()?;
-                            let values = &values;
-                            visit(Row {
-                                row_id,
-                                payload: &[],
-                                entry: Some(storage::Entry { fields, values }),
-                            })
-                        }
-                    };
-                    if flow.is_break() {
-                        end.set(ScanEnd::Broken);
+                            payload: &[],
+                            entry: Some(storage::Entry { fields, values }),
+                        })
                     }
-                    Ok(flow)
-                })
+                };
+                if flow.is_break() {
+                    end.set(ScanEnd::Broken);
+                }
+                Ok(flow)
+            })
         };
         let mut outcome = attempt(self);
         if matches!(&outcome, Err(fault) if fault.may_be_missing_name()) && !visited.get() {
@@ -222,7 +222,7 @@ impl Session {
         let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
         let operation = TableStatement::IndexState(position, apart);
         let outcome = self.statement(entry, operation).and_then(|id| {
-            self.connection.query(id, [], |columns| {
+            self.raw.query(id, [], |columns| {
                 is_known = true;
                 equal = columns.integer(0) != 0;
                 reach = RowId(columns.integer(1));

@@ -8,8 +8,8 @@ use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
 use crate::connection::commits::CommitCount;
+use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
-use crate::connection::session::Session;
 use crate::upkeep::owner::Upkeep;
 
 /// The maximal number of attempts to pin a state that has an id, while other connections commit.
@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 100;
 pub(crate) struct SqliteSnapshot {
     upkeep: Arc<Upkeep>,
     place: ShardId,
-    session: Option<Box<Session>>,
+    connection: Option<Box<FileConnection>>,
     state: ReadState,
     /// The number of commits that the pinned state has seen, if known.
     count: Option<CommitCount>,
@@ -41,11 +41,11 @@ enum ReadState {
 impl SqliteSnapshot {
     /// Registers one more reader.
     pub(crate) fn new(upkeep: Arc<Upkeep>, view: View) -> Result<Self> {
-        let (place, session) = upkeep.connections().take_reader()?;
+        let (place, connection) = upkeep.connections().take_reader()?;
         Ok(Self {
             upkeep,
             place,
-            session,
+            connection,
             state: match view {
                 View::Latest => ReadState::Latest,
                 View::Pinned => ReadState::Unpinned,
@@ -56,48 +56,51 @@ impl SqliteSnapshot {
     }
 
     /// The connection, in the state to read; `None` if there is no file.
-    fn ready(&mut self) -> Result<Option<&mut Session>> {
-        match &self.session {
-            Some(session) if self.state == ReadState::Pinned => session.check_untorn()?,
-            Some(session) if session.is_outdated() => self.session = None,
+    fn ready(&mut self) -> Result<Option<&mut FileConnection>> {
+        match &self.connection {
+            Some(connection) if self.state == ReadState::Pinned => connection.check_untorn()?,
+            Some(connection) if connection.is_outdated() => self.connection = None,
             _ => {}
         }
-        if self.session.is_none() && self.state != ReadState::Pinned {
-            self.session = self.upkeep.connections().open_reader()?;
+        if self.connection.is_none() && self.state != ReadState::Pinned {
+            self.connection = self.upkeep.connections().open_reader()?;
         }
         if self.state != ReadState::Pinned
-            && let Some(session) = &mut self.session
+            && let Some(connection) = &mut self.connection
         {
             let epoch = self.upkeep.connections().pool().readers().epoch();
-            let stands = session
+            let stands = connection
                 .stand_on_latest(epoch)
                 .and_then(|()| match self.state {
-                    ReadState::Unpinned => session.pin(),
+                    ReadState::Unpinned => connection.pin(),
                     _ => Ok(()),
                 });
             if let Err(fault) = stands {
                 // The next scan tries again.
-                self.faulty |= !session.end();
-                let path = session.path.display();
+                self.faulty |= !connection.end();
+                let path = connection.path.display();
                 return Err(fault.read_error(format_args!("cannot read {path}")));
             }
         }
         if self.state == ReadState::Unpinned {
             self.state = ReadState::Pinned;
         }
-        Ok(self.session.as_deref_mut())
+        Ok(self.connection.as_deref_mut())
     }
 
     /// Calls `read` if there is a file; `None` if there is none. The data that it reads is of one
     /// state, or the call fails.
-    fn read<T>(&mut self, read: impl FnOnce(&mut Session) -> Result<T>) -> Result<Option<T>> {
-        let Some(session) = self.ready()? else {
+    fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut FileConnection) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(connection) = self.ready()? else {
             return Ok(None);
         };
-        let outcome = read(session);
+        let outcome = read(connection);
         // Order: checked before the result of the read, because an error may also come from mixed
         // states.
-        let untorn = session.check_untorn();
+        let untorn = connection.check_untorn();
         self.faulty |= outcome.is_err();
         untorn.and(outcome).map(Some)
     }
@@ -109,7 +112,8 @@ impl Snapshot for SqliteSnapshot {
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.read(|session| session.scan(plan, visit)).map(drop)
+        self.read(|connection| connection.scan(plan, visit))
+            .map(drop)
     }
 
     fn pin(&mut self) -> Result<StateId> {
@@ -120,20 +124,20 @@ impl Snapshot for SqliteSnapshot {
         for _ in 0..ATTEMPTS {
             // Order: the log's index must be open, and a connection opens it with its first read.
             let before = self
-                .session
+                .connection
                 .as_ref()
-                .and_then(|session| session.log_count());
-            let Some(session) = self.ready()? else {
+                .and_then(|connection| connection.log_count());
+            let Some(connection) = self.ready()? else {
                 return Ok(StateId::default());
             };
-            let after = session.count();
+            let after = connection.count();
             if before == after || matches!(after, None | Some(CommitCount::File(_))) {
                 self.count = after;
                 return Ok(self.upkeep.connections().commits().state(after));
             }
             // Another connection has committed meanwhile, and it is not known whether this snapshot
             // sees that commit.
-            self.faulty |= !session.end();
+            self.faulty |= !connection.end();
             self.state = ReadState::Unpinned;
         }
         self.ready()?;
@@ -148,20 +152,20 @@ impl Snapshot for SqliteSnapshot {
                 .commits()
                 .is_overtaken(count, since),
             // There was no file, and there still is none.
-            None => self.session.is_some() || since != StateId::default(),
+            None => self.connection.is_some() || since != StateId::default(),
         }
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        let found = self.read(|session| session.indexes(table))?;
+        let found = self.read(|connection| connection.indexes(table))?;
         Ok(found.unwrap_or_else(|| Indexes::ready(table)))
     }
 }
 
 impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
-        let session = self.session.take().filter(|_| !self.faulty);
-        self.upkeep.return_reader(self.place, session);
+        let connection = self.connection.take().filter(|_| !self.faulty);
+        self.upkeep.return_reader(self.place, connection);
         if self.state == ReadState::Pinned {
             self.upkeep.note_snapshot_end();
         }

@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table, Value};
 
 use crate::backend::SqliteBackend;
 use crate::connection::configure::integer;
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Fault, Param, StatementId};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
@@ -65,7 +65,7 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of reading, except those that damage causes.
     pub fn check_pages(&self, found: OnProblem<'_>) -> Result<u64> {
-        self.inspect(|session| {
+        self.inspect(|connection| {
             let mut damage = |message: String| {
                 found(Problem {
                     kind: ProblemKind::Pages,
@@ -76,7 +76,7 @@ impl SqliteBackend {
             };
             // By default the pragma returns at most 100 messages.
             let sql = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check";
-            let checked = session.connection.execute_with(sql, |columns| {
+            let checked = connection.raw.execute_with(sql, |columns| {
                 let text = columns.blob(0)?.unwrap_or_default();
                 if text != b"ok" {
                     damage(String::from_utf8_lossy(text).into_owned());
@@ -87,7 +87,7 @@ impl SqliteBackend {
                 Err(fault) if fault.is_corrupt() => damage(fault.to_string()),
                 checked => checked?,
             }
-            let pages = integer(&mut session.connection, "PRAGMA page_count");
+            let pages = integer(&mut connection.raw, "PRAGMA page_count");
             Ok(pages.unwrap_or(0).unsigned_abs())
         })
     }
@@ -115,9 +115,9 @@ impl SqliteBackend {
         report: Report<'_>,
     ) -> Result<u64> {
         let mut cancelled = false;
-        let rows = self.inspect(|session| {
-            session.control(ControlStatement::Begin)?;
-            let mut walk = TableChecker::new(session, table)?;
+        let rows = self.inspect(|connection| {
+            connection.control(ControlStatement::Begin)?;
+            let mut walk = TableChecker::new(connection, table)?;
             let Some(total) = walk.total()? else {
                 return Ok(0);
             };
@@ -144,16 +144,16 @@ impl SqliteBackend {
     }
 
     /// Runs `work` with a connection of its own.
-    fn inspect(&self, work: impl FnOnce(&mut Session) -> Result<u64, Fault>) -> Result<u64> {
+    fn inspect(&self, work: impl FnOnce(&mut FileConnection) -> Result<u64, Fault>) -> Result<u64> {
         self.connections().pool().begin_upkeep()?;
         let outcome = self
             .connections()
             .open_reader()
-            .and_then(|session| match session {
+            .and_then(|connection| match connection {
                 None => Ok(0),
-                Some(mut session) => {
-                    let done = work(&mut session);
-                    session.check_untorn()?;
+                Some(mut connection) => {
+                    let done = work(&mut connection);
+                    connection.check_untorn()?;
                     done.map_err(|fault| {
                         fault.error(format!("cannot check {}", self.path().display()))
                     })
@@ -168,7 +168,7 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of reading, except those that damage causes.
     pub fn last_row_id(&self, table: &Table) -> Result<RowId> {
-        let last = self.inspect(|session| {
+        let last = self.inspect(|connection| {
             let mut last = 0;
             let names = Names::new(table);
             let given = format!(
@@ -176,7 +176,7 @@ impl SqliteBackend {
                 table.name.replace('\'', "''")
             );
             for sql in [given, format!("SELECT max(rowid) FROM {}", names.main)] {
-                match integer(&mut session.connection, &sql) {
+                match integer(&mut connection.raw, &sql) {
                     Ok(id) => last = last.max(id),
                     Err(fault) if fault.is_corrupt() || fault.may_be_missing_name() => {}
                     Err(fault) => return Err(fault),
@@ -198,8 +198,8 @@ impl SqliteBackend {
         rows: &[(RowId, &[Value], &[u8])],
     ) -> Result<Vec<bool>> {
         let mut stored = Vec::with_capacity(rows.len());
-        self.inspect(|session| {
-            let mut walk = TableChecker::new(session, table)?;
+        self.inspect(|connection| {
+            let mut walk = TableChecker::new(connection, table)?;
             for (row_id, key, payload) in rows {
                 let bytes = Some(*payload);
                 stored.push(walk.has_with(Key::Primary, *row_id, key, bytes)?);
@@ -213,7 +213,7 @@ impl SqliteBackend {
 
 /// Checks the rows of a table in one state of the file.
 struct TableChecker<'s> {
-    session: &'s mut Session,
+    connection: &'s mut FileConnection,
     table: &'s Table,
     names: Names,
     /// For each index, the last row up to which it has entries; `None` if the index does not exist
@@ -228,8 +228,8 @@ struct TableChecker<'s> {
 }
 
 impl<'s> TableChecker<'s> {
-    fn new(session: &'s mut Session, table: &'s Table) -> Result<Self, Fault> {
-        let indexes = session.indexes(table).unwrap_or_default();
+    fn new(connection: &'s mut FileConnection, table: &'s Table) -> Result<Self, Fault> {
+        let indexes = connection.indexes(table).unwrap_or_default();
         let reach = |state: &IndexState| match state {
             IndexState::Ready => Some(RowId(i64::MAX)),
             IndexState::Incomplete(reach) => Some(*reach),
@@ -239,7 +239,7 @@ impl<'s> TableChecker<'s> {
         reaches.resize(table.indexes.len(), None);
         Ok(Self {
             names: Names::new(table),
-            session,
+            connection,
             table,
             reaches,
             foreign: indexes.foreign.into_iter().collect(),
@@ -252,13 +252,13 @@ impl<'s> TableChecker<'s> {
     /// The number of rows, or 0 if they can't be counted; `None` if the table does not exist.
     fn total(&mut self) -> Result<Option<u64>, Fault> {
         if !self
-            .session
+            .connection
             .exists(ControlStatement::FindTable, &self.table.name)?
         {
             return Ok(None);
         }
         let sql = format!("SELECT count(*) FROM {}", self.names.main);
-        let count = integer(&mut self.session.connection, &sql);
+        let count = integer(&mut self.connection.raw, &sql);
         Ok(Some(count.unwrap_or(0).unsigned_abs()))
     }
 
@@ -280,8 +280,8 @@ impl<'s> TableChecker<'s> {
             "SELECT rowid, p FROM {} WHERE rowid > ? ORDER BY rowid LIMIT {ROWS_MAX}",
             self.names.main
         );
-        let entry = self.session.enter(self.table);
-        let statement = match self.session.refuse_computed(entry) {
+        let entry = self.connection.enter(self.table);
+        let statement = match self.connection.refuse_computed(entry) {
             Err(fault) if fault.is_corrupt() => {
                 self.is_broken = true;
                 found(self.problem(ProblemKind::Pages, None, fault.to_string()));
@@ -294,7 +294,7 @@ impl<'s> TableChecker<'s> {
         let table = self.table;
         let after = Param::id(self.last);
         let (mut last, mut in_order) = (self.last, true);
-        let connection = &mut self.session.connection;
+        let connection = &mut self.connection.raw;
         let read = connection.query(statement, [after], |columns| {
             let row_id = RowId(columns.integer(0));
             in_order = row_id > last;
@@ -370,7 +370,7 @@ impl<'s> TableChecker<'s> {
         if let Some(statement) = self.statements.get(&sql) {
             return Ok(*statement);
         }
-        let statement = self.session.connection.prepare(&sql)?;
+        let statement = self.connection.raw.prepare(&sql)?;
         self.statements.insert(sql, statement);
         Ok(statement)
     }
@@ -405,7 +405,7 @@ impl<'s> TableChecker<'s> {
         let params = std::iter::once(Param::id(row_id)).chain(values);
         let params = params.chain(payload.map(Param::Blob));
         let mut found = false;
-        let outcome = self.session.connection.query(statement, params, |_| {
+        let outcome = self.connection.raw.query(statement, params, |_| {
             found = true;
             Ok(ControlFlow::Break(()))
         });
@@ -427,7 +427,7 @@ impl<'s> TableChecker<'s> {
                 self.names.main
             );
             let mut orphans = Vec::new();
-            let looked = self.session.connection.execute_with(&sql, |columns| {
+            let looked = self.connection.raw.execute_with(&sql, |columns| {
                 orphans.push(RowId(columns.integer(0)));
                 Ok(())
             });

@@ -5,7 +5,7 @@ use dflat_model::{RowId, Table, ValueRef};
 
 use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Fault, Param};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
@@ -32,10 +32,10 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of writing.
     pub fn set_aside(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
-        self.mend(|session| {
-            session.connection.execute(CREATE_UNREADABLE)?;
+        self.mend(|connection| {
+            connection.raw.execute(CREATE_UNREADABLE)?;
             let names = Names::new(table);
-            let copy = session.connection.prepare(&format!(
+            let copy = connection.raw.prepare(&format!(
                 "INSERT INTO dflat__unreadable SELECT ?2, rowid, ?3, p FROM {} WHERE rowid = ?1",
                 names.main
             ))?;
@@ -43,21 +43,21 @@ impl SqliteBackend {
             let mut tables = vec![names.main.clone()];
             for (position, index) in names.indexes.iter().enumerate() {
                 let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
-                if session.exists(ControlStatement::FindTable, &plain)? {
+                if connection.exists(ControlStatement::FindTable, &plain)? {
                     tables.push(index.table.clone());
                 }
             }
             for name in tables {
                 let sql = format!("DELETE FROM {name} WHERE rowid = ?");
-                delete.push(session.connection.prepare(&sql)?);
+                delete.push(connection.raw.prepare(&sql)?);
             }
             for (row_id, reason) in rows {
                 let texts = [table.name.as_ref(), reason].map(ValueRef::Text);
                 let [name, reason] = texts.map(Param::Value);
                 let row_id = Param::id(*row_id);
-                session.connection.run(copy, [row_id, name, reason])?;
+                connection.raw.run(copy, [row_id, name, reason])?;
                 for statement in &delete {
-                    session.connection.run(*statement, [row_id])?;
+                    connection.raw.run(*statement, [row_id])?;
                 }
             }
             Ok(())
@@ -69,10 +69,10 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of writing.
     pub fn keep_aside(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
-        self.mend(|session| {
-            session.connection.execute(CREATE_UNREADABLE)?;
+        self.mend(|connection| {
+            connection.raw.execute(CREATE_UNREADABLE)?;
             let sql = "INSERT INTO dflat__unreadable VALUES (?, ?, ?, ?)";
-            let insert = session.connection.prepare(sql)?;
+            let insert = connection.raw.prepare(sql)?;
             for row in rows {
                 let [name, reason] = [&*table.name, &row.reason].map(ValueRef::Text);
                 let [name, reason] = [name, reason].map(Param::Value);
@@ -82,7 +82,7 @@ impl SqliteBackend {
                     reason,
                     Param::Blob(&row.payload),
                 ];
-                session.connection.run(insert, params)?;
+                connection.raw.run(insert, params)?;
             }
             Ok(())
         })
@@ -93,11 +93,11 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of writing.
     pub fn drop_indexes(&self, table: &Table) -> Result<()> {
-        self.mend(|session| {
+        self.mend(|connection| {
             for index in table.indexes.iter() {
                 let plain = PlainIndexNames::new(table, index).table;
-                if session.exists(ControlStatement::FindTable, &plain)? {
-                    session.connection.execute(&drop_table(&plain))?;
+                if connection.exists(ControlStatement::FindTable, &plain)? {
+                    connection.raw.execute(&drop_table(&plain))?;
                 }
             }
             Ok(())
@@ -109,23 +109,23 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of writing; `Corrupt` if a table itself can't be read.
     pub fn reindex(&self) -> Result<()> {
-        self.mend(|session| session.connection.execute("REINDEX"))
+        self.mend(|connection| connection.raw.execute("REINDEX"))
     }
 
     /// Writes as another program does: afterwards this library trusts none of its knowledge in
     /// memory.
-    fn mend(&self, work: impl FnOnce(&mut Session) -> Result<(), Fault>) -> Result<()> {
+    fn mend(&self, work: impl FnOnce(&mut FileConnection) -> Result<(), Fault>) -> Result<()> {
         let what = || format!("cannot repair {}", self.path().display());
         if !exists(self.path())? {
             return Ok(());
         }
-        let mut session = self.connections().take_writer()?;
-        let mended = session
+        let mut connection = self.connections().take_writer()?;
+        let mended = connection
             .control(ControlStatement::BeginImmediate)
-            .and_then(|()| work(&mut session))
-            .and_then(|()| session.control(ControlStatement::Commit));
+            .and_then(|()| work(&mut connection))
+            .and_then(|()| connection.control(ControlStatement::Commit));
         // The connection is not used again, because it may assume tables that no longer exist.
-        drop(session);
+        drop(connection);
         self.upkeep().return_writer(None);
         mended.map_err(|fault| fault.error(what()))
     }

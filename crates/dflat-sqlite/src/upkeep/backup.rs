@@ -9,8 +9,8 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{create_error, open};
 use crate::connection::connections::Connections;
+use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
-use crate::connection::session::Session;
 use crate::ffi::{Access, Connection, Fault, sync_directory};
 use crate::io::names::{self, PartialName, beside, resolve};
 use crate::layout::control::ControlStatement;
@@ -49,27 +49,27 @@ pub(crate) fn backup(
     }
     remove_stale_parts(connections.options(), &to);
     let mut part = create_part(connections.options(), &to)?;
-    let (place, session) = connections.take_reader()?;
+    let (place, connection) = connections.take_reader()?;
     let mut source = Source {
         connections,
         place,
-        session,
+        connection,
         is_well: false,
     };
     if source
-        .session
+        .connection
         .as_ref()
-        .is_some_and(|session| session.is_outdated())
+        .is_some_and(|connection| connection.is_outdated())
     {
-        source.session = None;
-        source.session = connections.open_reader()?;
+        source.connection = None;
+        source.connection = connections.open_reader()?;
     }
-    let is_whole = match &mut source.session {
+    let is_whole = match &mut source.connection {
         // Nothing was written yet: an empty file says as much.
         None => true,
-        Some(session) => {
-            let is_whole = part.fill(session, &what, progress);
-            session.check_untorn()?;
+        Some(connection) => {
+            let is_whole = part.fill(connection, &what, progress);
+            connection.check_untorn()?;
             is_whole?
         }
     };
@@ -159,7 +159,7 @@ fn lock(connection: &mut Connection) -> Result<(), Fault> {
 }
 
 fn copy(
-    source: &mut Session,
+    source: &mut FileConnection,
     target: &mut Connection,
     what: &dyn Fn() -> String,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -172,7 +172,7 @@ fn copy(
         .and_then(|()| source.control(ControlStatement::Touch))
         .map_err(|fault| fault.read_error(what()))?;
     source
-        .connection
+        .raw
         .copy_into(target, STEP_PAGES, |done, total| {
             progress(Progress { done, total })
         })
@@ -193,16 +193,17 @@ pub fn in_the_way(to: &Path) -> Option<PathBuf> {
 struct Source<'b> {
     connections: &'b Connections,
     place: ShardId,
-    session: Option<Box<Session>>,
+    connection: Option<Box<FileConnection>>,
     /// Whether the connection can be used again.
     is_well: bool,
 }
 
 impl Drop for Source<'_> {
     fn drop(&mut self) {
-        let session = self.session.take().filter(|_| self.is_well);
-        let session = session.and_then(|mut session| session.end().then_some(session));
-        self.connections.return_reader(self.place, session);
+        let connection = self.connection.take().filter(|_| self.is_well);
+        let connection =
+            connection.and_then(|mut connection| connection.end().then_some(connection));
+        self.connections.return_reader(self.place, connection);
     }
 }
 
@@ -220,7 +221,7 @@ impl PartialCopy {
     /// Copies a database into the file. Returns whether the copy is complete.
     fn fill(
         &mut self,
-        source: &mut Session,
+        source: &mut FileConnection,
         what: &dyn Fn() -> String,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<bool> {

@@ -8,7 +8,7 @@ use dflat_engine::telemetry::TARGET;
 
 use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Fault, LogExtent};
 use crate::upkeep::kept_reads::KEPT_MAX;
 
@@ -56,24 +56,25 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     // With a connection of its own, so that no transaction waits for the device.
     let readers = connections.pool().readers();
     let forbidden = readers.forbid_kept_reads();
-    let mut session = connections.open_writer()?;
-    let taken = take(&mut session, "passive").map_err(|fault| fault.error(what()))?;
-    let log = session.log_extent();
-    if taken.bytes <= bytes_max {
-        return Ok(taken);
+    let mut connection = connections.open_writer()?;
+    let passive =
+        run_checkpoint(&mut connection, "passive").map_err(|fault| fault.error(what()))?;
+    let log = connection.log_extent();
+    if passive.bytes <= bytes_max {
+        return Ok(passive);
     }
     drop(forbidden);
     // A writer may take long.
-    let connection = connections.pool().take_writer_first(KEPT_MAX, || {
+    let writer = connections.pool().take_writer_first(KEPT_MAX, || {
         readers.end_kept();
     })?;
     let forbidden = readers.forbid_kept_reads();
-    let times = (taken.bytes / bytes_max).clamp(1, TIMES_MAX);
+    let times = (passive.bytes / bytes_max).clamp(1, TIMES_MAX);
     let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
-    session.connection.set_busy_timeout(patience);
-    let restarted = take(&mut session, "restart");
+    connection.raw.set_busy_timeout(patience);
+    let restarted = run_checkpoint(&mut connection, "restart");
     drop(forbidden);
-    connections.pool().return_writer(connection);
+    connections.pool().return_writer(writer);
     let restarted = restarted.map_err(|fault| fault.error(what()))?;
     Ok(CheckpointOutcome {
         bytes: log.map_or(0, LogExtent::bytes),
@@ -83,16 +84,16 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     })
 }
 
-fn take(session: &mut Session, mode: &str) -> Result<CheckpointOutcome, Fault> {
+fn run_checkpoint(connection: &mut FileConnection, mode: &str) -> Result<CheckpointOutcome, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode);
     let _in = span.enter();
     // Whether there is a log is known only after a read.
-    session.look_for_log()?;
+    connection.look_for_log()?;
     let busy = integer(
-        &mut session.connection,
+        &mut connection.raw,
         &format!("PRAGMA wal_checkpoint({mode})"),
     )?;
-    let Some(log) = session.log_extent() else {
+    let Some(log) = connection.log_extent() else {
         return Ok(CheckpointOutcome {
             is_all: true,
             is_pinned: false,
@@ -101,9 +102,9 @@ fn take(session: &mut Session, mode: &str) -> Result<CheckpointOutcome, Fault> {
             bytes: 0,
         });
     };
-    tracing::debug!(target: TARGET, pages = log.taken, of = log.pages, "checkpoint made");
+    tracing::debug!(target: TARGET, pages = log.copied, of = log.pages, "checkpoint made");
     Ok(CheckpointOutcome {
-        is_all: busy == 0 && log.taken >= log.pages,
+        is_all: busy == 0 && log.copied >= log.pages,
         is_pinned: false,
         is_restarted: false,
         pages: log.pages,

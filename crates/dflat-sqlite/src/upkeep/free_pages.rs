@@ -4,15 +4,15 @@ use dflat_engine::Result;
 
 use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::Fault;
 use crate::io::Space;
 
 /// Whether the file can give back its unused pages in steps.
-pub(crate) fn is_incremental(session: &mut Session) -> Result<bool, Fault> {
+pub(crate) fn is_incremental(connection: &mut FileConnection) -> Result<bool, Fault> {
     /// The value of `PRAGMA auto_vacuum` of such a file.
     const INCREMENTAL: i64 = 2;
-    Ok(integer(&mut session.connection, "PRAGMA auto_vacuum")? == INCREMENTAL)
+    Ok(integer(&mut connection.raw, "PRAGMA auto_vacuum")? == INCREMENTAL)
 }
 
 /// Gives up to `pages` unused pages back, unless a transaction writes. No idle connection keeps a
@@ -21,15 +21,15 @@ pub(crate) fn is_incremental(session: &mut Session) -> Result<bool, Fault> {
 pub(crate) fn reclaim_step(
     connections: &Connections,
     pages: u32,
-    return_writer: impl FnOnce(Option<Session>),
+    return_writer: impl FnOnce(Option<FileConnection>),
 ) -> Result<Reclaimed> {
     let _forbidden = connections.pool().readers().forbid_kept_reads();
-    let Some(mut session) = connections.try_take_writer()? else {
+    let Some(mut connection) = connections.try_take_writer()? else {
         return Ok(Reclaimed::Nothing);
     };
-    let step = step(&mut session, pages);
+    let step = step(&mut connection, pages);
     // After a fault the next writer opens another connection.
-    return_writer(step.is_ok().then_some(session));
+    return_writer(step.is_ok().then_some(connection));
     step.map_err(|fault| {
         fault.error(format!(
             "cannot reclaim in {}",
@@ -48,23 +48,23 @@ pub(crate) enum Reclaimed {
     Nothing,
 }
 
-fn step(session: &mut Session, pages: u32) -> Result<Reclaimed, Fault> {
-    if !is_incremental(session)? {
+fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, Fault> {
+    if !is_incremental(connection)? {
         return Ok(Reclaimed::Unable);
     }
-    give_back(session, pages)?;
-    session.look_at_space().map(Reclaimed::Space)
+    give_back(connection, pages)?;
+    connection.look_at_space().map(Reclaimed::Space)
 }
 
 /// Gives pages back in a write transaction, so that the commit is not taken for a foreign one.
-pub(crate) fn give_back(session: &mut Session, pages: u32) -> Result<(), Fault> {
-    session.begin_write()?;
+pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(), Fault> {
+    connection.begin_write()?;
     let sql = format!("PRAGMA incremental_vacuum({pages})");
-    session.connection.execute(&sql)?;
-    session.end_write()
+    connection.raw.execute(&sql)?;
+    connection.end_write()
 }
 
 /// How many pages of the file are unused.
-pub(crate) fn free_pages(session: &mut Session) -> Result<u64, Fault> {
-    Ok(session.look_at_space()?.free_pages)
+pub(crate) fn free_pages(connection: &mut FileConnection) -> Result<u64, Fault> {
+    Ok(connection.look_at_space()?.free_pages)
 }

@@ -112,10 +112,10 @@ impl LogLimit {
         self.is_over.store(is_over, Ordering::Relaxed);
         // Pages that a blocked checkpoint could not take do not count.
         let tried = self.tried.load(Ordering::Relaxed);
-        let taken = if log.pages < tried { 0 } else { tried };
+        let copied = if log.pages < tried { 0 } else { tried };
         let is_long = log.bytes() > self.bytes_max;
-        let is_due = log.bytes_of(log.pages.saturating_sub(log.taken.max(taken))) >= part
-            || (is_long && log.bytes_of(log.pages - taken) >= part);
+        let is_due = log.bytes_of(log.pages.saturating_sub(log.copied.max(copied))) >= part
+            || (is_long && log.bytes_of(log.pages - copied) >= part);
         is_due.then_some(Hurry(is_long))
     }
 

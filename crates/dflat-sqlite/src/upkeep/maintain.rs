@@ -4,7 +4,7 @@ use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{exists, integer, vacuum};
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::Fault;
 use crate::layout::control::ControlStatement;
 use crate::upkeep::free_pages::{free_pages, give_back, is_incremental};
@@ -13,39 +13,39 @@ use crate::upkeep::owner::Upkeep;
 impl Upkeep {
     /// Gives up to `pages` unused pages back to the file system, and returns how many are left.
     pub(crate) fn reclaim(&self, pages: u32) -> Result<u64> {
-        self.maintain("reclaim space in", |session| {
-            if !is_incremental(session)? {
+        self.maintain("reclaim space in", |connection| {
+            if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
             if pages > 0 {
-                give_back(session, pages)?;
+                give_back(connection, pages)?;
             }
-            Ok(Maintained::Done(free_pages(session)?))
+            Ok(Maintained::Done(free_pages(connection)?))
         })
     }
 
     /// Removes the last traces of deleted objects.
     pub(crate) fn purge(&self) -> Result<()> {
-        self.maintain("purge", |session| {
-            if !is_incremental(session)? {
+        self.maintain("purge", |connection| {
+            if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
-            forget_samples(session)?;
-            session.commit_alone(vacuum)?;
-            empty_log(session)
+            forget_samples(connection)?;
+            connection.commit_alone(vacuum)?;
+            empty_log(connection)
         })
         .map(drop)
     }
 
     /// Writes the whole file anew, so that it can be reclaimed and purged in steps.
     pub(crate) fn compact(&self) -> Result<()> {
-        self.maintain("compact", |session| {
-            forget_samples(session)?;
-            session.commit_alone(|connection| {
+        self.maintain("compact", |connection| {
+            forget_samples(connection)?;
+            connection.commit_alone(|connection| {
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             })?;
-            session.commit_alone(vacuum)?;
-            empty_log(session)
+            connection.commit_alone(vacuum)?;
+            empty_log(connection)
         })?;
         self.set_able();
         Ok(())
@@ -55,7 +55,7 @@ impl Upkeep {
     fn maintain(
         &self,
         verb: &str,
-        work: impl FnOnce(&mut Session) -> Result<Maintained, Fault>,
+        work: impl FnOnce(&mut FileConnection) -> Result<Maintained, Fault>,
     ) -> Result<u64> {
         let connections = self.connections();
         let what = || format!("cannot {verb} {}", connections.path().display());
@@ -63,17 +63,17 @@ impl Upkeep {
             return Ok(0);
         }
         let _alone = connections.lock_checkpoints();
-        let mut session = connections.take_writer()?;
+        let mut connection = connections.take_writer()?;
         // A kept read transaction would block the work.
         let _forbidden = connections.pool().readers().forbid_kept_reads();
-        match work(&mut session) {
+        match work(&mut connection) {
             Ok(step) => {
-                self.return_writer(Some(session));
+                self.return_writer(Some(connection));
                 step.outcome(what)
             }
             Err(fault) => {
                 // Returned without a connection: the next writer opens another.
-                drop(session);
+                drop(connection);
                 self.return_writer(None);
                 Err(fault.error(what()))
             }
@@ -111,25 +111,23 @@ impl Maintained {
 }
 
 /// Deletes the samples of values that `ANALYZE` has taken.
-fn forget_samples(session: &mut Session) -> Result<(), Fault> {
-    session.begin_write()?;
+fn forget_samples(connection: &mut FileConnection) -> Result<(), Fault> {
+    connection.begin_write()?;
     for table in ["sqlite_stat3", "sqlite_stat4"] {
-        if session.exists(ControlStatement::FindTable, table)? {
-            session
-                .connection
-                .execute(&format!("DELETE FROM {table}"))?;
+        if connection.exists(ControlStatement::FindTable, table)? {
+            connection.raw.execute(&format!("DELETE FROM {table}"))?;
         }
     }
-    session.end_write()
+    connection.end_write()
 }
 
 /// Takes the log into the file and cuts it to nothing.
-fn empty_log(session: &mut Session) -> Result<Maintained, Fault> {
+fn empty_log(connection: &mut FileConnection) -> Result<Maintained, Fault> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
     let _in = span.enter();
-    let busy = integer(&mut session.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+    let busy = integer(&mut connection.raw, "PRAGMA wal_checkpoint(TRUNCATE)")?;
     match busy {
-        0 => Ok(Maintained::Done(free_pages(session)?)),
+        0 => Ok(Maintained::Done(free_pages(connection)?)),
         _ => Ok(Maintained::Busy),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::connection::connections::Connections;
+use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
-use crate::connection::session::Session;
 use crate::upkeep::checkpoint::checkpoint;
 use crate::upkeep::free_pages::reclaim_step;
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
@@ -48,16 +48,16 @@ impl Upkeep {
     }
 
     /// Takes back a reader's connection, if it can be used again.
-    pub(crate) fn return_reader(&self, place: ShardId, session: Option<Box<Session>>) {
-        let keeps = self.connections.return_reader(place, session);
+    pub(crate) fn return_reader(&self, place: ShardId, connection: Option<Box<FileConnection>>) {
+        let keeps = self.connections.return_reader(place, connection);
         if keeps && !self.worker.kept_reads.is_ending() {
             self.worker.end_kept_reads(&self.connections);
         }
     }
 
     /// Gives back write access, and the connection if it can be used again.
-    pub(crate) fn return_writer(&self, session: Option<Session>) {
-        self.worker.return_writer(&self.connections, session);
+    pub(crate) fn return_writer(&self, connection: Option<FileConnection>) {
+        self.worker.return_writer(&self.connections, connection);
     }
 
     /// Notes that a snapshot has ended, which may have pinned the log.
@@ -148,8 +148,12 @@ impl Worker {
     }
 
     /// Gives back write access, and puts the steps into the queue that are due after the write.
-    fn return_writer(self: &Arc<Self>, connections: &Arc<Connections>, session: Option<Session>) {
-        let sizes = connections.return_writer(session);
+    fn return_writer(
+        self: &Arc<Self>,
+        connections: &Arc<Connections>,
+        connection: Option<FileConnection>,
+    ) {
+        let sizes = connections.return_writer(connection);
         if let Some(hurry) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {
             self.ask_for_checkpoint(connections, hurry);
         }
@@ -207,7 +211,7 @@ impl Worker {
     fn make_reclaim(self: &Arc<Self>, connections: &Arc<Connections>) {
         let mut next = self.reclaiming.begin();
         if let NextReclaim::Step(pages) = next {
-            let return_writer = |session| self.return_writer(connections, session);
+            let return_writer = |connection| self.return_writer(connections, connection);
             let reclaimed = reclaim_step(connections, pages, return_writer);
             next = self.reclaiming.end(&reclaimed);
         }

@@ -7,7 +7,7 @@ use dflat_engine::storage::{IndexEntry, IndexRepair, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
-use crate::connection::session::{Session, TableId};
+use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Fault, Param};
 use crate::foreign::triggers::{self, Trigger};
 use crate::layout::control::ControlStatement;
@@ -17,14 +17,14 @@ use crate::layout::ddl::{
 };
 use crate::layout::statement_text::TableStatement;
 
-impl Session {
+impl FileConnection {
     /// Creates the table and its index tables, as far as they are missing.
     pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
         let TableId(position) = self.enter(table);
         if self.tables[position].created {
             return Ok(());
         }
-        self.connection.execute(&create_main(table))?;
+        self.raw.execute(&create_main(table))?;
         if !table.indexes.is_empty() {
             self.drop_doubtful_indexes(table)?;
         }
@@ -56,7 +56,7 @@ impl Session {
         for (index, kept) in table.indexes.iter().zip(kept) {
             if !kept {
                 let names = PlainIndexNames::new(table, index);
-                self.connection.execute(&drop_table(&names.table))?;
+                self.raw.execute(&drop_table(&names.table))?;
             }
         }
         if whole {
@@ -65,15 +65,15 @@ impl Session {
         // No index entry is left, so the notes of foreign rows are no longer needed.
         let forget = self.control_statement(ControlStatement::ForgetAllForeign)?;
         let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.run(forget, [name])?;
+        self.raw.run(forget, [name])?;
         self.create_triggers(&triggers::of_main(table))
     }
 
     /// Drops and creates triggers.
     fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), Fault> {
         for trigger in triggers {
-            self.connection.execute(&drop_trigger(&trigger.name))?;
-            self.connection.execute(&trigger.sql)?;
+            self.raw.execute(&drop_trigger(&trigger.name))?;
+            self.raw.execute(&trigger.sql)?;
         }
         Ok(())
     }
@@ -137,9 +137,9 @@ impl Session {
             return Ok(());
         };
         let drop = drop_index(names);
-        self.connection.execute(&drop)?;
+        self.raw.execute(&drop)?;
         if let Some([_, create]) = create_index(table, index, false) {
-            self.connection.execute(&create)?;
+            self.raw.execute(&create)?;
         }
         if table.indexes[index].unique && !self.is_lenient(TableId(position), index) {
             self.tables[position].lenient.push(index);
@@ -154,19 +154,18 @@ impl Session {
         let mut found = Vec::new();
         for prefix in index_prefixes(table) {
             let pattern = Param::Value(ValueRef::Text(&prefix));
-            self.connection
-                .query(statement, [pattern, pattern], |row| {
-                    let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
-                    found.extend(text(0)?.zip(text(1)?));
-                    Ok(ControlFlow::Continue(()))
-                })?;
+            self.raw.query(statement, [pattern, pattern], |row| {
+                let text = |column| row.blob(column).map(|bytes| bytes.map(<[u8]>::to_vec));
+                found.extend(text(0)?.zip(text(1)?));
+                Ok(ControlFlow::Continue(()))
+            })?;
         }
         for (name, sql) in found {
             let (Ok(name), Ok(sql)) = (String::from_utf8(name), String::from_utf8(sql)) else {
                 continue;
             };
             if is_other_index(table, &name, &sql) {
-                self.connection.execute(&drop_table(&name))?;
+                self.raw.execute(&drop_table(&name))?;
             }
         }
         Ok(())
@@ -183,22 +182,21 @@ impl Session {
         let names = Names::new(table);
         let plain = PlainIndexNames::new(table, &table.indexes[position]);
         if !self.exists(ControlStatement::FindTable, &plain.table)? {
-            self.connection.execute(&index_table)?;
+            self.raw.execute(&index_table)?;
             // An index of that name may be left on a table that was renamed.
-            self.connection
-                .execute(&drop_index(&names.indexes[position]))?;
+            self.raw.execute(&drop_index(&names.indexes[position]))?;
             self.create_triggers(&triggers::of_index(table, position))?;
             self.empty(&names, position)?;
         } else if !self.is_filling_known(&names.indexes[position])? {
             self.empty(&names, position)?;
         }
-        match self.connection.execute(&index) {
+        match self.raw.execute(&index) {
             Err(fault) if fault.is_duplicate() => {
                 // Another program dropped the index, and equal values were inserted. Everything in
                 // an index table can be derived, so the table is emptied and filled again. The
                 // equal values are handled when it is filled.
                 self.empty(&names, position)?;
-                self.connection.execute(&index)?;
+                self.raw.execute(&index)?;
             }
             outcome => outcome?,
         }
@@ -209,13 +207,13 @@ impl Session {
     fn empty(&mut self, names: &Names, position: usize) -> Result<(), Fault> {
         let index = &names.indexes[position];
         let empty = format!("DELETE FROM {}", index.table);
-        self.connection.execute(&empty)?;
+        self.raw.execute(&empty)?;
         let Some(name) = &index.filled else {
             return Ok(());
         };
         // If the main table has no row, the index is complete.
-        self.connection.execute(FILLED)?;
-        self.connection.execute(&format!(
+        self.raw.execute(FILLED)?;
+        self.raw.execute(&format!(
             "INSERT OR REPLACE INTO dflat__filled \
              SELECT {name}, CASE WHEN EXISTS (SELECT 1 FROM {}) THEN 0 END",
             names.main
@@ -233,7 +231,7 @@ impl Session {
         }
         let sql = format!("SELECT 1 FROM dflat__filled WHERE name = {name}");
         let mut is_known = false;
-        self.connection.execute_with(&sql, |_| {
+        self.raw.execute_with(&sql, |_| {
             is_known = true;
             Ok(())
         })?;
@@ -261,7 +259,7 @@ impl Session {
         let statement = self.control_statement(ControlStatement::FindIndex)?;
         let mut is_kept = false;
         let name = Param::Value(ValueRef::Text(name));
-        self.connection.query(statement, [name], |row| {
+        self.raw.query(statement, [name], |row| {
             is_kept = row.blob(0)? == Some(definition.as_bytes());
             Ok(ControlFlow::Break(()))
         })?;
@@ -280,7 +278,7 @@ impl Session {
         let mut found = false;
         let params = values.iter().copied().map(Param::Value);
         let params = params.chain([Param::id(row_id)]);
-        self.connection.query(statement, params, |_| {
+        self.raw.query(statement, params, |_| {
             found = true;
             Ok(ControlFlow::Break(()))
         })?;

@@ -6,7 +6,7 @@ use dflat_engine::storage::{Conflict, IndexEntry, Key, RowWrite, WriteError};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
-use crate::connection::session::{Session, TableId};
+use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Fault, Param};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_main};
@@ -34,7 +34,7 @@ impl TransactionError for WriteError {
     }
 }
 
-impl Session {
+impl FileConnection {
     /// Writes a row and its index entries, all of them or none.
     #[inline]
     pub(crate) fn whole<T>(
@@ -120,7 +120,7 @@ impl Session {
         let key = key.iter().copied().map(Param::Value);
         let params = key.chain([Param::Blob(payload), Param::id(row_id)]);
         self.run(entry, TableStatement::UpdateRow, params)?;
-        Ok(self.connection.changes_count() > 0)
+        Ok(self.raw.changes_count() > 0)
     }
 
     /// Replaces a payload. Returns whether the row exists.
@@ -137,15 +137,15 @@ impl Session {
         if self.holds_payloads_alone(entry)? {
             let table = &self.tables[entry.0].table.name;
             let place = (c"p", row_id.0);
-            if self.connection.overwrite(table, place, payload)? {
+            if self.raw.overwrite(table, place, payload)? {
                 return Ok(true);
             }
         }
         let statement = self.statement(entry, TableStatement::UpdatePayload)?;
         let params = [Param::Blob(payload), Param::id(row_id)];
-        self.connection
+        self.raw
             .query(statement, params, |_| Ok(ControlFlow::Continue(())))?;
-        Ok(self.connection.changes_count() > 0)
+        Ok(self.raw.changes_count() > 0)
     }
 
     /// Whether the table has the definition of this library and of Dflat for Swift, and no index of
@@ -190,7 +190,7 @@ impl Session {
         let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
         let entry = self.enter(table);
         let deleted = match self.run(entry, TableStatement::Delete, [Param::id(row_id)]) {
-            Ok(()) => self.connection.changes_count() > 0,
+            Ok(()) => self.raw.changes_count() > 0,
             Err(fault) => {
                 self.tolerate_missing(fault, &table.name).map_err(fail)?;
                 false

@@ -11,7 +11,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
 use crate::connection::commits::CommitBase;
-use crate::connection::session::Session;
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Fault, Param};
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
@@ -21,7 +21,7 @@ use crate::write::row_write::{TransactionError, bad_argument, check_arguments, r
 pub(crate) struct SqliteTransaction {
     upkeep: Arc<Upkeep>,
     // Invariant: `Some` until the transaction ends.
-    session: Option<Session>,
+    connection: Option<FileConnection>,
     /// Whether no other connection has written since this backend's last transaction.
     follows_own: bool,
     /// The error that lost the transaction.
@@ -37,19 +37,19 @@ impl SqliteTransaction {
     /// lock.
     pub(crate) fn new(upkeep: Arc<Upkeep>, durability: Durability) -> Result<Self> {
         upkeep.hold_back();
-        let session = upkeep.connections().take_writer()?;
+        let connection = upkeep.connections().take_writer()?;
         let mut transaction = Self {
             upkeep,
-            session: Some(session),
+            connection: Some(connection),
             follows_own: false,
             failed: None,
             changes_count: 0,
             bytes: 0,
         };
-        let session = transaction.session()?;
-        let begun = session
+        let connection = transaction.connection()?;
+        let begun = connection
             .set_durability(durability)
-            .and_then(|()| session.begin_write());
+            .and_then(|()| connection.begin_write());
         match begun {
             Ok(()) => {
                 transaction.follows_own = !transaction
@@ -60,7 +60,7 @@ impl SqliteTransaction {
             }
             Err(fault) => {
                 let usable = fault.is_busy();
-                let path = session.path.display();
+                let path = connection.path.display();
                 let error = fault.error(format_args!("cannot start to write {path}"));
                 transaction.failed = (!usable).then(|| error.clone());
                 return Err(error);
@@ -73,9 +73,9 @@ impl SqliteTransaction {
     ///
     /// After some errors SQLite rolls the transaction back by itself. A later write would then be
     /// committed at once, so no more writes are allowed.
-    fn session(&mut self) -> Result<&mut Session> {
-        match (&self.failed, &mut self.session) {
-            (None, Some(session)) => Ok(session),
+    fn connection(&mut self) -> Result<&mut FileConnection> {
+        match (&self.failed, &mut self.connection) {
+            (None, Some(connection)) => Ok(connection),
             (Some(error), _) => Err(error.clone()),
             (None, None) => Err(Error::new(ErrorKind::Aborted, "the transaction has ended")),
         }
@@ -85,9 +85,9 @@ impl SqliteTransaction {
     /// transaction is lost.
     fn write<T, E: TransactionError>(
         &mut self,
-        work: impl FnOnce(&mut Session) -> Result<T, E>,
+        work: impl FnOnce(&mut FileConnection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let outcome = self.session().map_err(E::from).and_then(work);
+        let outcome = self.connection().map_err(E::from).and_then(work);
         if let Err(Some(error)) = outcome.as_ref().map_err(TransactionError::error) {
             self.failed.get_or_insert_with(|| error.clone());
         }
@@ -101,11 +101,11 @@ impl SqliteTransaction {
     }
 
     /// Reads. If an error made SQLite roll back, the transaction is lost.
-    fn read<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let session = self.session()?;
-        let outcome = work(session);
+    fn read<T>(&mut self, work: impl FnOnce(&mut FileConnection) -> Result<T>) -> Result<T> {
+        let connection = self.connection()?;
+        let outcome = work(connection);
         if let Err(error) = &outcome
-            && session.connection.is_autocommit()
+            && connection.raw.is_autocommit()
         {
             self.failed = Some(error.clone());
         }
@@ -114,9 +114,9 @@ impl SqliteTransaction {
 
     /// Returns the connection to the pool, unless the connection failed.
     fn release(&mut self) {
-        if let Some(mut session) = self.session.take() {
-            let usable = session.rollback_write() && self.failed.is_none();
-            self.upkeep.return_writer(usable.then_some(session));
+        if let Some(mut connection) = self.connection.take() {
+            let usable = connection.rollback_write() && self.failed.is_none();
+            self.upkeep.return_writer(usable.then_some(connection));
         }
     }
 }
@@ -127,30 +127,36 @@ impl Snapshot for SqliteTransaction {
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.read(|session| session.scan(plan, visit))
+        self.read(|connection| connection.scan(plan, visit))
     }
 
     fn is_overtaken(&self, since: StateId) -> bool {
-        let commit_base = self.session.as_ref().and_then(Session::commit_base);
+        let commit_base = self
+            .connection
+            .as_ref()
+            .and_then(FileConnection::commit_base);
         commit_base.is_some_and(|commit_base| commit_base.is_overtaken(since))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        self.read(|session| session.indexes(table))
+        self.read(|connection| connection.indexes(table))
     }
 }
 
 impl WriteTransaction for SqliteTransaction {
     fn is_whole(&self) -> bool {
         let open = self
-            .session
+            .connection
             .as_ref()
-            .is_some_and(|s| !s.connection.is_autocommit());
+            .is_some_and(|s| !s.raw.is_autocommit());
         open && self.failed.is_none()
     }
 
     fn base(&self) -> BaseState {
-        let commit_base = self.session.as_ref().and_then(Session::commit_base);
+        let commit_base = self
+            .connection
+            .as_ref()
+            .and_then(FileConnection::commit_base);
         let unknown = || self.upkeep.connections().commits().state(None);
         BaseState {
             id: commit_base.map_or_else(unknown, CommitBase::state),
@@ -159,24 +165,24 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn create(&mut self, table: &Table) -> Result<()> {
-        self.write(|session| {
-            session
+        self.write(|connection| {
+            connection
                 .create(table)
                 .map_err(|fault| fault.error(format_args!("cannot create {}", table.name)))
         })
     }
 
     fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
-        self.read(|session| {
-            session
+        self.read(|connection| {
+            connection
                 .stored_schema(table)
                 .map_err(|fault| schema_fault(fault, table))
         })
     }
 
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
-        self.write(|session| {
-            let stored = session.store_schema(table, schema);
+        self.write(|connection| {
+            let stored = connection.store_schema(table, schema);
             stored.map_err(|fault| schema_fault(fault, table))
         })
     }
@@ -186,15 +192,15 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        let inserted = self.write(|session| {
-            session.whole(table, row, |session, entry| {
+        let inserted = self.write(|connection| {
+            connection.whole(table, row, |connection, entry| {
                 let params = key.iter().copied().map(Param::Value);
                 let params = params.chain([Param::Blob(row.payload)]);
-                session
+                connection
                     .run(entry, TableStatement::Insert, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
-                let row_id = RowId(session.connection.last_insert_row_id());
-                session.index(table, entry, row_id, row.entries)?;
+                let row_id = RowId(connection.raw.last_insert_row_id());
+                connection.index(table, entry, row_id, row.entries)?;
                 Ok(row_id)
             })
         })?;
@@ -209,17 +215,17 @@ impl WriteTransaction for SqliteTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         check_arguments(table, row)?;
-        self.write(|session| {
-            session.whole(table, row, |session, entry| {
+        self.write(|connection| {
+            connection.whole(table, row, |connection, entry| {
                 let updated = match row.key {
-                    Some(key) => session.put_row(entry, row_id, (key, row.payload)),
-                    None => session.put_payload(entry, row_id, row.payload),
+                    Some(key) => connection.put_row(entry, row_id, (key, row.payload)),
+                    None => connection.put_payload(entry, row_id, row.payload),
                 };
                 if !updated.map_err(|fault| refused(fault, table, "update", Key::Primary))? {
                     let message = format!("cannot update {}: there is no row {row_id}", table.name);
                     return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
-                session.index(table, entry, row_id, row.entries)
+                connection.index(table, entry, row_id, row.entries)
             })
         })?;
         self.note(row.payload);
@@ -227,7 +233,7 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
-        let deleted = self.write(|session| session.delete(table, row_id))?;
+        let deleted = self.write(|connection| connection.delete(table, row_id))?;
         if deleted {
             self.note(&[]);
         }
@@ -235,7 +241,7 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
-        self.write(|session| session.repair_indexes(table, repair))
+        self.write(|connection| connection.repair_indexes(table, repair))
     }
 
     fn restore(
@@ -248,32 +254,32 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        self.write(|session| {
-            session.whole(table, row, |session, entry| {
+        self.write(|connection| {
+            connection.whole(table, row, |connection, entry| {
                 let params = key.iter().copied().map(Param::Value);
                 let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
-                session
+                connection
                     .run(entry, TableStatement::InsertWithId, params)
                     .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
-                session.put_entries(table, entry, row_id, row.entries)
+                connection.put_entries(table, entry, row_id, row.entries)
             })
         })
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
-        let session = self.session()?;
-        if let Err(fault) = session.commit_write() {
-            let path = session.path.display();
+        let connection = self.connection()?;
+        if let Err(fault) = connection.commit_write() {
+            let path = connection.path.display();
             let error = fault.error(format_args!("cannot commit to {path}"));
             self.failed = Some(error.clone());
             return Err(error);
         }
-        let session = self.session.take();
+        let connection = self.connection.take();
         if let Some(monitor) = self.upkeep.connections().monitor() {
             let log_is_pinned = self.upkeep.is_log_pinned();
             monitor.note_commit(self.changes_count, self.bytes, log_is_pinned);
         }
-        self.upkeep.return_writer(session);
+        self.upkeep.return_writer(connection);
         Ok(())
     }
 }

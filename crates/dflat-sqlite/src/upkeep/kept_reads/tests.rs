@@ -128,7 +128,7 @@ fn no_read_is_kept_while_pages_are_given_back() {
     stop(&plan, FileKind::Log);
     thread::scope(|scope| {
         let step = scope.spawn(|| {
-            let return_writer = |session| backend.upkeep().return_writer(session);
+            let return_writer = |connection| backend.upkeep().return_writer(connection);
             reclaim_step(backend.connections(), 4, return_writer)
         });
         read_and_keep_nothing(&backend, &plan);

@@ -72,8 +72,8 @@ fn settle(backend: &SqliteBackend) -> bool {
 }
 
 fn step(backend: &SqliteBackend) -> Result<Reclaimed> {
-    reclaim_step(backend.connections(), 16, |session| {
-        backend.upkeep().return_writer(session);
+    reclaim_step(backend.connections(), 16, |connection| {
+        backend.upkeep().return_writer(connection);
     })
 }
 

@@ -39,10 +39,10 @@ fn insert(tx: &mut dyn WriteTransaction, table: &Table, key: i64) -> Result<RowI
 }
 
 fn limit_pages(backend: &SqliteBackend, count: i64) {
-    let mut session = backend.connections().take_writer().unwrap();
+    let mut connection = backend.connections().take_writer().unwrap();
     let sql = format!("PRAGMA max_page_count = {count}");
-    session.connection.execute(&sql).unwrap();
-    backend.upkeep().return_writer(Some(session));
+    connection.raw.execute(&sql).unwrap();
+    backend.upkeep().return_writer(Some(connection));
 }
 
 /// SQLite rolls back by itself when the disk is full. The limit on pages simulates a full disk.
@@ -127,18 +127,18 @@ fn submit_savepoint() {
     tx.commit().unwrap();
     assert_eq!(count(&backend, &table), 3);
 
-    let mut session = backend.connections().take_writer().unwrap();
+    let mut connection = backend.connections().take_writer().unwrap();
     assert!(
-        session.has_run(ControlStatement::BeginImmediate)
-            && session.has_run(ControlStatement::Commit)
+        connection.has_run(ControlStatement::BeginImmediate)
+            && connection.has_run(ControlStatement::Commit)
     );
-    assert!(!session.has_run(ControlStatement::Savepoint));
+    assert!(!connection.has_run(ControlStatement::Savepoint));
     // `has_run` does notice a savepoint.
-    session.begin_write().unwrap();
-    session.control(ControlStatement::Savepoint).unwrap();
-    assert!(session.has_run(ControlStatement::Savepoint));
-    assert!(session.rollback_write());
-    backend.upkeep().return_writer(Some(session));
+    connection.begin_write().unwrap();
+    connection.control(ControlStatement::Savepoint).unwrap();
+    assert!(connection.has_run(ControlStatement::Savepoint));
+    assert!(connection.rollback_write());
+    backend.upkeep().return_writer(Some(connection));
 }
 
 fn contents(snapshot: &mut dyn Snapshot, table: &Table) -> BTreeMap<i64, Vec<u8>> {
@@ -258,10 +258,10 @@ fn an_index_that_others_made_of_payloads_is_kept() {
     tx.commit().unwrap();
     // In a table that this library made, nothing else is derived from payloads.
     let holds_alone = |backend: &SqliteBackend, table: &Table| {
-        let mut session = backend.connections().take_writer().unwrap();
-        let entry = session.enter(table);
-        let alone = session.holds_payloads_alone(entry).unwrap();
-        backend.upkeep().return_writer(Some(session));
+        let mut connection = backend.connections().take_writer().unwrap();
+        let entry = connection.enter(table);
+        let alone = connection.holds_payloads_alone(entry).unwrap();
+        backend.upkeep().return_writer(Some(connection));
         alone
     };
     assert!(!holds_alone(&backend, &table));

@@ -38,8 +38,8 @@ pub(crate) struct KeptRead {
 }
 
 /// A connection, and the state of the tables that it was used for.
-pub(crate) struct Session {
-    pub(crate) connection: Connection,
+pub(crate) struct FileConnection {
+    pub(crate) raw: Connection,
     pub(crate) path: Arc<Path>,
     pub(crate) tables: Vec<HeldTable>,
     controls: [Option<StatementId>; ControlStatement::COUNT],
@@ -70,18 +70,14 @@ pub(crate) struct Session {
     space: Option<Space>,
 }
 
-/// The position of a table in a session, until the next call of [`Session::enter`].
+/// The position of a table in a connection, until the next call of [`FileConnection::enter`].
 #[derive(Clone, Copy)]
 pub(crate) struct TableId(pub(crate) usize);
 
-impl Session {
-    pub(crate) fn new(
-        connection: Connection,
-        path: Arc<Path>,
-        monitor: Option<Arc<Monitor>>,
-    ) -> Self {
+impl FileConnection {
+    pub(crate) fn new(raw: Connection, path: Arc<Path>, monitor: Option<Arc<Monitor>>) -> Self {
         Self {
-            connection,
+            raw,
             path,
             tables: Vec::new(),
             controls: [None; ControlStatement::COUNT],
@@ -112,7 +108,7 @@ impl Session {
         if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
             self.controls = [None; ControlStatement::COUNT];
-            self.connection.forget_statements();
+            self.raw.forget_statements();
         }
         self.tables.push(HeldTable {
             table: table.clone(),
@@ -153,7 +149,7 @@ impl Session {
         let sql = operation
             .sql(&held.names)
             .ok_or_else(|| Fault::misuse("the table has no such key"))?;
-        let id = self.connection.prepare(&sql)?;
+        let id = self.raw.prepare(&sql)?;
         match operation.place() {
             Some(place) => held.placed[place] = Some(id),
             None => held.others.push((operation, id)),
@@ -186,9 +182,9 @@ impl Session {
     ) -> Result<(), Fault> {
         let statement = self.statement(entry, operation)?;
         self.has_deleted |= matches!(operation, TableStatement::Delete);
-        self.connection.run(statement, params)?;
+        self.raw.run(statement, params)?;
         if operation.may_do_nothing()
-            && self.connection.changes_count() > 0
+            && self.raw.changes_count() > 0
             && let Some(usage) = &self.tables[entry.0].usage
         {
             note_use(usage, operation);
@@ -199,7 +195,7 @@ impl Session {
     /// Runs a statement that is not about one table.
     pub(crate) fn control(&mut self, control: ControlStatement) -> Result<(), Fault> {
         let statement = self.control_statement(control)?;
-        self.connection.run(statement, [])
+        self.raw.run(statement, [])
     }
 
     /// Whether the file's schema has a table or an index of this name.
@@ -207,7 +203,7 @@ impl Session {
         let statement = self.control_statement(what)?;
         let mut found = false;
         let name = Param::Value(ValueRef::Text(name));
-        self.connection.query(statement, [name], |_| {
+        self.raw.query(statement, [name], |_| {
             found = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -222,7 +218,7 @@ impl Session {
         if let Some(id) = self.controls[position] {
             return Ok(id);
         }
-        let id = self.connection.prepare(control.sql())?;
+        let id = self.raw.prepare(control.sql())?;
         self.controls[position] = Some(id);
         Ok(id)
     }
@@ -237,10 +233,9 @@ impl Session {
             Durability::Normal => ("NORMAL", "OFF"),
             Durability::Full => ("FULL", "ON"),
         };
-        self.connection
+        self.raw
             .execute(&format!("PRAGMA synchronous = {synchronous}"))?;
-        self.connection
-            .execute(&format!("PRAGMA fullfsync = {full}"))?;
+        self.raw.execute(&format!("PRAGMA fullfsync = {full}"))?;
         self.durability = Some(durability);
         Ok(())
     }
@@ -263,7 +258,7 @@ impl Session {
                     None
                 }
             };
-            self.connection.take_pages_written();
+            self.raw.take_pages_written();
         }
         if !self.commit_base.is_some_and(CommitBase::follows_own) {
             // A foreign commit may have dropped tables.
@@ -280,12 +275,12 @@ impl Session {
         self.begin_write()?;
         let commit_base = self.commit_base;
         self.end_write()?;
-        self.connection.take_pages_written();
+        self.raw.take_pages_written();
         let commits = self.commits.clone();
         commits.iter().for_each(|commits| commits.note_alone());
-        let run = run(&mut self.connection);
+        let run = run(&mut self.raw);
         if let (Ok(()), Some(commits), Some(commit_base)) = (&run, &commits, commit_base)
-            && self.connection.take_pages_written() > 0
+            && self.raw.take_pages_written() > 0
         {
             commits.note_commit(commit_base, self.log_count());
         }
@@ -302,7 +297,7 @@ impl Session {
 
     /// How long the log is, if there was one when this connection last read.
     pub(crate) fn log_extent(&self) -> Option<LogExtent> {
-        self.has_log.then(|| self.connection.log_extent())?
+        self.has_log.then(|| self.raw.log_extent())?
     }
 
     /// The length of the log after the last commit, if it was not taken yet.
@@ -323,7 +318,7 @@ impl Session {
     /// How many commits the file has seen; inside a transaction.
     pub(crate) fn count(&mut self) -> Option<CommitCount> {
         if !self.has_log {
-            let header = FileHeader::read(&self.connection)?;
+            let header = FileHeader::read(&self.raw)?;
             // SQLite must not be queried for a log that it does not read.
             if !header.has_log || self.is_immutable() {
                 return Some(CommitCount::File(header.count));
@@ -337,7 +332,7 @@ impl Session {
     /// after this connection has read.
     pub(crate) fn file_under_empty_log(&mut self) -> Option<u64> {
         let metadata = std::fs::metadata(&self.path).ok()?;
-        let header = FileHeader::read(&self.connection)?;
+        let header = FileHeader::read(&self.raw)?;
         let mut hasher = DefaultHasher::new();
         (metadata.len(), metadata.modified().ok(), header.count).hash(&mut hasher);
         // Order: what was written since then is in the log, which is open here and stays.
@@ -349,7 +344,7 @@ impl Session {
 
     /// How many commits the log has seen, if there was one when this connection last read.
     pub(crate) fn log_count(&self) -> Option<CommitCount> {
-        let log = self.has_log.then_some(&self.connection)?;
+        let log = self.has_log.then_some(&self.raw)?;
         log.log_count().map(CommitCount::Log)
     }
 
@@ -380,7 +375,7 @@ impl Session {
     pub(crate) fn control_number(&mut self, control: ControlStatement) -> Result<u64, Fault> {
         let statement = self.control_statement(control)?;
         let mut number = 0;
-        self.connection.query(statement, [], |columns| {
+        self.raw.query(statement, [], |columns| {
             number = columns.integer(0);
             Ok(ControlFlow::Break(()))
         })?;
@@ -405,7 +400,7 @@ impl Session {
         if committed.is_err() {
             self.rollback_write();
         } else if let (Some(commits), Some(commit_base)) = (&self.commits, self.commit_base.take())
-            && self.connection.take_pages_written() > 0
+            && self.raw.take_pages_written() > 0
         {
             commits.note_commit(commit_base, self.log_count());
             self.log_extent = self.log_extent();
@@ -431,8 +426,8 @@ impl Session {
                 entry.indexes = None;
             }
         }
-        self.connection.is_autocommit()
-            || (self.control(ControlStatement::Rollback).is_ok() && self.connection.is_autocommit())
+        self.raw.is_autocommit()
+            || (self.control(ControlStatement::Rollback).is_ok() && self.raw.is_autocommit())
     }
 
     pub(crate) fn forget_created(&mut self) {
@@ -450,7 +445,7 @@ impl Session {
         let statement = self.control_statement(ControlStatement::FindSchema)?;
         let mut found = None;
         let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.query(statement, [name], |row| {
+        self.raw.query(statement, [name], |row| {
             found = row.blob(0)?.map(<[u8]>::to_vec);
             Ok(ControlFlow::Break(()))
         })?;
@@ -462,6 +457,6 @@ impl Session {
         self.control(ControlStatement::CreateSchemas)?;
         let statement = self.control_statement(ControlStatement::PutSchema)?;
         let name = Param::Value(ValueRef::Text(&table.name));
-        self.connection.run(statement, [name, Param::Blob(schema)])
+        self.raw.run(statement, [name, Param::Blob(schema)])
     }
 }
