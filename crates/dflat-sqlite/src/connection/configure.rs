@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::ffi::{Access, Connection, Fault, FileProtection, Switch, create_private};
+use crate::ffi::{Access, Connection, FileProtection, SqliteError, Switch, create_private};
 use crate::io::names::{beside, io_error};
 use crate::io::{VfsKind, name};
 use crate::options::SqliteOptions;
@@ -21,13 +21,13 @@ pub(crate) fn open(
     path: &Path,
     access: Access,
     options: &SqliteOptions,
-) -> Result<Connection, Fault> {
+) -> Result<Connection, SqliteError> {
     let vfs = match access {
         Access::OwnLogIndex => Some(VfsKind::OwnLogIndex),
         Access::SharedReadOnly | Access::Immutable => Some(VfsKind::ReadOnly),
         Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(VfsKind::Shared),
     };
-    let missing = || Fault::misuse("SQLite has no VFS to hand calls on to");
+    let missing = || SqliteError::misuse("SQLite has no VFS to hand calls on to");
     let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));
     let vfs = vfs.transpose()?;
     let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,10 @@ pub(crate) fn create(path: &Path, protection: Option<FileProtection>) -> io::Res
 
 /// The settings of every connection. A file from elsewhere can't make it run code, and what it
 /// names wrongly is an error.
-pub(crate) fn configure(connection: &mut Connection, busy_timeout: Duration) -> Result<(), Fault> {
+pub(crate) fn configure(
+    connection: &mut Connection,
+    busy_timeout: Duration,
+) -> Result<(), SqliteError> {
     connection.set_busy_timeout(busy_timeout);
     connection.set(Switch::Defensive, true);
     connection.set(Switch::TrustedSchema, false);
@@ -61,7 +64,7 @@ pub(crate) fn configure(connection: &mut Connection, busy_timeout: Duration) -> 
 }
 
 /// Writes the whole file anew, by way of a temporary file: it may not fit into memory.
-pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
+pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), SqliteError> {
     connection.execute("PRAGMA temp_store = FILE")?;
     let vacuumed = connection.execute("VACUUM");
     let restored = connection.execute("PRAGMA temp_store = MEMORY");
@@ -69,7 +72,7 @@ pub(crate) fn vacuum(connection: &mut Connection) -> Result<(), Fault> {
 }
 
 /// The first number that a statement gives; 0 if it gives none.
-pub(crate) fn integer(connection: &mut Connection, sql: &str) -> Result<i64, Fault> {
+pub(crate) fn integer(connection: &mut Connection, sql: &str) -> Result<i64, SqliteError> {
     let mut value = None;
     connection.execute_with(sql, |columns| {
         value.get_or_insert_with(|| columns.integer(0));

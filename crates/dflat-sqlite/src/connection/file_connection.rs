@@ -12,7 +12,7 @@ use dflat_model::{Table, ValueRef};
 use crate::connection::commits::{CommitBase, CommitCount, Commits, FileHeader};
 use crate::connection::held_table::{HeldTable, note_use};
 use crate::connection::polled_file::PolledFile;
-use crate::ffi::{Connection, Fault, LogCount, LogExtent, LogStamp, Param, StatementId};
+use crate::ffi::{Connection, LogCount, LogExtent, LogStamp, Param, SqliteError, StatementId};
 use crate::io::{Monitor, Space};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
@@ -133,7 +133,7 @@ impl FileConnection {
         &mut self,
         entry: TableId,
         operation: TableStatement,
-    ) -> Result<StatementId, Fault> {
+    ) -> Result<StatementId, SqliteError> {
         let held = &self.tables[entry.0];
         // Statements on indexes have no fixed position, because their uses are counted.
         let found = match operation.place() {
@@ -143,12 +143,16 @@ impl FileConnection {
         found.map_or_else(|| self.prepare(entry, operation), Ok)
     }
 
-    fn prepare(&mut self, entry: TableId, operation: TableStatement) -> Result<StatementId, Fault> {
+    fn prepare(
+        &mut self,
+        entry: TableId,
+        operation: TableStatement,
+    ) -> Result<StatementId, SqliteError> {
         self.refuse_computed(entry)?;
         let held = &mut self.tables[entry.0];
         let sql = operation
             .sql(&held.names)
-            .ok_or_else(|| Fault::misuse("the table has no such key"))?;
+            .ok_or_else(|| SqliteError::misuse("the table has no such key"))?;
         let id = self.raw.prepare(&sql)?;
         match operation.place() {
             Some(place) => held.placed[place] = Some(id),
@@ -159,14 +163,17 @@ impl FileConnection {
 
     /// Fails if a column of the table is computed when it is read: a small file could then give any
     /// number of rows, each as large as SQLite's largest value.
-    pub(crate) fn refuse_computed(&mut self, TableId(position): TableId) -> Result<(), Fault> {
+    pub(crate) fn refuse_computed(
+        &mut self,
+        TableId(position): TableId,
+    ) -> Result<(), SqliteError> {
         if self.tables[position].is_stored {
             return Ok(());
         }
         let table = self.tables[position].table.clone();
         if self.exists(ControlStatement::FindComputed, &table.name)? {
             let text = format!("the rows of {} are computed, and not stored", table.name);
-            return Err(Fault::damage(&text));
+            return Err(SqliteError::damage(&text));
         }
         self.tables[position].is_stored = true;
         Ok(())
@@ -179,7 +186,7 @@ impl FileConnection {
         entry: TableId,
         operation: TableStatement,
         params: impl IntoIterator<Item = Param<'p>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqliteError> {
         let statement = self.statement(entry, operation)?;
         self.has_deleted |= matches!(operation, TableStatement::Delete);
         self.raw.run(statement, params)?;
@@ -193,13 +200,17 @@ impl FileConnection {
     }
 
     /// Runs a statement that is not about one table.
-    pub(crate) fn control(&mut self, control: ControlStatement) -> Result<(), Fault> {
+    pub(crate) fn control(&mut self, control: ControlStatement) -> Result<(), SqliteError> {
         let statement = self.control_statement(control)?;
         self.raw.run(statement, [])
     }
 
     /// Whether the file's schema has a table or an index of this name.
-    pub(crate) fn exists(&mut self, what: ControlStatement, name: &str) -> Result<bool, Fault> {
+    pub(crate) fn exists(
+        &mut self,
+        what: ControlStatement,
+        name: &str,
+    ) -> Result<bool, SqliteError> {
         let statement = self.control_statement(what)?;
         let mut found = false;
         let name = Param::Value(ValueRef::Text(name));
@@ -213,7 +224,7 @@ impl FileConnection {
     pub(crate) fn control_statement(
         &mut self,
         control: ControlStatement,
-    ) -> Result<StatementId, Fault> {
+    ) -> Result<StatementId, SqliteError> {
         let position = control as usize;
         if let Some(id) = self.controls[position] {
             return Ok(id);
@@ -224,7 +235,7 @@ impl FileConnection {
     }
 
     /// Sets the durability of later commits; called between transactions.
-    pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), Fault> {
+    pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), SqliteError> {
         if self.durability == Some(durability) {
             return Ok(());
         }
@@ -241,7 +252,7 @@ impl FileConnection {
     }
 
     /// Starts a write transaction. Until its end no other connection writes.
-    pub(crate) fn begin_write(&mut self) -> Result<(), Fault> {
+    pub(crate) fn begin_write(&mut self) -> Result<(), SqliteError> {
         self.control(ControlStatement::BeginImmediate)?;
         self.is_writing = true;
         self.commit_base = None;
@@ -270,8 +281,8 @@ impl FileConnection {
     /// Runs a statement that commits by itself, so that it is not taken for a foreign commit.
     pub(crate) fn commit_alone(
         &mut self,
-        run: impl FnOnce(&mut Connection) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        run: impl FnOnce(&mut Connection) -> Result<(), SqliteError>,
+    ) -> Result<(), SqliteError> {
         self.begin_write()?;
         let commit_base = self.commit_base;
         self.end_write()?;
@@ -289,7 +300,7 @@ impl FileConnection {
     }
 
     /// Reads, and notes whether the file has a log.
-    pub(crate) fn look_for_log(&mut self) -> Result<(), Fault> {
+    pub(crate) fn look_for_log(&mut self) -> Result<(), SqliteError> {
         self.control(ControlStatement::Touch)?;
         self.count();
         Ok(())
@@ -349,7 +360,7 @@ impl FileConnection {
     }
 
     /// Reads how many pages the file has, and how many of them are unused.
-    pub(crate) fn look_at_space(&mut self) -> Result<Space, Fault> {
+    pub(crate) fn look_at_space(&mut self) -> Result<Space, SqliteError> {
         let space = Space {
             pages: self.control_number(ControlStatement::Pages)?,
             free_pages: self.control_number(ControlStatement::FreePages)?,
@@ -372,7 +383,7 @@ impl FileConnection {
     }
 
     /// The number that a statement gives.
-    pub(crate) fn control_number(&mut self, control: ControlStatement) -> Result<u64, Fault> {
+    pub(crate) fn control_number(&mut self, control: ControlStatement) -> Result<u64, SqliteError> {
         let statement = self.control_statement(control)?;
         let mut number = 0;
         self.raw.query(statement, [], |columns| {
@@ -383,7 +394,7 @@ impl FileConnection {
     }
 
     /// Commits, or else rolls back.
-    pub(crate) fn commit_write(&mut self) -> Result<(), Fault> {
+    pub(crate) fn commit_write(&mut self) -> Result<(), SqliteError> {
         // Order: inside the transaction this costs neither a lock nor a read.
         if self.has_deleted || self.commits_count.is_multiple_of(LOOK_EVERY) {
             // If this fails, so does the commit, or it does not matter.
@@ -395,7 +406,7 @@ impl FileConnection {
     }
 
     /// As [`Self::commit_write`], without reading the unused space.
-    pub(crate) fn end_write(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end_write(&mut self) -> Result<(), SqliteError> {
         let committed = self.control(ControlStatement::Commit);
         if committed.is_err() {
             self.rollback_write();
@@ -438,7 +449,7 @@ impl FileConnection {
     }
 
     /// The stored schema of a table.
-    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, Fault> {
+    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, SqliteError> {
         if !self.exists(ControlStatement::FindTable, "dflat__schema")? {
             return Ok(None);
         }
@@ -453,7 +464,7 @@ impl FileConnection {
     }
 
     /// Stores the schema of a table.
-    pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), SqliteError> {
         self.control(ControlStatement::CreateSchemas)?;
         let statement = self.control_statement(ControlStatement::PutSchema)?;
         let name = Param::Value(ValueRef::Text(&table.name));

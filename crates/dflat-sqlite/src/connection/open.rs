@@ -15,7 +15,7 @@ use crate::connection::configure::{
 };
 use crate::connection::file_connection::FileConnection;
 use crate::connection::read_only;
-use crate::ffi::{Access, Connection, Fault};
+use crate::ffi::{Access, Connection, SqliteError};
 use crate::io::Monitor;
 use crate::io::names::beside;
 use crate::options::SqliteOptions;
@@ -29,10 +29,10 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     let what = || format!("cannot open {}", path.display());
     // Reading by SQL would leave a log and its index beside the file.
     let connection =
-        open(path, Access::ReadOnly, options).map_err(|fault| fault.read_error(what()))?;
+        open(path, Access::ReadOnly, options).map_err(|error| error.into_read_error(what()))?;
     let head = connection
         .read_head()
-        .map_err(|fault| fault.read_error(what()))?;
+        .map_err(|error| error.into_read_error(what()))?;
     let is_empty = || fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
     let is_database = match head {
         Some(head) => head == MAGIC,
@@ -56,9 +56,10 @@ pub(crate) fn open_reader(
         return Ok(None);
     }
     let open = |access| reader(path, options, monitor, access);
-    let more = |opened: Result<FileConnection, Fault>,
-                other: &dyn Fn() -> Result<FileConnection, Fault>| match opened {
-        Err(fault) if fault.asks_for_write_access() => other(),
+    let more = |opened: Result<FileConnection, SqliteError>,
+                other: &dyn Fn() -> Result<FileConnection, SqliteError>| match opened
+    {
+        Err(error) if error.asks_for_write_access() => other(),
         opened => opened,
     };
     let read_only = || read_only::reader(path, options, monitor);
@@ -70,7 +71,7 @@ pub(crate) fn open_reader(
     };
     opened
         .map(Some)
-        .map_err(|fault| fault.read_error(format_args!("cannot read {}", path.display())))
+        .map_err(|error| error.into_read_error(format_args!("cannot read {}", path.display())))
 }
 
 fn reader(
@@ -78,7 +79,7 @@ fn reader(
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
     access: Access,
-) -> Result<FileConnection, Fault> {
+) -> Result<FileConnection, SqliteError> {
     let mut connection = open(path, access, options)?;
     configure(&mut connection, options.busy_timeout)?;
     connection.execute("PRAGMA query_only = ON")?;
@@ -99,18 +100,18 @@ pub(crate) fn open_writer(
     let created = create(path, options.file_protection);
     created.map_err(|error| create_error(error, what()))?;
     let mut connection =
-        open(path, Access::ReadWrite, options).map_err(|fault| fault.error(what()))?;
+        open(path, Access::ReadWrite, options).map_err(|error| error.into_error(what()))?;
     if connection.is_read_only() {
         let message = format!("{}: the file can't be written", what());
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
     let header = |connection: &Connection| FileHeader::read(connection).unwrap_or_default();
     let before = header(&connection);
-    configure_writer(&mut connection, options).map_err(|fault| fault.error(what()))?;
+    configure_writer(&mut connection, options).map_err(|error| error.into_error(what()))?;
     commits.note_open(OpeningCounts::new(before.count, header(&connection).count));
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     let durable = connection.set_durability(options.durability);
-    durable.map_err(|fault| fault.error(what()))?;
+    durable.map_err(|error| error.into_error(what()))?;
     connection.watch(commits);
     Ok(connection)
 }
@@ -121,7 +122,7 @@ pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) ->
         return Ok(());
     }
     let what = || format!("cannot tidy up {}", path.display());
-    let busy = tidy_file(path, options, close).map_err(|fault| fault.error(what()))?;
+    let busy = tidy_file(path, options, close).map_err(|error| error.into_error(what()))?;
     if busy {
         let message = format!("{}: another connection uses the file", what());
         return Err(Error::new(ErrorKind::Busy, message));
@@ -130,7 +131,11 @@ pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) ->
 }
 
 /// Whether another connection was in the way.
-fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<bool, Fault> {
+fn tidy_file(
+    path: &Path,
+    options: &SqliteOptions,
+    close: CloseOptions,
+) -> Result<bool, SqliteError> {
     let mut connection = open(path, Access::ReadWrite, options)?;
     configure(&mut connection, options.busy_timeout)?;
     connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
@@ -150,7 +155,10 @@ fn tidy_file(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Resul
     Ok(busy)
 }
 
-fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Result<(), Fault> {
+fn configure_writer(
+    connection: &mut Connection,
+    options: &SqliteOptions,
+) -> Result<(), SqliteError> {
     configure(connection, options.busy_timeout)?;
     // A checkpoint must not lose what a transaction was told to be durable, whatever others are.
     connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
@@ -168,12 +176,12 @@ fn configure_writer(connection: &mut Connection, options: &SqliteOptions) -> Res
 
 /// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves
 /// it as it is.
-fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), Fault> {
+fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), SqliteError> {
     let start = Instant::now();
     loop {
         // SQLite does not wait by itself in every case where the file is in use.
         match connection.execute("PRAGMA journal_mode = WAL") {
-            Err(fault) if fault.is_busy() && start.elapsed() < timeout => {
+            Err(error) if error.is_busy() && start.elapsed() < timeout => {
                 thread::sleep(Duration::from_millis(2));
             }
             outcome => return outcome,

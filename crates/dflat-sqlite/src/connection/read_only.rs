@@ -22,7 +22,7 @@ use crate::connection::commits::FileHeader;
 use crate::connection::configure;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::polled_file::{FileStamps, PolledFile, Sharing};
-use crate::ffi::{Access, Fault, Switch};
+use crate::ffi::{Access, SqliteError, Switch};
 use crate::io::Monitor;
 use crate::options::SqliteOptions;
 
@@ -37,7 +37,7 @@ pub(crate) fn reader(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
-) -> Result<FileConnection, Fault> {
+) -> Result<FileConnection, SqliteError> {
     // Order: what changes while it is opened shows the next time.
     let look = FileStamps::of(path);
     let has_log = {

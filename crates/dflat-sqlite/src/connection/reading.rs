@@ -6,7 +6,7 @@ use crate::connection::commits::FileHeader;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::file_connection::KeptRead;
 use crate::connection::polled_file::{FileStamps, Sharing};
-use crate::ffi::Fault;
+use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
 
 impl FileConnection {
@@ -32,7 +32,7 @@ impl FileConnection {
     }
 
     /// Reads something, to find out whether the file can be read.
-    pub(crate) fn touch(&mut self) -> Result<(), Fault> {
+    pub(crate) fn touch(&mut self) -> Result<(), SqliteError> {
         self.control(ControlStatement::Touch)?;
         self.note_read();
         Ok(())
@@ -48,12 +48,12 @@ impl FileConnection {
     /// Makes the next read see the latest state: by the kept transaction, if nothing was committed
     /// since it began, or else by a new one, which is kept then. Without a log, no transaction is
     /// kept, because it would block writers.
-    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), Fault> {
+    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), SqliteError> {
         if self.kept_read.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
             return Ok(());
         }
         if !self.end() {
-            return Err(Fault::misuse("a transaction can't be ended"));
+            return Err(SqliteError::misuse("a transaction can't be ended"));
         }
         if !self.has_log {
             if self.is_immutable() || !FileHeader::read(&self.raw).unwrap_or_default().has_log {
@@ -76,7 +76,7 @@ impl FileConnection {
     }
 
     /// Fixes the state that is read: the current one, unless an open transaction has read.
-    pub(crate) fn pin(&mut self) -> Result<(), Fault> {
+    pub(crate) fn pin(&mut self) -> Result<(), SqliteError> {
         if self.kept_read.is_some_and(|kept| kept.has_read) {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use libsqlite3_sys as sqlite;
 
 use super::connection::Connection;
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
 /// A copy in progress; dropping it ends it.
 struct Copying(NonNull<sqlite::sqlite3_backup>);
@@ -37,10 +37,10 @@ impl Connection {
     /// Takes the file's exclusive lock for as long as the connection is open, without reading the
     /// file. Returns false if another connection holds a lock. The connection must not be used for
     /// anything else.
-    pub(crate) fn lock_file(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn lock_file(&mut self) -> Result<bool, SqliteError> {
         let (file, methods) = self.file()?;
         let Some(lock) = methods.xLock else {
-            return Err(Fault::misuse("the file can't be locked"));
+            return Err(SqliteError::misuse("the file can't be locked"));
         };
         for level in [sqlite::SQLITE_LOCK_SHARED, sqlite::SQLITE_LOCK_EXCLUSIVE] {
             // SAFETY: The file is open, and nothing else uses it. Its levels are taken in order,
@@ -50,7 +50,7 @@ impl Connection {
                 return Ok(false);
             }
             if code != sqlite::SQLITE_OK {
-                return Err(Fault::from_code(code));
+                return Err(SqliteError::from_code(code));
             }
         }
         Ok(true)
@@ -66,7 +66,7 @@ impl Connection {
         target: &mut Self,
         pages: c_int,
         mut visit: impl FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         // SAFETY: Both connections are open, are not used by anything else until the copy has
         // ended, and are distinct: both are borrowed mutably. The names are C strings.
         let copying = unsafe {
@@ -78,7 +78,7 @@ impl Connection {
             )
         };
         let Some(raw) = NonNull::new(copying) else {
-            return Err(Fault::capture_last(target.raw()));
+            return Err(SqliteError::capture_last(target.raw()));
         };
         let copying = Copying(raw);
         loop {
@@ -92,7 +92,7 @@ impl Connection {
             };
             if !matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_DONE) {
                 drop(copying);
-                return Err(Fault::from_code(code));
+                return Err(SqliteError::from_code(code));
             }
             let (total, left) = (
                 u64::from(total.unsigned_abs()),
@@ -102,7 +102,7 @@ impl Connection {
             if code == sqlite::SQLITE_DONE {
                 return match copying.finish() {
                     sqlite::SQLITE_OK => Ok(true),
-                    code => Err(Fault::from_code(code)),
+                    code => Err(SqliteError::from_code(code)),
                 };
             }
             if told.is_break() {

@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 
 use libsqlite3_sys as sqlite;
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
 /// The number of values of a table that are written one after the other before a blob is opened for
 /// them. Opening a blob costs as much as a few statements.
@@ -49,7 +49,7 @@ impl Overwriter {
         db: NonNull<sqlite::sqlite3>,
         (column, row_id): (&CStr, i64),
         bytes: &[u8],
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         let found = match &mut self.blob {
             Some(blob) => blob.go_to(row_id),
             None if self.rows < OPEN_AFTER => {
@@ -58,20 +58,20 @@ impl Overwriter {
             }
             None => {
                 let table = CString::new(self.table.as_str())
-                    .map_err(|_| Fault::misuse("the table's name is none of SQL's"))?;
+                    .map_err(|_| SqliteError::misuse("the table's name is none of SQL's"))?;
                 // SAFETY: As the caller promises.
                 let blob = unsafe { Blob::open(db, &table, column, row_id) };
                 blob.map(|blob| self.blob = Some(blob))
             }
         };
-        if let Err(fault) = found {
+        if let Err(error) = found {
             (self.rows, self.blob) = (0, None);
             // There is no such row or no such value. The statement that the caller runs gives the
             // exact reason.
-            return if fault.is_refusal() {
+            return if error.is_refusal() {
                 Ok(false)
             } else {
-                Err(fault)
+                Err(error)
             };
         }
         match &mut self.blob {
@@ -98,7 +98,7 @@ impl Blob {
         table: &CStr,
         column: &CStr,
         row_id: i64,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqliteError> {
         let mut raw = ptr::null_mut();
         // SAFETY: `db` is as the caller promises; the names are C strings, of which SQLite keeps no
         // pointer; `raw` is a place for the result.
@@ -115,12 +115,12 @@ impl Blob {
         };
         match NonNull::new(raw) {
             Some(raw) if code == sqlite::SQLITE_OK => Ok(Self { raw, db }),
-            _ => Err(Fault::capture(db, code)),
+            _ => Err(SqliteError::capture(db, code)),
         }
     }
 
     /// Moves to another row. After an error, the blob can't be used any more.
-    pub(super) fn go_to(&mut self, row_id: i64) -> Result<(), Fault> {
+    pub(super) fn go_to(&mut self, row_id: i64) -> Result<(), SqliteError> {
         // SAFETY: The blob and its connection are open, and used through `&mut self` alone.
         let code = unsafe { sqlite::sqlite3_blob_reopen(self.raw.as_ptr(), row_id) };
         self.expect_ok(code)
@@ -134,9 +134,9 @@ impl Blob {
     }
 
     /// Overwrites the first bytes of the row's value.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let length =
-            c_int::try_from(bytes.len()).map_err(|_| Fault::misuse("the value is too long"))?;
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), SqliteError> {
+        let length = c_int::try_from(bytes.len())
+            .map_err(|_| SqliteError::misuse("the value is too long"))?;
         // SAFETY: As in `go_to`. SQLite copies the bytes, and refuses more bytes than the value
         // has.
         let code = unsafe {
@@ -150,10 +150,10 @@ impl Blob {
         self.expect_ok(code)
     }
 
-    fn expect_ok(&self, code: c_int) -> Result<(), Fault> {
+    fn expect_ok(&self, code: c_int) -> Result<(), SqliteError> {
         match code {
             sqlite::SQLITE_OK => Ok(()),
-            code => Err(Fault::capture(self.db, code)),
+            code => Err(SqliteError::capture(self.db, code)),
         }
     }
 }

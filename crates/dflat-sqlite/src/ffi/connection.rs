@@ -15,8 +15,8 @@ use std::time::Duration;
 use libsqlite3_sys as sqlite;
 
 use super::blob::Overwriter;
-use super::fault::Fault;
 use super::platform::{FileProtection, c_path, uri};
+use super::sqlite_error::SqliteError;
 use super::statement::{Columns, Param, Statement};
 
 /// The access that a connection has to the file.
@@ -47,7 +47,7 @@ impl Access {
     }
 
     /// The name under which SQLite opens a file with this access.
-    fn name(self, path: &Path) -> Result<CString, Fault> {
+    fn name(self, path: &Path) -> Result<CString, SqliteError> {
         match self {
             Self::ReadOnly | Self::ReadWrite | Self::OwnLogIndex => c_path(path),
             Self::SharedReadOnly => uri(path, "readonly_shm=1"),
@@ -142,12 +142,14 @@ impl Connection {
         access: Access,
         protection: Option<FileProtection>,
         vfs: Option<&CStr>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqliteError> {
         let flags = access.flags() | protection.map_or(0, FileProtection::open_flags);
         let name = access.name(path)?;
         // SAFETY: No argument.
         if unsafe { sqlite::sqlite3_threadsafe() } == 0 {
-            return Err(Fault::misuse("the SQLite library is built without threads"));
+            return Err(SqliteError::misuse(
+                "the SQLite library is built without threads",
+            ));
         }
         let mut raw = ptr::null_mut();
         // SAFETY: The path is a C string, `raw` a place for the result, and the name of the VFS is
@@ -161,7 +163,7 @@ impl Connection {
             )
         };
         let Some(raw) = NonNull::new(raw) else {
-            return Err(Fault::from_code(code));
+            return Err(SqliteError::from_code(code));
         };
         // A connection that failed to open has an error message and must be closed: `drop` closes
         // it.
@@ -174,7 +176,7 @@ impl Connection {
         if code == sqlite::SQLITE_OK {
             Ok(connection)
         } else {
-            Err(Fault::capture(raw, code))
+            Err(SqliteError::capture(raw, code))
         }
     }
 
@@ -241,18 +243,18 @@ impl Connection {
     ///
     /// It uses SQLite's own file handle, because closing another handle would drop the locks that
     /// other connections of the process hold.
-    pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, Fault> {
+    pub(crate) fn read_head<const N: usize>(&self) -> Result<Option<[u8; N]>, SqliteError> {
         let (file, methods) = self.file()?;
         let Some(read) = methods.xRead else {
-            return Err(Fault::misuse("the file can't be read"));
+            return Err(SqliteError::misuse("the file can't be read"));
         };
         let mut head = [0; N];
-        let length = c_int::try_from(N).map_err(|_| Fault::misuse("too many bytes"))?;
+        let length = c_int::try_from(N).map_err(|_| SqliteError::misuse("too many bytes"))?;
         // SAFETY: The file is open, and the buffer has `length` bytes.
         match unsafe { read(file, head.as_mut_ptr().cast::<c_void>(), length, 0) } {
             sqlite::SQLITE_OK => Ok(Some(head)),
             sqlite::SQLITE_IOERR_SHORT_READ => Ok(None),
-            code => Err(Fault::from_code(code)),
+            code => Err(SqliteError::from_code(code)),
         }
     }
 
@@ -349,7 +351,7 @@ impl Connection {
     /// SQLite's own handle of the file, and the table of its methods.
     pub(super) fn file(
         &self,
-    ) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), Fault> {
+    ) -> Result<(*mut sqlite::sqlite3_file, &sqlite::sqlite3_io_methods), SqliteError> {
         let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
         // SAFETY: The connection is open, the name is a C string, and the operation writes a
         // pointer.
@@ -362,18 +364,18 @@ impl Connection {
             )
         };
         if code != sqlite::SQLITE_OK {
-            return Err(Fault::capture(self.raw, code));
+            return Err(SqliteError::capture(self.raw, code));
         }
         // SAFETY: The pointer is NULL or that of the connection's file, which is open as long as
         // the connection is; its methods are NULL or a table that is never freed.
         let methods = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
-        let methods = methods.ok_or_else(|| Fault::misuse("the file has no handle"))?;
+        let methods = methods.ok_or_else(|| SqliteError::misuse("the file has no handle"))?;
         Ok((file, methods))
     }
 
     /// Prepares a statement that is kept until the connection is dropped or
     /// [`Self::forget_statements`] is called.
-    pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, Fault> {
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqliteError> {
         // SAFETY: The connection is open, used through `&mut self`, and closed after its statements
         // are dropped.
         let statement =
@@ -404,7 +406,7 @@ impl Connection {
         table: &str,
         (column, row_id): (&CStr, i64),
         bytes: &[u8],
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         self.overwriter.take_if(|other| !other.is_of(table));
         let overwriter = self
             .overwriter
@@ -419,7 +421,7 @@ impl Connection {
         &mut self,
         statement: StatementId,
         params: impl IntoIterator<Item = Param<'p>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqliteError> {
         self.overwriter = None;
         self.query(statement, params, |_| Ok(ControlFlow::Continue(())))
     }
@@ -429,10 +431,10 @@ impl Connection {
         &mut self,
         statement: StatementId,
         params: impl IntoIterator<Item = Param<'p>>,
-        visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, Fault>,
-    ) -> Result<(), Fault> {
+        visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
+    ) -> Result<(), SqliteError> {
         let Some(statement) = self.statements.get_mut(statement.0) else {
-            return Err(Fault::misuse("the statement was forgotten"));
+            return Err(SqliteError::misuse("the statement was forgotten"));
         };
         statement.run(params, visit)
     }
@@ -444,8 +446,8 @@ impl Connection {
     pub(crate) fn execute_with(
         &mut self,
         sql: &str,
-        mut visit: impl FnMut(Columns<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(Columns<'_>) -> Result<(), SqliteError>,
+    ) -> Result<(), SqliteError> {
         self.overwriter = None;
         // SAFETY: The connection is open, used through `&mut self`, and outlives the call.
         let mut statement = unsafe { Statement::prepare(self.raw, sql, 0) }?;
@@ -456,7 +458,7 @@ impl Connection {
     }
 
     /// Runs one statement that is not kept, to its end.
-    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), Fault> {
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), SqliteError> {
         self.execute_with(sql, |_| Ok(()))
     }
 }

@@ -1,6 +1,6 @@
 //! Safe wrappers of the few functions of SQLite that this crate uses.
 //!
-//! In: a path, SQL text and values. Out: rows lent to a closure, or a [`Fault`].
+//! In: a path, SQL text and values. Out: rows lent to a closure, or a [`SqliteError`].
 //!
 //! Invariant: a [`Connection`] owns everything that SQLite made for it, including statements. It
 //! gives out neither pointers nor anything else that could be used without it. So the holder of the
@@ -9,16 +9,16 @@
 mod backup;
 mod blob;
 mod connection;
-mod fault;
 mod platform;
+mod sqlite_error;
 mod statement;
 
 pub(crate) use connection::{
     Access, Connection, LogCount, LogExtent, LogStamp, StatementId, Switch, is_keyword,
 };
-pub(crate) use fault::Fault;
 pub use platform::FileProtection;
 pub(crate) use platform::{FileNumber, create_private, file_number, path_of, sync_directory};
+pub(crate) use sqlite_error::SqliteError;
 #[cfg(test)]
 pub(crate) use statement::Columns;
 pub(crate) use statement::Param;

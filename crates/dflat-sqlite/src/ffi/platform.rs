@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
 /// When a file may be read, on systems that protect files by the lock of the device: those of
 /// Apple. On other systems it has no effect.
@@ -117,18 +117,19 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 
 /// A path as SQLite takes it.
 #[cfg(unix)]
-pub(super) fn c_path(path: &Path) -> Result<CString, Fault> {
+pub(super) fn c_path(path: &Path) -> Result<CString, SqliteError> {
     use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::misuse("the path contains NUL"))
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| SqliteError::misuse("the path contains NUL"))
 }
 
 /// A path as SQLite takes it.
 #[cfg(not(unix))]
-pub(super) fn c_path(path: &Path) -> Result<CString, Fault> {
+pub(super) fn c_path(path: &Path) -> Result<CString, SqliteError> {
     let path = path
         .to_str()
-        .ok_or_else(|| Fault::misuse("the path is not Unicode"))?;
-    CString::new(path).map_err(|_| Fault::misuse("the path contains NUL"))
+        .ok_or_else(|| SqliteError::misuse("the path is not Unicode"))?;
+    CString::new(path).map_err(|_| SqliteError::misuse("the path contains NUL"))
 }
 
 /// A path as SQLite passes it.
@@ -145,7 +146,7 @@ pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 }
 
 /// The URI of a file with a parameter, as SQLite takes it.
-pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
+pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, SqliteError> {
     let path = c_path(path)?;
     let mut uri = b"file:".to_vec();
     match cfg!(windows) {
@@ -154,7 +155,7 @@ pub(super) fn uri(path: &Path, parameter: &str) -> Result<CString, Fault> {
     }
     uri.push(b'?');
     uri.extend(parameter.bytes());
-    CString::new(uri).map_err(|_| Fault::misuse("the path contains NUL"))
+    CString::new(uri).map_err(|_| SqliteError::misuse("the path contains NUL"))
 }
 
 /// Appends an absolute path of Windows, which may be in the long form (`\\?\`), in the form of a

@@ -13,7 +13,7 @@ use std::slice;
 use dflat_model::ValueRef;
 use libsqlite3_sys as sqlite;
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
 /// A value to bind to a parameter.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ impl Statement {
         db: NonNull<sqlite::sqlite3>,
         sql: &str,
         flags: u32,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqliteError> {
         let length =
-            c_int::try_from(sql.len()).map_err(|_| Fault::misuse("the SQL is too long"))?;
+            c_int::try_from(sql.len()).map_err(|_| SqliteError::misuse("the SQL is too long"))?;
         let mut raw = ptr::null_mut();
         // SAFETY: `db` is as the caller promises; text and length are those of one `str`, of which
         // SQLite keeps no pointer; `raw` is a place for the result.
@@ -64,9 +64,9 @@ impl Statement {
             )
         };
         if code != sqlite::SQLITE_OK {
-            return Err(Fault::capture(db, code));
+            return Err(SqliteError::capture(db, code));
         }
-        let raw = NonNull::new(raw).ok_or_else(|| Fault::misuse("the SQL is empty"))?;
+        let raw = NonNull::new(raw).ok_or_else(|| SqliteError::misuse("the SQL is empty"))?;
         // SAFETY: The statement was just prepared.
         let parameters_count = unsafe { sqlite::sqlite3_bind_parameter_count(raw.as_ptr()) };
         Ok(Self {
@@ -82,8 +82,8 @@ impl Statement {
     pub(super) fn run<'p>(
         &mut self,
         params: impl IntoIterator<Item = Param<'p>>,
-        mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
+    ) -> Result<(), SqliteError> {
         let run = RunGuard(self);
         run.bind(params)?;
         loop {
@@ -101,7 +101,7 @@ impl Statement {
                     }
                 }
                 sqlite::SQLITE_DONE => return Ok(()),
-                code => return Err(Fault::capture(run.0.db, code)),
+                code => return Err(SqliteError::capture(run.0.db, code)),
             }
         }
     }
@@ -122,20 +122,22 @@ impl Drop for Statement {
 struct RunGuard<'s>(&'s mut Statement);
 
 impl RunGuard<'_> {
-    fn bind<'p>(&self, params: impl IntoIterator<Item = Param<'p>>) -> Result<(), Fault> {
+    fn bind<'p>(&self, params: impl IntoIterator<Item = Param<'p>>) -> Result<(), SqliteError> {
         let mut position: c_int = 0;
         params.into_iter().try_for_each(|param| {
             position += 1;
             self.bind_at(position, param)
         })?;
         if position != self.0.parameters_count {
-            return Err(Fault::misuse("the number of values differs from the SQL's"));
+            return Err(SqliteError::misuse(
+                "the number of values differs from the SQL's",
+            ));
         }
         Ok(())
     }
 
     #[inline]
-    fn bind_at(&self, position: c_int, param: Param<'_>) -> Result<(), Fault> {
+    fn bind_at(&self, position: c_int, param: Param<'_>) -> Result<(), SqliteError> {
         let raw = self.0.raw.as_ptr();
         // SAFETY: The statement is live and reset, and SQLite checks the position. Pointers come
         // with their lengths. Text and blobs bound as static are borrowed by the caller of
@@ -182,7 +184,7 @@ impl RunGuard<'_> {
         if code == sqlite::SQLITE_OK {
             Ok(())
         } else {
-            Err(Fault::capture(self.0.db, code))
+            Err(SqliteError::capture(self.0.db, code))
         }
     }
 }
@@ -216,7 +218,7 @@ impl<'r> Columns<'r> {
     }
 
     /// The value of a column of a key or an index. A blob holds a large unsigned number.
-    pub(crate) fn value(self, column: c_int) -> Result<ValueRef<'r>, Fault> {
+    pub(crate) fn value(self, column: c_int) -> Result<ValueRef<'r>, SqliteError> {
         // SAFETY: The statement has a current row; a column that it lacks is NULL. The type and
         // content of the value may be read because only the caller uses the connection. Text is
         // UTF-8 in the file, or is converted before its length is read; nothing converts it again.
@@ -250,12 +252,12 @@ impl<'r> Columns<'r> {
                 let bytes = unsafe { slice::from_raw_parts(text, length) };
                 let text = std::str::from_utf8(bytes);
                 text.map(ValueRef::Text)
-                    .map_err(|_| Fault::misuse("an index has no text"))
+                    .map_err(|_| SqliteError::misuse("an index has no text"))
             }
             sqlite::SQLITE_BLOB => {
                 let bytes = self.blob(column)?.unwrap_or_default().try_into();
                 let number = bytes.map(u64::from_be_bytes).map(ValueRef::from_u64);
-                number.map_err(|_| Fault::misuse("an index has no number"))
+                number.map_err(|_| SqliteError::misuse("an index has no number"))
             }
             _ => Ok(ValueRef::Null),
         }
@@ -263,7 +265,7 @@ impl<'r> Columns<'r> {
 
     /// The bytes of a column, in SQLite's own memory; `None` if the column holds no blob.
     #[inline]
-    pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, Fault> {
+    pub(crate) fn blob(self, column: c_int) -> Result<Option<&'r [u8]>, SqliteError> {
         // SAFETY: The statement has a current row; a column that it lacks is NULL. The type and
         // content of the value may be read because the connection has no mutex and only the caller
         // uses it: no other thread can change the value meanwhile. As it is a blob, nothing is
@@ -288,11 +290,11 @@ impl<'r> Columns<'r> {
     /// The result for a value without an address: an empty value has none, and neither has a value
     /// for which memory ran out.
     #[cold]
-    fn empty_blob(self) -> Result<Option<&'r [u8]>, Fault> {
+    fn empty_blob(self) -> Result<Option<&'r [u8]>, SqliteError> {
         // SAFETY: The connection is open and used by the caller alone.
         let code = unsafe { sqlite::sqlite3_extended_errcode(self.db.as_ptr()) };
         if code == sqlite::SQLITE_NOMEM {
-            return Err(Fault::capture(self.db, code));
+            return Err(SqliteError::capture(self.db, code));
         }
         Ok(Some(&[]))
     }

@@ -9,7 +9,7 @@ use dflat_model::{RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
 use crate::connection::held_table::Trust;
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_index};
@@ -30,8 +30,8 @@ impl FileConnection {
         {
             return Ok(known.clone());
         }
-        let fail = |fault: Fault| {
-            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        let fail = |error: SqliteError| {
+            error.into_read_error(format_args!("cannot read the indexes of {}", table.name))
         };
         self.in_transaction(table, true, |connection| {
             if !connection.is_there(table, entry).map_err(fail)? {
@@ -66,13 +66,13 @@ impl FileConnection {
         Ok(found)
     }
 
-    fn is_there(&mut self, table: &Table, entry: TableId) -> Result<bool, Fault> {
+    fn is_there(&mut self, table: &Table, entry: TableId) -> Result<bool, SqliteError> {
         Ok(self.tables[entry.0].created || self.trust(table)?.exists)
     }
 
     /// Whether each index can be trusted: the main table and the index table have all of their
     /// triggers, and the index table has the definition of this library.
-    fn believed(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, Fault> {
+    fn believed(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, SqliteError> {
         if self.tables[entry.0].created {
             return Ok(vec![true; table.indexes.len()]);
         }
@@ -83,7 +83,7 @@ impl FileConnection {
 
     /// The main table and the index tables that have all of their triggers, read anew if the schema
     /// of the file has changed.
-    pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, Fault> {
+    pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, SqliteError> {
         let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
         let TableId(position) = self.enter(table);
         let known = self.tables[position].trust.as_ref();
@@ -93,7 +93,7 @@ impl FileConnection {
             let pattern = Param::Value(ValueRef::Text(&prefix));
             let mut there: Vec<Trigger> = Vec::new();
             self.raw.query(statement, [pattern, pattern], |row| {
-                let text = |column| -> Result<String, Fault> {
+                let text = |column| -> Result<String, SqliteError> {
                     let bytes = row.blob(column)?.unwrap_or_default();
                     Ok(String::from_utf8_lossy(bytes).into_owned())
                 };
@@ -130,12 +130,16 @@ impl FileConnection {
             self.tables[position].trust = Some(trust);
         }
         let trust = self.tables[position].trust.as_ref();
-        trust.ok_or_else(|| Fault::misuse("what was looked up is lost"))
+        trust.ok_or_else(|| SqliteError::misuse("what was looked up is lost"))
     }
 
     /// Whether the table of a name has the first of these definitions, and everything on it has one
     /// of these definitions.
-    pub(crate) fn is_defined(&mut self, name: &str, definitions: &[String]) -> Result<bool, Fault> {
+    pub(crate) fn is_defined(
+        &mut self,
+        name: &str,
+        definitions: &[String],
+    ) -> Result<bool, SqliteError> {
         let statement = self.control_statement(ControlStatement::FindDefinitions)?;
         let (mut is_there, mut others) = (false, false);
         let name = Param::Value(ValueRef::Text(name));
@@ -154,7 +158,7 @@ impl FileConnection {
         &mut self,
         table: &Table,
         entry: TableId,
-    ) -> Result<Vec<RowId>, Fault> {
+    ) -> Result<Vec<RowId>, SqliteError> {
         if self.tables[entry.0].created && self.tables[entry.0].unspoilt {
             return Ok(Vec::new());
         }
@@ -178,13 +182,17 @@ impl FileConnection {
     }
 
     /// Whether there are more foreign rows than can be read without the indexes.
-    pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, Fault> {
+    pub(crate) fn is_overrun(&mut self, table: &Table) -> Result<bool, SqliteError> {
         let entry = self.enter(table);
         Ok(self.foreign_rows(table, entry)?.len() > NOTES_MAX)
     }
 
     /// Deletes the index entries of a row and the note that the row is foreign.
-    pub(crate) fn forget_foreign(&mut self, table: &Table, row_id: RowId) -> Result<(), Fault> {
+    pub(crate) fn forget_foreign(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+    ) -> Result<(), SqliteError> {
         let entry = self.enter(table);
         for position in 0..table.indexes.len() {
             self.run(

@@ -9,7 +9,7 @@ use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Field, RowId, Table};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::PlainIndexNames;
 use crate::layout::key_range::{ScanContent, Segment, primary_key, segments};
@@ -100,7 +100,8 @@ impl FileConnection {
         if !needed || !self.raw.is_autocommit() {
             return work(self);
         }
-        let fail = |fault: Fault| fault.read_error(format_args!("cannot read {}", table.name));
+        let fail =
+            |error: SqliteError| error.into_read_error(format_args!("cannot read {}", table.name));
         self.control(ControlStatement::Begin).map_err(fail)?;
         let outcome = work(self);
         let ended = self.control(ControlStatement::Commit).map_err(fail);
@@ -192,21 +193,22 @@ impl FileConnection {
             })
         };
         let mut outcome = attempt(self);
-        if matches!(&outcome, Err(fault) if fault.may_be_missing_name()) && !visited.get() {
+        if matches!(&outcome, Err(error) if error.may_be_missing_name()) && !visited.get() {
             if !self.main_exists(table)? {
                 return Ok(ScanEnd::NoTable);
             }
             // Outside a transaction, the table may have been created since the first attempt.
             outcome = attempt(self);
         }
-        outcome.map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))?;
+        outcome
+            .map_err(|error| error.into_read_error(format_args!("cannot read {}", table.name)))?;
         self.note_read();
         Ok(end.get())
     }
 
     fn main_exists(&mut self, table: &Table) -> Result<bool> {
         self.exists(ControlStatement::FindTable, &table.name)
-            .map_err(|fault| fault.read_error(format_args!("cannot read {}", table.name)))
+            .map_err(|error| error.into_read_error(format_args!("cannot read {}", table.name)))
     }
 
     /// The state of an index that can be trusted. If the flag is true, foreign rows are left out.
@@ -216,8 +218,8 @@ impl FileConnection {
         entry: TableId,
         (position, apart): (usize, bool),
     ) -> Result<IndexState> {
-        let fail = |fault: Fault| {
-            fault.read_error(format_args!("cannot read the indexes of {}", table.name))
+        let fail = |error: SqliteError| {
+            error.into_read_error(format_args!("cannot read the indexes of {}", table.name))
         };
         let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
         let operation = TableStatement::IndexState(position, apart);
@@ -234,7 +236,7 @@ impl FileConnection {
             Ok(()) if !is_known => Ok(IndexState::Missing),
             Ok(()) if equal => Ok(IndexState::Ready),
             Ok(()) => Ok(IndexState::Incomplete(reach)),
-            Err(fault) if fault.may_be_missing_name() => {
+            Err(error) if error.may_be_missing_name() => {
                 if !self
                     .exists(ControlStatement::FindTable, &table.name)
                     .map_err(fail)?
@@ -256,12 +258,12 @@ impl FileConnection {
                         .exists(ControlStatement::FindIndex, &names.index)
                         .map_err(fail)?;
                 if whole {
-                    Err(fail(fault))
+                    Err(fail(error))
                 } else {
                     Ok(IndexState::Missing)
                 }
             }
-            Err(fault) => Err(fail(fault)),
+            Err(error) => Err(fail(error)),
         }
     }
 }

@@ -75,11 +75,11 @@ impl SqliteSnapshot {
                     ReadState::Unpinned => connection.pin(),
                     _ => Ok(()),
                 });
-            if let Err(fault) = stands {
+            if let Err(error) = stands {
                 // The next scan tries again.
                 self.faulty |= !connection.end();
                 let path = connection.path.display();
-                return Err(fault.read_error(format_args!("cannot read {path}")));
+                return Err(error.into_read_error(format_args!("cannot read {path}")));
             }
         }
         if self.state == ReadState::Unpinned {

@@ -11,7 +11,7 @@ use dflat_model::{RowId, Table, Value};
 use crate::backend::SqliteBackend;
 use crate::connection::configure::integer;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Fault, Param, StatementId};
+use crate::ffi::{Param, SqliteError, StatementId};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::upkeep::backup::Progress;
@@ -84,7 +84,7 @@ impl SqliteBackend {
                 Ok(())
             });
             match checked {
-                Err(fault) if fault.is_corrupt() => damage(fault.to_string()),
+                Err(error) if error.is_corrupt() => damage(error.to_string()),
                 checked => checked?,
             }
             let pages = integer(&mut connection.raw, "PRAGMA page_count");
@@ -144,7 +144,10 @@ impl SqliteBackend {
     }
 
     /// Runs `work` with a connection of its own.
-    fn inspect(&self, work: impl FnOnce(&mut FileConnection) -> Result<u64, Fault>) -> Result<u64> {
+    fn inspect(
+        &self,
+        work: impl FnOnce(&mut FileConnection) -> Result<u64, SqliteError>,
+    ) -> Result<u64> {
         self.connections().pool().begin_upkeep()?;
         let outcome = self
             .connections()
@@ -154,8 +157,8 @@ impl SqliteBackend {
                 Some(mut connection) => {
                     let done = work(&mut connection);
                     connection.check_untorn()?;
-                    done.map_err(|fault| {
-                        fault.error(format!("cannot check {}", self.path().display()))
+                    done.map_err(|error| {
+                        error.into_error(format!("cannot check {}", self.path().display()))
                     })
                 }
             });
@@ -178,8 +181,8 @@ impl SqliteBackend {
             for sql in [given, format!("SELECT max(rowid) FROM {}", names.main)] {
                 match integer(&mut connection.raw, &sql) {
                     Ok(id) => last = last.max(id),
-                    Err(fault) if fault.is_corrupt() || fault.may_be_missing_name() => {}
-                    Err(fault) => return Err(fault),
+                    Err(error) if error.is_corrupt() || error.may_be_missing_name() => {}
+                    Err(error) => return Err(error),
                 }
             }
             Ok(last.unsigned_abs())
@@ -228,7 +231,7 @@ struct TableChecker<'s> {
 }
 
 impl<'s> TableChecker<'s> {
-    fn new(connection: &'s mut FileConnection, table: &'s Table) -> Result<Self, Fault> {
+    fn new(connection: &'s mut FileConnection, table: &'s Table) -> Result<Self, SqliteError> {
         let indexes = connection.indexes(table).unwrap_or_default();
         let reach = |state: &IndexState| match state {
             IndexState::Ready => Some(RowId(i64::MAX)),
@@ -250,7 +253,7 @@ impl<'s> TableChecker<'s> {
     }
 
     /// The number of rows, or 0 if they can't be counted; `None` if the table does not exist.
-    fn total(&mut self) -> Result<Option<u64>, Fault> {
+    fn total(&mut self) -> Result<Option<u64>, SqliteError> {
         if !self
             .connection
             .exists(ControlStatement::FindTable, &self.table.name)?
@@ -272,7 +275,7 @@ impl<'s> TableChecker<'s> {
     }
 
     /// Checks the next rows. Returns their number.
-    fn step(&mut self, derive: Derive<'_>, found: OnProblem<'_>) -> Result<u64, Fault> {
+    fn step(&mut self, derive: Derive<'_>, found: OnProblem<'_>) -> Result<u64, SqliteError> {
         if self.is_broken {
             return Ok(0);
         }
@@ -282,12 +285,12 @@ impl<'s> TableChecker<'s> {
         );
         let entry = self.connection.enter(self.table);
         let statement = match self.connection.refuse_computed(entry) {
-            Err(fault) if fault.is_corrupt() => {
+            Err(error) if error.is_corrupt() => {
                 self.is_broken = true;
-                found(self.problem(ProblemKind::Pages, None, fault.to_string()));
+                found(self.problem(ProblemKind::Pages, None, error.to_string()));
                 return Ok(0);
             }
-            Err(fault) => return Err(fault),
+            Err(error) => return Err(error),
             Ok(()) => self.held(sql)?,
         };
         let mut rows: Vec<(RowId, Result<Derived>)> = Vec::with_capacity(ROWS_MAX);
@@ -312,12 +315,12 @@ impl<'s> TableChecker<'s> {
             let message = format!("the rows after {} are out of order", last.0);
             found(self.problem(ProblemKind::Pages, None, message));
         }
-        if let Err(fault) = read {
-            if !fault.is_corrupt() {
-                return Err(fault);
+        if let Err(error) = read {
+            if !error.is_corrupt() {
+                return Err(error);
             }
             self.is_broken = true;
-            let message = format!("the rows after {} can't be read: {fault}", self.last.0);
+            let message = format!("the rows after {} can't be read: {error}", self.last.0);
             found(self.problem(ProblemKind::Pages, None, message));
         }
         let count = rows.len() as u64;
@@ -332,7 +335,7 @@ impl<'s> TableChecker<'s> {
         row_id: RowId,
         derived: Result<Derived>,
         found: OnProblem<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqliteError> {
         let derived = match derived {
             Ok(derived) => derived,
             Err(error) => {
@@ -366,7 +369,7 @@ impl<'s> TableChecker<'s> {
     }
 
     /// The statement with a text, prepared once.
-    fn held(&mut self, sql: String) -> Result<StatementId, Fault> {
+    fn held(&mut self, sql: String) -> Result<StatementId, SqliteError> {
         if let Some(statement) = self.statements.get(&sql) {
             return Ok(*statement);
         }
@@ -377,7 +380,7 @@ impl<'s> TableChecker<'s> {
 
     /// Whether a row has these values in the first columns of a key. If the row can't be read, the
     /// answer is no; the check of the pages reports the reason.
-    fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, Fault> {
+    fn has(&mut self, key: Key, row_id: RowId, values: &[Value]) -> Result<bool, SqliteError> {
         self.has_with(key, row_id, values, None)
     }
 
@@ -388,7 +391,7 @@ impl<'s> TableChecker<'s> {
         row_id: RowId,
         values: &[Value],
         payload: Option<&[u8]>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         let (table, columns) = match key {
             Key::Primary => (&self.names.main, self.names.key_columns.as_slice()),
             Key::Index(position) => {
@@ -410,13 +413,13 @@ impl<'s> TableChecker<'s> {
             Ok(ControlFlow::Break(()))
         });
         match outcome {
-            Err(fault) if fault.is_corrupt() => Ok(false),
+            Err(error) if error.is_corrupt() => Ok(false),
             outcome => outcome.map(|()| found),
         }
     }
 
     /// Finds index entries of rows that do not exist.
-    fn orphans(&mut self, found: OnProblem<'_>) -> Result<(), Fault> {
+    fn orphans(&mut self, found: OnProblem<'_>) -> Result<(), SqliteError> {
         for position in 0..self.reaches.len() {
             if self.reaches[position].is_none() {
                 continue;
@@ -432,7 +435,7 @@ impl<'s> TableChecker<'s> {
                 Ok(())
             });
             match looked {
-                Err(fault) if fault.is_corrupt() => {}
+                Err(error) if error.is_corrupt() => {}
                 looked => looked?,
             }
             for row_id in orphans {

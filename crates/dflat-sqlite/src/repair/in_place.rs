@@ -6,7 +6,7 @@ use dflat_model::{RowId, Table, ValueRef};
 use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 
@@ -114,7 +114,10 @@ impl SqliteBackend {
 
     /// Writes as another program does: afterwards this library trusts none of its knowledge in
     /// memory.
-    fn mend(&self, work: impl FnOnce(&mut FileConnection) -> Result<(), Fault>) -> Result<()> {
+    fn mend(
+        &self,
+        work: impl FnOnce(&mut FileConnection) -> Result<(), SqliteError>,
+    ) -> Result<()> {
         let what = || format!("cannot repair {}", self.path().display());
         if !exists(self.path())? {
             return Ok(());
@@ -127,6 +130,6 @@ impl SqliteBackend {
         // The connection is not used again, because it may assume tables that no longer exist.
         drop(connection);
         self.upkeep().return_writer(None);
-        mended.map_err(|fault| fault.error(what()))
+        mended.map_err(|error| error.into_error(what()))
     }
 }

@@ -11,7 +11,7 @@ use crate::connection::configure::{create_error, open};
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
-use crate::ffi::{Access, Connection, Fault, sync_directory};
+use crate::ffi::{Access, Connection, SqliteError, sync_directory};
 use crate::io::names::{self, PartialName, beside, resolve};
 use crate::layout::control::ControlStatement;
 use crate::options::SqliteOptions;
@@ -93,7 +93,7 @@ fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     let what = || format!("cannot back up to {}", to.display());
     loop {
         let name = PartialName::create(to).map_err(|error| create_error(error, what()))?;
-        let part = lock_part(options, name).map_err(|fault| fault.error(what()))?;
+        let part = lock_part(options, name).map_err(|error| error.into_error(what()))?;
         if let Some(part) = part {
             return Ok(part);
         }
@@ -101,7 +101,10 @@ fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
 }
 
 /// Locks a file that was created for a copy; `None` if another backup has deleted it as stale.
-fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<PartialCopy>, Fault> {
+fn lock_part(
+    options: &SqliteOptions,
+    name: PartialName,
+) -> Result<Option<PartialCopy>, SqliteError> {
     let opened = open(name.path(), Access::ReadWrite, options);
     let locked = opened.and_then(|mut connection| {
         lock(&mut connection)?;
@@ -117,7 +120,7 @@ fn lock_part(options: &SqliteOptions, name: PartialName) -> Result<Option<Partia
                 name,
             }))
         }
-        Err(fault) if name.path().exists() && !fault.is_busy() => Err(fault),
+        Err(error) if name.path().exists() && !error.is_busy() => Err(error),
         _ => Ok(None),
     }
 }
@@ -146,7 +149,7 @@ fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
 
 /// Locks the file, which is empty, for as long as the connection is open, and turns its journal
 /// off: a copy that fails is deleted. SQLite syncs the file at the end.
-fn lock(connection: &mut Connection) -> Result<(), Fault> {
+fn lock(connection: &mut Connection) -> Result<(), SqliteError> {
     let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = OFF",
@@ -170,13 +173,13 @@ fn copy(
     source
         .control(ControlStatement::Begin)
         .and_then(|()| source.control(ControlStatement::Touch))
-        .map_err(|fault| fault.read_error(what()))?;
+        .map_err(|error| error.into_read_error(what()))?;
     source
         .raw
         .copy_into(target, STEP_PAGES, |done, total| {
             progress(Progress { done, total })
         })
-        .map_err(|fault| fault.error(what()))
+        .map_err(|error| error.into_error(what()))
 }
 
 /// The file that is in the way of a copy: one of the same name, or a log or journal beside it that

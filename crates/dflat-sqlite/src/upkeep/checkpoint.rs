@@ -9,7 +9,7 @@ use dflat_engine::telemetry::TARGET;
 use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Fault, LogExtent};
+use crate::ffi::{LogExtent, SqliteError};
 use crate::upkeep::kept_reads::KEPT_MAX;
 
 /// How long a checkpoint with write access waits for readers of a log that exceeds its limit; twice
@@ -58,7 +58,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     let forbidden = readers.forbid_kept_reads();
     let mut connection = connections.open_writer()?;
     let passive =
-        run_checkpoint(&mut connection, "passive").map_err(|fault| fault.error(what()))?;
+        run_checkpoint(&mut connection, "passive").map_err(|error| error.into_error(what()))?;
     let log = connection.log_extent();
     if passive.bytes <= bytes_max {
         return Ok(passive);
@@ -75,7 +75,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     let restarted = run_checkpoint(&mut connection, "restart");
     drop(forbidden);
     connections.pool().return_writer(writer);
-    let restarted = restarted.map_err(|fault| fault.error(what()))?;
+    let restarted = restarted.map_err(|error| error.into_error(what()))?;
     Ok(CheckpointOutcome {
         bytes: log.map_or(0, LogExtent::bytes),
         is_pinned: !restarted.is_all,
@@ -84,7 +84,10 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     })
 }
 
-fn run_checkpoint(connection: &mut FileConnection, mode: &str) -> Result<CheckpointOutcome, Fault> {
+fn run_checkpoint(
+    connection: &mut FileConnection,
+    mode: &str,
+) -> Result<CheckpointOutcome, SqliteError> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode);
     let _in = span.enter();
     // Whether there is a log is known only after a read.

@@ -5,11 +5,11 @@ use dflat_engine::Result;
 use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::Fault;
+use crate::ffi::SqliteError;
 use crate::io::Space;
 
 /// Whether the file can give back its unused pages in steps.
-pub(crate) fn is_incremental(connection: &mut FileConnection) -> Result<bool, Fault> {
+pub(crate) fn is_incremental(connection: &mut FileConnection) -> Result<bool, SqliteError> {
     /// The value of `PRAGMA auto_vacuum` of such a file.
     const INCREMENTAL: i64 = 2;
     Ok(integer(&mut connection.raw, "PRAGMA auto_vacuum")? == INCREMENTAL)
@@ -28,10 +28,10 @@ pub(crate) fn reclaim_step(
         return Ok(Reclaimed::Nothing);
     };
     let step = step(&mut connection, pages);
-    // After a fault the next writer opens another connection.
+    // After an error the next writer opens another connection.
     return_writer(step.is_ok().then_some(connection));
-    step.map_err(|fault| {
-        fault.error(format!(
+    step.map_err(|error| {
+        error.into_error(format!(
             "cannot reclaim in {}",
             connections.path().display()
         ))
@@ -48,7 +48,7 @@ pub(crate) enum Reclaimed {
     Nothing,
 }
 
-fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, Fault> {
+fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, SqliteError> {
     if !is_incremental(connection)? {
         return Ok(Reclaimed::Unable);
     }
@@ -57,7 +57,7 @@ fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, Fault>
 }
 
 /// Gives pages back in a write transaction, so that the commit is not taken for a foreign one.
-pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(), Fault> {
+pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(), SqliteError> {
     connection.begin_write()?;
     let sql = format!("PRAGMA incremental_vacuum({pages})");
     connection.raw.execute(&sql)?;
@@ -65,6 +65,6 @@ pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(
 }
 
 /// How many pages of the file are unused.
-pub(crate) fn free_pages(connection: &mut FileConnection) -> Result<u64, Fault> {
+pub(crate) fn free_pages(connection: &mut FileConnection) -> Result<u64, SqliteError> {
     Ok(connection.look_at_space()?.free_pages)
 }

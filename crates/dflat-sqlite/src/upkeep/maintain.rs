@@ -5,7 +5,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{exists, integer, vacuum};
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::Fault;
+use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
 use crate::upkeep::free_pages::{free_pages, give_back, is_incremental};
 use crate::upkeep::owner::Upkeep;
@@ -55,7 +55,7 @@ impl Upkeep {
     fn maintain(
         &self,
         verb: &str,
-        work: impl FnOnce(&mut FileConnection) -> Result<Maintained, Fault>,
+        work: impl FnOnce(&mut FileConnection) -> Result<Maintained, SqliteError>,
     ) -> Result<u64> {
         let connections = self.connections();
         let what = || format!("cannot {verb} {}", connections.path().display());
@@ -71,11 +71,11 @@ impl Upkeep {
                 self.return_writer(Some(connection));
                 step.outcome(what)
             }
-            Err(fault) => {
+            Err(error) => {
                 // Returned without a connection: the next writer opens another.
                 drop(connection);
                 self.return_writer(None);
-                Err(fault.error(what()))
+                Err(error.into_error(what()))
             }
         }
     }
@@ -111,7 +111,7 @@ impl Maintained {
 }
 
 /// Deletes the samples of values that `ANALYZE` has taken.
-fn forget_samples(connection: &mut FileConnection) -> Result<(), Fault> {
+fn forget_samples(connection: &mut FileConnection) -> Result<(), SqliteError> {
     connection.begin_write()?;
     for table in ["sqlite_stat3", "sqlite_stat4"] {
         if connection.exists(ControlStatement::FindTable, table)? {
@@ -122,7 +122,7 @@ fn forget_samples(connection: &mut FileConnection) -> Result<(), Fault> {
 }
 
 /// Takes the log into the file and cuts it to nothing.
-fn empty_log(connection: &mut FileConnection) -> Result<Maintained, Fault> {
+fn empty_log(connection: &mut FileConnection) -> Result<Maintained, SqliteError> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
     let _in = span.enter();
     let busy = integer(&mut connection.raw, "PRAGMA wal_checkpoint(TRUNCATE)")?;

@@ -8,7 +8,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, TableDescriptor, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::foreign::triggers::{self, Trigger};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{
@@ -19,7 +19,7 @@ use crate::layout::statement_text::TableStatement;
 
 impl FileConnection {
     /// Creates the table and its index tables, as far as they are missing.
-    pub(crate) fn create(&mut self, table: &Table) -> Result<(), Fault> {
+    pub(crate) fn create(&mut self, table: &Table) -> Result<(), SqliteError> {
         let TableId(position) = self.enter(table);
         if self.tables[position].created {
             return Ok(());
@@ -47,7 +47,7 @@ impl FileConnection {
 
     /// Drops the index tables that can't be trusted, and all of them if there are too many foreign
     /// rows. Then creates the triggers that the main table lacks.
-    fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), Fault> {
+    fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), SqliteError> {
         self.control(ControlStatement::CreateForeign)?;
         let overrun = self.is_overrun(table)?;
         let trust = self.trust(table)?;
@@ -70,7 +70,7 @@ impl FileConnection {
     }
 
     /// Drops and creates triggers.
-    fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), Fault> {
+    fn create_triggers(&mut self, triggers: &[Trigger]) -> Result<(), SqliteError> {
         for trigger in triggers {
             self.raw.execute(&drop_trigger(&trigger.name))?;
             self.raw.execute(&trigger.sql)?;
@@ -87,7 +87,8 @@ impl FileConnection {
     /// Deletes the entries of foreign rows, then puts the given entries, then records how far
     /// indexes with a condition are filled.
     pub(crate) fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
-        let fail = |fault: Fault| fault.error(format_args!("cannot index {}", table.name));
+        let fail =
+            |error: SqliteError| error.into_error(format_args!("cannot index {}", table.name));
         for row in repair.rows.iter().filter(|row| row.is_foreign) {
             self.forget_foreign(table, row.row_id).map_err(fail)?;
         }
@@ -117,7 +118,7 @@ impl FileConnection {
         let mut put = self.put_entries(table, entry, row_id, entries);
         if matches!(put, Err(WriteError::Conflict(_))) {
             self.admit_duplicates(table, index_entry.index)
-                .map_err(|fault| fault.error(format_args!("cannot index {}", table.name)))?;
+                .map_err(|error| error.into_error(format_args!("cannot index {}", table.name)))?;
             put = self.put_entries(table, entry, row_id, entries);
         }
         put.map_err(|error| match error {
@@ -130,7 +131,7 @@ impl FileConnection {
     }
 
     /// Replaces an index by one that SQLite does not keep unique.
-    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), Fault> {
+    fn admit_duplicates(&mut self, table: &Table, index: usize) -> Result<(), SqliteError> {
         let TableId(position) = self.enter(table);
         let entry = &mut self.tables[position];
         let Some(names) = entry.names.indexes.get(index) else {
@@ -149,7 +150,7 @@ impl FileConnection {
 
     /// Drops the index tables of indexes that the descriptor does not have, because an update would
     /// leave the old value in them.
-    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), Fault> {
+    fn drop_other_indexes(&mut self, table: &TableDescriptor) -> Result<(), SqliteError> {
         let statement = self.control_statement(ControlStatement::FindTables)?;
         let mut found = Vec::new();
         for prefix in index_prefixes(table) {
@@ -174,7 +175,7 @@ impl FileConnection {
     /// Creates an index table and its index, as far as they are missing, and empties the index
     /// table if its content can't be trusted. Returns false if the index must be unique but SQLite
     /// does not keep it so.
-    fn create_index(&mut self, table: &Table, position: usize) -> Result<bool, Fault> {
+    fn create_index(&mut self, table: &Table, position: usize) -> Result<bool, SqliteError> {
         let unique = table.indexes[position].unique;
         let Some([index_table, index]) = create_index(table, position, unique) else {
             return Ok(true);
@@ -191,7 +192,7 @@ impl FileConnection {
             self.empty(&names, position)?;
         }
         match self.raw.execute(&index) {
-            Err(fault) if fault.is_duplicate() => {
+            Err(error) if error.is_duplicate() => {
                 // Another program dropped the index, and equal values were inserted. Everything in
                 // an index table can be derived, so the table is emptied and filled again. The
                 // equal values are handled when it is filled.
@@ -204,7 +205,7 @@ impl FileConnection {
     }
 
     /// Empties an index table, so that it is filled again. Everything in it can be derived.
-    fn empty(&mut self, names: &Names, position: usize) -> Result<(), Fault> {
+    fn empty(&mut self, names: &Names, position: usize) -> Result<(), SqliteError> {
         let index = &names.indexes[position];
         let empty = format!("DELETE FROM {}", index.table);
         self.raw.execute(&empty)?;
@@ -222,7 +223,7 @@ impl FileConnection {
 
     /// Whether it is known how far an index is filled. If its last entry does not show it, there
     /// must be a record.
-    fn is_filling_known(&mut self, index: &IndexNames) -> Result<bool, Fault> {
+    fn is_filling_known(&mut self, index: &IndexNames) -> Result<bool, SqliteError> {
         let Some(name) = &index.filled else {
             return Ok(true);
         };
@@ -244,7 +245,7 @@ impl FileConnection {
         table: &Table,
         index: usize,
         up_to: Option<RowId>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqliteError> {
         let entry = self.enter(table);
         let up_to = up_to.map_or(ValueRef::Null, |row_id| ValueRef::Int(row_id.0));
         self.run(
@@ -255,7 +256,7 @@ impl FileConnection {
     }
 
     /// Whether SQLite keeps the index of this name unique: whether the index has this definition.
-    fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, Fault> {
+    fn is_kept_unique(&mut self, name: &str, definition: &str) -> Result<bool, SqliteError> {
         let statement = self.control_statement(ControlStatement::FindIndex)?;
         let mut is_kept = false;
         let name = Param::Value(ValueRef::Text(name));
@@ -273,7 +274,7 @@ impl FileConnection {
         index: usize,
         values: &[ValueRef<'_>],
         row_id: RowId,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         let statement = self.statement(entry, TableStatement::FindOther(index))?;
         let mut found = false;
         let params = values.iter().copied().map(Param::Value);

@@ -7,7 +7,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{PlainIndexNames, stored_main};
 use crate::layout::statement_text::TableStatement;
@@ -53,7 +53,8 @@ impl FileConnection {
         if !can_conflict {
             return work(self, entry);
         }
-        let fail = |fault: Fault| fault.error(format_args!("cannot write {}", table.name));
+        let fail =
+            |error: SqliteError| error.into_error(format_args!("cannot write {}", table.name));
         self.control(ControlStatement::Savepoint).map_err(fail)?;
         let outcome = work(self, entry);
         if let Err(error) = &outcome {
@@ -102,7 +103,7 @@ impl FileConnection {
             if self.is_lenient(entry, *index) {
                 let key = Key::Index(*index);
                 let other = self.other_has(entry, *index, given, row_id);
-                if other.map_err(|fault| refused(fault, table, "index", key))? {
+                if other.map_err(|error| refused(error, table, "index", key))? {
                     return Err(WriteError::Conflict(Conflict { key }));
                 }
             }
@@ -116,7 +117,7 @@ impl FileConnection {
         entry: TableId,
         row_id: RowId,
         (key, payload): (&[ValueRef<'_>], &[u8]),
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         let key = key.iter().copied().map(Param::Value);
         let params = key.chain([Param::Blob(payload), Param::id(row_id)]);
         self.run(entry, TableStatement::UpdateRow, params)?;
@@ -129,7 +130,7 @@ impl FileConnection {
         entry: TableId,
         row_id: RowId,
         payload: &[u8],
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqliteError> {
         // Most updates change numbers, which does not change the length. If many follow one
         // another, overwriting the payload costs a quarter of the time of a statement. If the
         // payload were a text, it would stay a text; but an updated payload was read before, as a
@@ -151,7 +152,7 @@ impl FileConnection {
     /// Whether the table has the definition of this library and of Dflat for Swift, and no index of
     /// another program. In any other table, something may be derived from the payload that SQLite
     /// would not update when the payload is overwritten.
-    pub(crate) fn holds_payloads_alone(&mut self, entry: TableId) -> Result<bool, Fault> {
+    pub(crate) fn holds_payloads_alone(&mut self, entry: TableId) -> Result<bool, SqliteError> {
         if let Some(known) = self.tables[entry.0].holds_payloads_alone {
             return Ok(known);
         }
@@ -181,37 +182,39 @@ impl FileConnection {
                 }
                 None => self.run(entry, TableStatement::DeleteEntry(*index), row_id),
             };
-            written.map_err(|fault| refused(fault, table, "index", Key::Index(*index)))?;
+            written.map_err(|error| refused(error, table, "index", Key::Index(*index)))?;
         }
         Ok(())
     }
 
     pub(crate) fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
-        let fail = |fault: Fault| fault.error(format_args!("cannot delete from {}", table.name));
+        let fail = |error: SqliteError| {
+            error.into_error(format_args!("cannot delete from {}", table.name))
+        };
         let entry = self.enter(table);
         let deleted = match self.run(entry, TableStatement::Delete, [Param::id(row_id)]) {
             Ok(()) => self.raw.changes_count() > 0,
-            Err(fault) => {
-                self.tolerate_missing(fault, &table.name).map_err(fail)?;
+            Err(error) => {
+                self.tolerate_missing(error, &table.name).map_err(fail)?;
                 false
             }
         };
         for (position, index) in table.indexes.iter().enumerate() {
             let operation = TableStatement::DeleteEntry(position);
-            if let Err(fault) = self.run(entry, operation, [Param::id(row_id)]) {
+            if let Err(error) = self.run(entry, operation, [Param::id(row_id)]) {
                 let plain = PlainIndexNames::new(table, index);
-                self.tolerate_missing(fault, &plain.table).map_err(fail)?;
+                self.tolerate_missing(error, &plain.table).map_err(fail)?;
             }
         }
         Ok(deleted)
     }
 
     /// Ignores the error if the table to delete from does not exist.
-    fn tolerate_missing(&mut self, fault: Fault, name: &str) -> Result<(), Fault> {
-        if fault.may_be_missing_name() && !self.exists(ControlStatement::FindTable, name)? {
+    fn tolerate_missing(&mut self, error: SqliteError, name: &str) -> Result<(), SqliteError> {
+        if error.may_be_missing_name() && !self.exists(ControlStatement::FindTable, name)? {
             Ok(())
         } else {
-            Err(fault)
+            Err(error)
         }
     }
 }
@@ -232,10 +235,10 @@ pub(crate) fn bad_argument(table: &Table, why: &str) -> WriteError {
     WriteError::Failed(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-pub(crate) fn refused(fault: Fault, table: &Table, verb: &str, key: Key) -> WriteError {
-    if fault.is_duplicate() {
+pub(crate) fn refused(error: SqliteError, table: &Table, verb: &str, key: Key) -> WriteError {
+    if error.is_duplicate() {
         WriteError::Conflict(Conflict { key })
     } else {
-        WriteError::Failed(fault.error(format_args!("cannot {verb} {}", table.name)))
+        WriteError::Failed(error.into_error(format_args!("cannot {verb} {}", table.name)))
     }
 }

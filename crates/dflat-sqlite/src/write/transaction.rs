@@ -12,7 +12,7 @@ use dflat_model::{RowId, Table};
 
 use crate::connection::commits::CommitBase;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Fault, Param};
+use crate::ffi::{Param, SqliteError};
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
 use crate::write::row_write::{TransactionError, bad_argument, check_arguments, refused};
@@ -58,10 +58,10 @@ impl SqliteTransaction {
                     .commits()
                     .take_foreign_write();
             }
-            Err(fault) => {
-                let usable = fault.is_busy();
+            Err(error) => {
+                let usable = error.is_busy();
                 let path = connection.path.display();
-                let error = fault.error(format_args!("cannot start to write {path}"));
+                let error = error.into_error(format_args!("cannot start to write {path}"));
                 transaction.failed = (!usable).then(|| error.clone());
                 return Err(error);
             }
@@ -168,7 +168,7 @@ impl WriteTransaction for SqliteTransaction {
         self.write(|connection| {
             connection
                 .create(table)
-                .map_err(|fault| fault.error(format_args!("cannot create {}", table.name)))
+                .map_err(|error| error.into_error(format_args!("cannot create {}", table.name)))
         })
     }
 
@@ -176,14 +176,14 @@ impl WriteTransaction for SqliteTransaction {
         self.read(|connection| {
             connection
                 .stored_schema(table)
-                .map_err(|fault| schema_fault(fault, table))
+                .map_err(|error| schema_error(error, table))
         })
     }
 
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
         self.write(|connection| {
             let stored = connection.store_schema(table, schema);
-            stored.map_err(|fault| schema_fault(fault, table))
+            stored.map_err(|error| schema_error(error, table))
         })
     }
 
@@ -198,7 +198,7 @@ impl WriteTransaction for SqliteTransaction {
                 let params = params.chain([Param::Blob(row.payload)]);
                 connection
                     .run(entry, TableStatement::Insert, params)
-                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                    .map_err(|error| refused(error, table, "insert into", Key::Primary))?;
                 let row_id = RowId(connection.raw.last_insert_row_id());
                 connection.index(table, entry, row_id, row.entries)?;
                 Ok(row_id)
@@ -221,7 +221,7 @@ impl WriteTransaction for SqliteTransaction {
                     Some(key) => connection.put_row(entry, row_id, (key, row.payload)),
                     None => connection.put_payload(entry, row_id, row.payload),
                 };
-                if !updated.map_err(|fault| refused(fault, table, "update", Key::Primary))? {
+                if !updated.map_err(|error| refused(error, table, "update", Key::Primary))? {
                     let message = format!("cannot update {}: there is no row {row_id}", table.name);
                     return Err(Error::new(ErrorKind::NotFound, message).into());
                 }
@@ -260,7 +260,7 @@ impl WriteTransaction for SqliteTransaction {
                 let params = params.chain([Param::Blob(row.payload), Param::id(row_id)]);
                 connection
                     .run(entry, TableStatement::InsertWithId, params)
-                    .map_err(|fault| refused(fault, table, "insert into", Key::Primary))?;
+                    .map_err(|error| refused(error, table, "insert into", Key::Primary))?;
                 connection.put_entries(table, entry, row_id, row.entries)
             })
         })
@@ -268,9 +268,9 @@ impl WriteTransaction for SqliteTransaction {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         let connection = self.connection()?;
-        if let Err(fault) = connection.commit_write() {
+        if let Err(error) = connection.commit_write() {
             let path = connection.path.display();
-            let error = fault.error(format_args!("cannot commit to {path}"));
+            let error = error.into_error(format_args!("cannot commit to {path}"));
             self.failed = Some(error.clone());
             return Err(error);
         }
@@ -290,8 +290,8 @@ impl Drop for SqliteTransaction {
     }
 }
 
-fn schema_fault(fault: Fault, table: &Table) -> Error {
-    fault.error(format_args!("cannot keep the schema of {}", table.name))
+fn schema_error(error: SqliteError, table: &Table) -> Error {
+    error.into_error(format_args!("cannot keep the schema of {}", table.name))
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ use libsqlite3_sys as sqlite;
 
 /// A failed call of SQLite. Its size is one word, because each call of each write may return it.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault(Box<FaultDetails>);
+pub(crate) struct SqliteError(Box<SqliteErrorDetails>);
 
 /// The details of a failure, as SQLite reports them.
 #[derive(Clone, Debug)]
-struct FaultDetails {
+struct SqliteErrorDetails {
     /// The extended result code.
     code: c_int,
     /// The operating system's error number, or 0.
@@ -26,12 +26,12 @@ struct FaultDetails {
     text: String,
 }
 
-impl Fault {
+impl SqliteError {
     fn new(code: c_int, system: c_int, text: String) -> Self {
-        Self(Box::new(FaultDetails { code, system, text }))
+        Self(Box::new(SqliteErrorDetails { code, system, text }))
     }
 
-    /// The fault of the call that just returned `code`.
+    /// The error of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
         // SAFETY: `db` is an open connection, which only the caller uses. The message is a C string
         // that lives until the next call on the connection; it is copied here.
@@ -43,26 +43,26 @@ impl Fault {
         Self::new(code, system, text)
     }
 
-    /// The fault of a call that reported only that it failed.
+    /// The error of a call that reported only that it failed.
     pub(super) fn capture_last(db: NonNull<sqlite::sqlite3>) -> Self {
         // SAFETY: `db` is an open connection, which only the caller uses.
         let code = unsafe { sqlite::sqlite3_extended_errcode(db.as_ptr()) };
         Self::capture(db, code)
     }
 
-    /// A fault for which there is no connection to query.
+    /// An error for which there is no connection to query.
     pub(super) fn from_code(code: c_int) -> Self {
         // SAFETY: The function takes any number, and returns a C string that is never freed.
         let text = unsafe { CStr::from_ptr(sqlite::sqlite3_errstr(code)) };
         Self::new(code, 0, text.to_string_lossy().into_owned())
     }
 
-    /// A fault that this library reports itself, with SQLite's code for misuse.
+    /// An error that this library reports itself, with SQLite's code for misuse.
     pub(crate) fn misuse(text: &str) -> Self {
         Self::new(sqlite::SQLITE_MISUSE, 0, text.to_owned())
     }
 
-    /// A fault that reports content in the file that this library can't have written.
+    /// An error that reports content in the file that this library can't have written.
     pub(crate) fn damage(text: &str) -> Self {
         Self::new(sqlite::SQLITE_CORRUPT, 0, text.to_owned())
     }
@@ -141,14 +141,14 @@ impl Fault {
     }
 
     /// The error of an operation that writes, such as `cannot insert into post`.
-    pub(crate) fn error(self, operation: impl fmt::Display) -> Error {
+    pub(crate) fn into_error(self, operation: impl fmt::Display) -> Error {
         let kind = self.kind();
         self.error_of_kind(kind, operation)
     }
 
     /// The error of an operation that reads. It does not report [`ErrorKind::ReadOnly`], because
     /// the operation does not write; lacking permission is [`ErrorKind::Io`].
-    pub(crate) fn read_error(self, operation: impl fmt::Display) -> Error {
+    pub(crate) fn into_read_error(self, operation: impl fmt::Display) -> Error {
         let kind = match self.kind() {
             ErrorKind::ReadOnly => ErrorKind::Io,
             kind => kind,
@@ -170,9 +170,9 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FaultDetails { code, system, text } = self.0.as_ref();
+        let SqliteErrorDetails { code, system, text } = self.0.as_ref();
         write!(f, "{text} (SQLite code {code}")?;
         if *system != 0 {
             write!(f, ", system error {system}")?;
@@ -181,7 +181,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SqliteError {}
 
 #[cfg(test)]
 mod tests {
@@ -194,9 +194,9 @@ mod tests {
     /// that the schema has changed, not that the name is missing.
     #[test]
     fn a_schema_that_changes_meanwhile_may_lack_a_name() {
-        assert!(Fault::from_code(sqlite::SQLITE_SCHEMA).may_be_missing_name());
-        assert!(Fault::from_code(sqlite::SQLITE_ERROR).may_be_missing_name());
-        assert!(!Fault::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
+        assert!(SqliteError::from_code(sqlite::SQLITE_SCHEMA).may_be_missing_name());
+        assert!(SqliteError::from_code(sqlite::SQLITE_ERROR).may_be_missing_name());
+        assert!(!SqliteError::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
     }
 
     /// Space may be missing for a directory entry or for the log's index, as well as for bytes.
@@ -213,9 +213,13 @@ mod tests {
             (sqlite::SQLITE_CANTOPEN, EIO, ErrorKind::Io),
             (sqlite::SQLITE_IOERR_WRITE, 0, ErrorKind::Io),
         ] {
-            let mut fault = Fault::from_code(code);
-            fault.0.system = system;
-            assert_eq!(fault.error("cannot write").kind(), kind, "{code} {system}");
+            let mut error = SqliteError::from_code(code);
+            error.0.system = system;
+            assert_eq!(
+                error.into_error("cannot write").kind(),
+                kind,
+                "{code} {system}"
+            );
         }
     }
 
@@ -223,10 +227,10 @@ mod tests {
     fn a_value_that_never_fits_is_no_matter_of_space() {
         let memory = Path::new(":memory:");
         let mut connection = Connection::open(memory, Access::ReadWrite, None, None).unwrap();
-        let fault = connection
+        let error = connection
             .execute("SELECT zeroblob(2147483647)")
             .unwrap_err();
-        let error = fault.error("cannot insert into post");
+        let error = error.into_error("cannot insert into post");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 }
