@@ -10,6 +10,7 @@ mod default;
 mod enumeration;
 mod field;
 mod include;
+pub(crate) mod known;
 mod scope;
 pub(crate) mod suggest;
 mod union;
