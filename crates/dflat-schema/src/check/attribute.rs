@@ -2,8 +2,8 @@
 
 use crate::ast::{Attribute, DeclarationKind, ValueKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
-use crate::resolve::known::{Argument, IGNORED, KNOWN, Target, UNSUPPORTED};
-use crate::resolve::{Draft, Scope, suggest::closest};
+use crate::resolve::known::{Argument, IGNORED, KNOWN, Target, UNSUPPORTED, suggestion};
+use crate::resolve::{Draft, Scope};
 use Target::{Enum, Struct, StructField, Table, TableField};
 
 pub(super) fn check(draft: &Draft<'_>, sink: &mut Sink) {
@@ -96,18 +96,7 @@ fn report_misplaced(attribute: &Attribute, target: Target, targets: &[Target], s
 
 fn report_unknown(scope: &Scope, attribute: &Attribute, sink: &mut Sink) {
     let name = &attribute.name;
-    let known = KNOWN
-        .iter()
-        .map(|(known, ..)| *known)
-        .chain(IGNORED.iter().copied());
-    let declared = scope.attributes.iter().take(100).map(String::as_str);
-    // The spelling is not similar enough for `closest`.
-    let similar = if name.text == "version" {
-        Some("v")
-    } else {
-        None
-    };
-    let help = match similar.or_else(|| closest(&name.text, known.chain(declared))) {
+    let help = match suggestion(scope, &name.text) {
         Some(similar) => format!("did you mean `{similar}`?"),
         None => format!(
             "if the attribute is your own, declare it: `attribute {:?};`",

@@ -6,7 +6,7 @@ use super::field::describe;
 use crate::ast::{DeclarationKind, FieldDecl};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::index::IndexFinder;
-use crate::resolve::{Draft, Kind, attribute};
+use crate::resolve::{Draft, Kind, attribute, known};
 use crate::schema::{
     Default, Definition, DefinitionId, DefinitionKind, Element, Field, FieldType, Span, Storage,
     StructField, Table,
@@ -157,7 +157,7 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
             continue;
         };
         let has_key = table.fields.iter().any(|field| field.storage.primary);
-        if !has_key && !draft.is_broken(id) {
+        if !has_key && !draft.is_broken(id) && !misspells_key(draft, id) {
             report_keyless(draft, definition, table, sink);
         }
         let Some(name) = definition.storage_name() else {
@@ -205,6 +205,15 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
             names.insert(name, definition);
         }
     }
+}
+
+/// Whether a field of the table has a misspelt `primary`, which was reported.
+fn misspells_key(draft: &Draft<'_>, id: DefinitionId) -> bool {
+    let DeclarationKind::Table { fields } = &draft.declarations[id.0 as usize].kind else {
+        return false;
+    };
+    let attributes = fields.iter().flat_map(|field| &field.attributes);
+    known::misspells(&draft.scope, attributes, "primary")
 }
 
 fn report_keyless(draft: &Draft<'_>, definition: &Definition, table: &Table, sink: &mut Sink) {

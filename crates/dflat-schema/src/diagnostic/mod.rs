@@ -112,6 +112,11 @@ impl Diagnostic {
         self
     }
 
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
     /// The primary label, then the secondary labels.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &Label> {
         self.primary.iter().chain(&self.secondary)

@@ -1,5 +1,7 @@
 //! Compares the fields of tables, by number.
 
+use std::collections::HashSet;
+
 use dflat_model::Value;
 
 use super::Comparison;
@@ -7,49 +9,80 @@ use super::code::{
     ADDED, DEFAULT_CHANGED, DEPRECATED, FIELD_MOVED, FIELD_REMOVED, FIELD_TYPE, INDEX_ADDED,
     INDEX_REMOVED, REQUIRED_CHANGED, UNIQUE_ADDED, UNIQUE_DEFAULT,
 };
+use super::shift::{Cause, Entries};
 use crate::diagnostic::Diagnostic;
 use crate::index::value;
 use crate::schema::{
     Default, DefinitionKind, Element, Field, FieldType, Span, Storage, Table, TableIndex,
 };
 
+const FIELD_ORDER: &str =
+    "add new fields after all others, or give every field an `id`, and keep the ids";
+
 impl Comparison<'_> {
     pub(super) fn tables(&mut self, old: &Table, new: &Table) {
-        let in_old = |name: &str| old.fields.iter().any(|field| field.name == name);
-        let mut taken = Vec::new();
-        for field in &old.fields {
-            let by_name = new.fields.iter().find(|other| other.name == field.name);
-            let by_number = new
+        let entries = Entries {
+            old: old
                 .fields
                 .iter()
-                .find(|other| other.voffset == field.voffset);
-            match (by_name, by_number) {
-                (Some(same), _) if same.voffset == field.voffset => self.fields(field, same),
-                (Some(moved), _) => self.moved(field, moved),
-                (None, Some(successor))
-                    if !in_old(&successor.name) && self.same_type(field, successor) =>
-                {
-                    self.renamed(
-                        "field",
-                        &field.name,
-                        &field.span,
-                        &successor.name,
-                        &successor.span,
-                    );
-                    self.fields(field, successor);
-                    taken.push(successor.voffset);
-                }
-                (None, successor) => {
-                    self.removed(field, successor);
-                    taken.extend(successor.map(|successor| successor.voffset));
-                }
+                .map(|field| number(field).into())
+                .collect(),
+            new: new
+                .fields
+                .iter()
+                .map(|field| number(field).into())
+                .collect(),
+            pairs: self.field_pairs(old, new),
+        };
+        let mut taken: HashSet<usize> = entries.pairs.iter().flatten().copied().collect();
+        for (at, field) in old.fields.iter().enumerate() {
+            if entries.pairs[at].is_none() {
+                taken.extend(at_number(new, field));
             }
         }
-        let fresh = |field: &&Field| !in_old(&field.name) && !taken.contains(&field.voffset);
-        for field in new.fields.iter().filter(fresh) {
-            self.added(field);
+        let added = (0..new.fields.len()).filter(|at| !taken.contains(at));
+        let added: Vec<usize> = added.collect();
+        let causes = entries.causes(&added);
+        let moved_by = |cause| {
+            let name = |old_at: usize| old.fields[old_at].name.as_str();
+            entries.moved_by(cause, &causes, name)
+        };
+        for (at, field) in old.fields.iter().enumerate() {
+            let Some(same) = entries.pairs[at].map(|to| &new.fields[to]) else {
+                let successor = at_number(new, field).map(|to| &new.fields[to]);
+                self.removed(field, successor, moved_by(Cause::Removed(at)));
+                continue;
+            };
+            if field.name != same.name {
+                self.renamed("field", &field.name, &field.span, &same.name, &same.span);
+            }
+            if field.voffset == same.voffset {
+                self.fields(field, same);
+            } else if causes[at].is_none() {
+                self.moved(field, same);
+            }
+        }
+        for at in added {
+            self.added(&new.fields[at], moved_by(Cause::Added(at)));
         }
         self.indexes(&old.indexes, &new.indexes);
+    }
+
+    /// By position of the old field: the same field of the new version. It has the same name, or
+    /// the same number and type, and a new name.
+    fn field_pairs(&mut self, old: &Table, new: &Table) -> Vec<Option<usize>> {
+        let in_old = |name: &str| old.fields.iter().any(|field| field.name == name);
+        let mut pairs = Vec::new();
+        for field in &old.fields {
+            let by_name = new.fields.iter().position(|other| other.name == field.name);
+            let renamed = at_number(new, field).filter(|at| {
+                by_name.is_none()
+                    && !in_old(&new.fields[*at].name)
+                    && self.same_type(field, &new.fields[*at])
+            });
+            pairs.push(by_name.or(renamed));
+        }
+        pairs
     }
 
     /// Compares the indexes that a table declares over several fields, or of some objects.
@@ -187,12 +220,11 @@ impl Comparison<'_> {
         let name = &new.name;
         let (before, after) = (number(old), number(new));
         let message = format!("the field `{name}` moved from number {before} to {after}");
-        let change = Diagnostic::error(FIELD_MOVED, message)
-            .help("add new fields after all others, or give every field an `id`, and keep the ids");
+        let change = Diagnostic::error(FIELD_MOVED, message).help(FIELD_ORDER);
         self.report_both(change, &old.span, &new.span);
     }
 
-    fn removed(&mut self, old: &Field, successor: Option<&Field>) {
+    fn removed(&mut self, old: &Field, successor: Option<&Field>, moved: Option<String>) {
         let name = &old.name;
         let message = format!("the field `{name}` was removed");
         let mut change = Diagnostic::error(FIELD_REMOVED, message)
@@ -202,11 +234,22 @@ impl Comparison<'_> {
             let text = format!("this now has the number {}", number(successor));
             change = change.and(&self.joined_span(&successor.span), text);
         }
+        if let Some(moved) = moved {
+            change = change.with_note(format!("the fields behind it moved: {moved}"));
+        }
         self.sink.push(change);
     }
 
-    fn added(&mut self, new: &Field) {
+    fn added(&mut self, new: &Field, moved: Option<String>) {
         let name = &new.name;
+        let moves = moved.is_some();
+        if let Some(moved) = moved {
+            let message = format!("the new field `{name}` moves the fields behind it");
+            let change = Diagnostic::error(FIELD_MOVED, message)
+                .with_note(format!("these fields moved: {moved}"))
+                .help(FIELD_ORDER);
+            self.report(change, &new.span, "");
+        }
         if new.required && !new.deprecated {
             let message = format!("the new field `{name}` is required");
             let change = Diagnostic::error(REQUIRED_CHANGED, message)
@@ -214,8 +257,10 @@ impl Comparison<'_> {
             self.report(change, &new.span, "no old object has this field");
             return;
         }
-        let change = Diagnostic::note(ADDED, format!("the field `{name}` is new"));
-        self.report(change, &new.span, "");
+        if !moves {
+            let change = Diagnostic::note(ADDED, format!("the field `{name}` is new"));
+            self.report(change, &new.span, "");
+        }
         if new.deprecated {
             return;
         }
@@ -245,6 +290,12 @@ impl Comparison<'_> {
     }
 }
 
+/// The position of the new field that has the number of an old one.
+fn at_number(new: &Table, old: &Field) -> Option<usize> {
+    let mut fields = new.fields.iter();
+    fields.position(|field| field.voffset == old.voffset)
+}
+
 /// The number of a field, as in its `id`.
 fn number(field: &Field) -> u16 {
     field.voffset / 2 - 2
@@ -259,10 +310,15 @@ fn same_default(old: &Default, new: &Default) -> bool {
     }
 }
 
-/// The index with the same fields and condition.
+/// The index with the same fields and condition. If a field moved, its name is still the same.
 fn same<'i>(indexes: &'i [TableIndex], index: &TableIndex) -> Option<&'i TableIndex> {
-    let key = index.descriptor.storage_key();
+    let (key, text) = (index.descriptor.storage_key(), index.descriptor.to_string());
     indexes
         .iter()
         .find(|other| other.descriptor.storage_key() == key)
+        .or_else(|| {
+            indexes
+                .iter()
+                .find(|other| other.descriptor.to_string() == text)
+        })
 }

@@ -8,6 +8,7 @@
 mod code;
 mod fields;
 mod pairs;
+mod shift;
 mod types;
 
 pub use code::CODES as EVOLUTION_CODES;

@@ -172,7 +172,11 @@ impl<'a> Comparison<'a> {
         };
         let numbers =
             |fields: &[&Field]| -> Vec<u16> { fields.iter().map(|field| field.voffset).collect() };
-        if numbers(&old) == numbers(&new) {
+        // If the same fields have other numbers, the comparison of the fields reports the cause.
+        let names = |fields: &[&Field]| -> Vec<String> {
+            fields.iter().map(|field| field.name.clone()).collect()
+        };
+        if numbers(&old) == numbers(&new) || names(&old) == names(&new) {
             return;
         }
         let name = after.full_name();

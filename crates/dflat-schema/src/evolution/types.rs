@@ -2,6 +2,7 @@
 
 use super::Comparison;
 use super::code::{ADDED, ENUM_CHANGED, STRUCT_CHANGED, UNION_CHANGED};
+use super::shift::{Cause, Entries};
 use crate::diagnostic::Diagnostic;
 use crate::schema::{Enum, EnumValue, Span, Struct, StructField, Union, UnionMember};
 
@@ -47,40 +48,47 @@ impl Comparison<'_> {
                     .help("add another enum, and a field for it");
             return self.report_both(change, before, after);
         }
-        let mut taken = Vec::new();
-        for value in &old.values {
-            let by_name = new.values.iter().find(|other| other.name == value.name);
-            let by_number = new.values.iter().find(|other| other.value == value.value);
-            match (by_name, by_number) {
-                (Some(same), _) if same.value == value.value => {}
-                (Some(same), _) => self.renumbered(value, same),
-                (None, Some(successor))
-                    if !old.values.iter().any(|value| value.name == successor.name) =>
-                {
-                    taken.push(successor.value);
-                    self.renamed(
-                        "value",
-                        &value.name,
-                        &value.span,
-                        &successor.name,
-                        &successor.span,
-                    );
+        let entries = Entries {
+            old: old.values.iter().map(|value| value.value).collect(),
+            new: new.values.iter().map(|value| value.value).collect(),
+            pairs: pairs(&named_values(old), &named_values(new)),
+        };
+        let added = entries.added();
+        let causes = entries.causes(&added);
+        let moved_by = |cause| entries.moved_by(cause, &causes, |at| old.values[at].name.as_str());
+        for (at, value) in old.values.iter().enumerate() {
+            let Some(same) = entries.pairs[at].map(|to| &new.values[to]) else {
+                let message = format!("the value `{}` was removed", value.name);
+                let mut change = Diagnostic::error(ENUM_CHANGED, message)
+                    .at(&value.span, "the new version does not have this")
+                    .help("keep it: stored objects may have it");
+                if let Some(moved) = moved_by(Cause::Removed(at)) {
+                    change = change.with_note(format!("the values behind it changed: {moved}"));
                 }
-                (None, _) => {
-                    let message = format!("the value `{}` was removed", value.name);
-                    let change = Diagnostic::error(ENUM_CHANGED, message)
-                        .at(&value.span, "the new version does not have this")
-                        .help("keep it: stored objects may have it");
-                    self.sink.push(change);
-                }
+                self.sink.push(change);
+                continue;
+            };
+            if value.name != same.name {
+                self.renamed("value", &value.name, &value.span, &same.name, &same.span);
+            } else if value.value != same.value && causes[at].is_none() {
+                self.renumbered(value, same);
             }
         }
-        for value in &new.values {
-            let known = old.values.iter().any(|other| other.name == value.name);
-            if !known && !taken.contains(&value.value) {
-                let change = Diagnostic::note(ADDED, format!("the value `{}` is new", value.name));
-                self.report(change, &value.span, "");
-            }
+        for at in added {
+            let value = &new.values[at];
+            let change = match moved_by(Cause::Added(at)) {
+                None => Diagnostic::note(ADDED, format!("the value `{}` is new", value.name)),
+                Some(moved) => {
+                    let message = format!(
+                        "the new value `{}` changes the numbers of those behind it",
+                        value.name
+                    );
+                    Diagnostic::error(ENUM_CHANGED, message)
+                        .with_note(format!("these values changed: {moved}"))
+                        .help("add new values after all others, or give every value its old number")
+                }
+            };
+            self.report(change, &value.span, "");
         }
     }
 
@@ -95,50 +103,70 @@ impl Comparison<'_> {
     }
 
     pub(super) fn unions(&mut self, old: &Union, new: &Union) {
-        let mut taken = Vec::new();
-        for member in &old.members {
-            let by_name = new.members.iter().find(|other| other.name == member.name);
-            let by_code = new.members.iter().find(|other| other.code == member.code);
-            let in_old = |name: &str| old.members.iter().any(|member| member.name == name);
-            match (by_name, by_code) {
-                (Some(same), _) if same.code == member.code => self.member(member, same),
-                (Some(same), _) => {
-                    let (before, after) = (member.code, same.code);
-                    let name = &same.name;
+        let entries = Entries {
+            old: old
+                .members
+                .iter()
+                .map(|member| member.code.into())
+                .collect(),
+            new: new
+                .members
+                .iter()
+                .map(|member| member.code.into())
+                .collect(),
+            pairs: pairs(&named_members(old), &named_members(new)),
+        };
+        let added = entries.added();
+        let causes = entries.causes(&added);
+        let moved_by = |cause| entries.moved_by(cause, &causes, |at| old.members[at].name.as_str());
+        for (at, member) in old.members.iter().enumerate() {
+            let Some(same) = entries.pairs[at].map(|to| &new.members[to]) else {
+                let message = format!("the member `{}` was removed", member.name);
+                let mut change = Diagnostic::error(UNION_CHANGED, message)
+                    .at(&member.span, "the new version does not have this")
+                    .help("keep it: stored objects may have it");
+                if let Some(moved) = moved_by(Cause::Removed(at)) {
+                    let note = format!("the type codes behind it changed: {moved}");
+                    change = change.with_note(note);
+                }
+                self.sink.push(change);
+                continue;
+            };
+            if member.name != same.name {
+                self.renamed("member", &member.name, &member.span, &same.name, &same.span);
+            }
+            if member.code == same.code {
+                self.member(member, same);
+            } else if causes[at].is_none() {
+                self.recoded(member, same);
+            }
+        }
+        for at in added {
+            let member = &new.members[at];
+            let change = match moved_by(Cause::Added(at)) {
+                None => Diagnostic::note(ADDED, format!("the member `{}` is new", member.name)),
+                Some(moved) => {
                     let message = format!(
-                        "the type code of the member `{name}` changed from {before} to {after}"
+                        "the new member `{}` changes the type codes of those behind it",
+                        member.name
                     );
-                    let change = Diagnostic::error(UNION_CHANGED, message)
-                        .help("add new members after all others");
-                    self.report_both(change, &member.span, &same.span);
+                    Diagnostic::error(UNION_CHANGED, message)
+                        .with_note(format!("these type codes changed: {moved}"))
+                        .help("add new members after all others")
                 }
-                (None, Some(successor)) if !in_old(&successor.name) => {
-                    taken.push(successor.code);
-                    self.renamed(
-                        "member",
-                        &member.name,
-                        &member.span,
-                        &successor.name,
-                        &successor.span,
-                    );
-                    self.member(member, successor);
-                }
-                (None, _) => {
-                    let message = format!("the member `{}` was removed", member.name);
-                    let change = Diagnostic::error(UNION_CHANGED, message)
-                        .at(&member.span, "the new version does not have this")
-                        .help("keep it: stored objects may have it");
-                    self.sink.push(change);
-                }
-            }
+            };
+            self.report(change, &member.span, "");
         }
-        for member in &new.members {
-            let known = old.members.iter().any(|other| other.name == member.name);
-            if !known && !taken.contains(&member.code) {
-                let message = format!("the member `{}` is new", member.name);
-                self.report(Diagnostic::note(ADDED, message), &member.span, "");
-            }
-        }
+    }
+
+    fn recoded(&mut self, old: &UnionMember, new: &UnionMember) {
+        let (before, after) = (old.code, new.code);
+        let name = &new.name;
+        let message =
+            format!("the type code of the member `{name}` changed from {before} to {after}");
+        let change =
+            Diagnostic::error(UNION_CHANGED, message).help("add new members after all others");
+        self.report_both(change, &old.span, &new.span);
     }
 
     fn member(&mut self, old: &UnionMember, new: &UnionMember) {
@@ -149,4 +177,32 @@ impl Comparison<'_> {
             self.report_both(change, &old.span, &new.span);
         }
     }
+}
+
+fn named_values(found: &Enum) -> Vec<(&str, i128)> {
+    let values = found.values.iter();
+    values
+        .map(|value| (value.name.as_str(), value.value))
+        .collect()
+}
+
+fn named_members(found: &Union) -> Vec<(&str, i128)> {
+    let members = found.members.iter();
+    members
+        .map(|member| (member.name.as_str(), member.code.into()))
+        .collect()
+}
+
+/// By position of the old entry: the same entry of the new version. It has the same name, or the
+/// same number and a new name.
+fn pairs(old: &[(&str, i128)], new: &[(&str, i128)]) -> Vec<Option<usize>> {
+    let same = |(name, number): &(&str, i128)| {
+        let by_name = new.iter().position(|(other, _)| other == name);
+        by_name.or_else(|| {
+            let at = new.iter().position(|(_, other)| other == number)?;
+            let in_old = old.iter().any(|(other, _)| *other == new[at].0);
+            (!in_old).then_some(at)
+        })
+    };
+    old.iter().map(same).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::layout::{INLINE_BYTES_MAX, structure};
-use crate::resolve::{Draft, Kind, attribute};
+use crate::resolve::{Draft, Kind, attribute, known};
 use crate::schema::{DefinitionId, DefinitionKind, Field, FieldType, Span};
 
 /// The limit on slots. A vtable begins with its own size and the table's, and its size is a number
@@ -20,7 +20,7 @@ pub(super) fn assign(draft: &mut Draft<'_>, sink: &mut Sink) {
         let slots = if given == 0 {
             consecutive(draft, &table.fields)
         } else {
-            if !draft.is_broken(id) {
+            if !draft.is_broken(id) && !has_wrong_id(draft, id) {
                 report_ids(draft, id, &table.fields, &ids, sink);
             }
             ids.iter()
@@ -71,6 +71,21 @@ fn ids(draft: &Draft<'_>, id: DefinitionId, fields: &[Field]) -> Vec<Option<(i12
         .iter()
         .map(|field| attribute::integer(&field.attributes, "id"))
         .collect()
+}
+
+/// Whether the `id` of a field is misspelt or no integer, which `check` reports.
+fn has_wrong_id(draft: &Draft<'_>, id: DefinitionId) -> bool {
+    let crate::ast::DeclarationKind::Table { fields } = &draft.declarations[id.0 as usize].kind
+    else {
+        return false;
+    };
+    fields.iter().any(|field| {
+        attribute::has(&field.attributes, "id")
+            && attribute::integer(&field.attributes, "id").is_none()
+    }) || {
+        let attributes = fields.iter().flat_map(|field| &field.attributes);
+        known::misspells(&draft.scope, attributes, "id")
+    }
 }
 
 fn report_ids(

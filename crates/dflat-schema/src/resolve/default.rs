@@ -2,7 +2,7 @@
 
 use dflat_model::Scalar;
 
-use super::{Draft, Kind};
+use super::{Draft, Kind, attribute};
 use crate::ast::{FieldDecl, Value, ValueKind};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::schema::{Default, DefinitionId, Element, Enum, FieldType};
@@ -30,8 +30,21 @@ impl Draft<'_> {
         };
         checked.unwrap_or_else(|diagnostic| {
             sink.push(*diagnostic);
-            Default::Null
+            self.replacement(ty)
         })
+    }
+
+    /// The default in place of a wrong one. The field must not look optional, because that would
+    /// be another error in a key.
+    fn replacement(&self, ty: FieldType) -> Default {
+        match ty {
+            FieldType::Single(Element::Scalar(scalar)) if scalar.is_float() => Default::Float(0.0),
+            FieldType::Single(Element::Scalar(_)) => Default::Integer(0),
+            FieldType::Single(Element::Definition(id)) if self.enumeration(id).is_some() => {
+                Default::Integer(0)
+            }
+            _ => Default::Null,
+        }
     }
 
     /// Reports a default on a field of a struct, and an enum field whose enum has no 0: a field of
@@ -79,7 +92,8 @@ impl Draft<'_> {
                 .at(&field.name.span, "would be 0 when absent")
                 .and(&definition.span, "has no value 0")
                 .help(format!(
-                    "write `= {example}` or `= null`, or add a value 0 to the enum"
+                    "write `= {example}`{}, or add a value 0 to the enum",
+                    or_null(field, " or `= null`")
                 )),
         ))
     }
@@ -92,7 +106,7 @@ impl Draft<'_> {
         ty: FieldType,
     ) -> Checked {
         if value.kind == ValueKind::Invalid {
-            return Ok(Default::Null);
+            return Ok(self.replacement(ty));
         }
         let null = value.kind == ValueKind::Name("null".to_owned());
         match ty {
@@ -112,8 +126,10 @@ impl Draft<'_> {
                 _ => Err(mismatch(value, "a string", "put it into quotes")),
             },
             FieldType::Single(Element::Scalar(_)) if null => Ok(Default::Null),
-            FieldType::Single(Element::Scalar(scalar)) if scalar.is_float() => float(scalar, value),
-            FieldType::Single(Element::Scalar(scalar)) => self.integer(owner, scalar, value),
+            FieldType::Single(Element::Scalar(scalar)) if scalar.is_float() => {
+                float(field, scalar, value)
+            }
+            FieldType::Single(Element::Scalar(scalar)) => self.integer(owner, field, scalar, value),
             FieldType::Single(Element::Definition(id)) => match self.enumeration(id) {
                 Some(_) if null => Ok(Default::Null),
                 Some(found) => self.enumerated(id, found, value),
@@ -134,7 +150,13 @@ impl Draft<'_> {
         }
     }
 
-    fn integer(&self, owner: DefinitionId, scalar: Scalar, value: &Value) -> Checked {
+    fn integer(
+        &self,
+        owner: DefinitionId,
+        field: &FieldDecl,
+        scalar: Scalar,
+        value: &Value,
+    ) -> Checked {
         let number = match &value.kind {
             ValueKind::Integer(number) => Some(*number),
             ValueKind::Name(name) if name == "true" => Some(1),
@@ -145,13 +167,16 @@ impl Draft<'_> {
         };
         let Some(number) = number else {
             let (what, help) = match scalar {
-                Scalar::Bool => ("`true` or `false`", "write `true` or `false`"),
+                Scalar::Bool => ("`true` or `false`", "write `true` or `false`".to_owned()),
                 _ => (
                     "an integer",
-                    "write an integer, or `null` for an optional field",
+                    format!(
+                        "write an integer{}",
+                        or_null(field, ", or `null` for an optional field")
+                    ),
                 ),
             };
-            return Err(mismatch(value, what, help));
+            return Err(mismatch(value, what, &help));
         };
         in_range(scalar, number, value)
     }
@@ -188,7 +213,7 @@ impl Draft<'_> {
                 ));
             }
         };
-        if names.len() != 1 && !found.bit_flags {
+        if names.len() != 1 && !found.bit_flags && !self.is_broken(id) {
             let help = "use one value, or declare the enum with `bit_flags`";
             return Err(mismatch(
                 value,
@@ -251,7 +276,15 @@ fn number(found: &Enum, name: &str) -> Option<i128> {
         .map(|value| value.value)
 }
 
-fn float(scalar: Scalar, value: &Value) -> Checked {
+/// The text, unless the field is part of the primary key, which cannot be optional.
+fn or_null<'a>(field: &FieldDecl, text: &'a str) -> &'a str {
+    match attribute::has(&field.attributes, "primary") {
+        true => "",
+        false => text,
+    }
+}
+
+fn float(field: &FieldDecl, scalar: Scalar, value: &Value) -> Checked {
     let from_name = |name: &str| match name {
         "inf" | "+inf" | "infinity" | "+infinity" => Some(f64::INFINITY),
         "-inf" | "-infinity" => Some(f64::NEG_INFINITY),
@@ -266,11 +299,11 @@ fn float(scalar: Scalar, value: &Value) -> Checked {
         _ => None,
     };
     let Some(number) = number else {
-        return Err(mismatch(
-            value,
-            "a number",
-            "write a number, `inf`, `nan`, or `null`",
-        ));
+        let help = format!(
+            "write a number, `inf` or `nan`{}",
+            or_null(field, ", or `null` for an optional field")
+        );
+        return Err(mismatch(value, "a number", &help));
     };
     if scalar == Scalar::F32 && number.is_finite() && number.abs() > f64::from(f32::MAX) {
         let message = format!("{} does not fit `float`", value.describe());

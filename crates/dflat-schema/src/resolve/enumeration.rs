@@ -31,6 +31,8 @@ pub(super) fn resolve(
         values: Vec::new(),
     };
     let mut next = 0;
+    // Values without a number follow a value that was reported already.
+    let mut follows_wrong = false;
     let mut names: HashMap<&str, &Span> = HashMap::new();
     let mut numbers: HashMap<i128, &EnumeratorDecl> = HashMap::new();
     for declared in values {
@@ -49,7 +51,10 @@ pub(super) fn resolve(
         }
         let number = declared.value.as_ref().map_or(next, |(value, _)| *value);
         next = number.saturating_add(1);
-        report_range(&resolved, declared, number, sink);
+        follows_wrong &= declared.value.is_none();
+        if !follows_wrong {
+            follows_wrong = !report_range(&resolved, declared, number, sink);
+        }
         if let Some(first) = numbers.get(&number)
             && first.name.text != name.text
         {
@@ -108,37 +113,34 @@ fn flag(position: i128) -> Option<i128> {
     Some(1 << position)
 }
 
-fn report_range(resolved: &Enum, declared: &EnumeratorDecl, number: i128, sink: &mut Sink) {
+/// Reports a number that the base type cannot hold. Returns whether it can.
+fn report_range(resolved: &Enum, declared: &EnumeratorDecl, number: i128, sink: &mut Sink) -> bool {
     let (low, high) = resolved.base.integer_range().unwrap_or((0, 0));
     let base = resolved.base.name();
     let span = declared
         .value
         .as_ref()
         .map_or(&declared.name.span, |(_, span)| span);
-    if !resolved.bit_flags {
-        if !(low..=high).contains(&number) {
-            let message = format!(
-                "value `{}` does not fit the enum's base type",
-                declared.name.text
-            );
-            sink.push(
-                Diagnostic::error(code::ENUM_VALUE_RANGE, message)
-                    .at(span, format!("{number} is not in {low} to {high}"))
-                    .help(format!("use a wider base type than `{base}`")),
-            );
-        }
-        return;
+    let fits = match resolved.bit_flags {
+        true => flag(number).is_some_and(|mask| (low..=high).contains(&mask)),
+        false => (low..=high).contains(&number),
+    };
+    if fits {
+        return true;
     }
-    if !flag(number).is_some_and(|mask| (low..=high).contains(&mask)) {
+    let name = &declared.name.text;
+    let diagnostic = if resolved.bit_flags {
         let bits = resolved.base.size_bytes() * 8 - usize::from(low < 0);
-        let message = format!(
-            "bit flag `{}` does not fit the enum's base type",
-            declared.name.text
-        );
-        sink.push(
-            Diagnostic::error(code::BIT_FLAG_RANGE, message)
-                .at(span, format!("bit {number} is not in 0 to {}", bits - 1))
-                .help(format!("use a wider, unsigned base type than `{base}`")),
-        );
-    }
+        let message = format!("bit flag `{name}` does not fit the enum's base type");
+        Diagnostic::error(code::BIT_FLAG_RANGE, message)
+            .at(span, format!("bit {number} is not in 0 to {}", bits - 1))
+            .help(format!("use a wider, unsigned base type than `{base}`"))
+    } else {
+        let message = format!("value `{name}` does not fit the enum's base type");
+        Diagnostic::error(code::ENUM_VALUE_RANGE, message)
+            .at(span, format!("{number} is not in {low} to {high}"))
+            .help(format!("use a wider base type than `{base}`"))
+    };
+    sink.push(diagnostic);
+    false
 }

@@ -1,5 +1,9 @@
 //! The known attributes, the kinds of items that may have them, and the values they take.
 
+use super::Scope;
+use super::suggest::closest;
+use crate::ast::Attribute;
+
 /// The kind of item that an attribute is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
@@ -102,3 +106,42 @@ pub(crate) const IGNORED: &[&str] = &[
 
 /// Attributes that change the format.
 pub(crate) const UNSUPPORTED: &[&str] = &["offset64", "vector64"];
+
+/// Other words for attributes, whose spelling is not similar enough for `closest`.
+const SYNONYMS: &[(&str, &str)] = &[("pk", "primary"), ("version", "v")];
+
+/// Whether an attribute is known, or declared by the schema.
+fn is_known(scope: &Scope, name: &str) -> bool {
+    KNOWN.iter().any(|(known, ..)| *known == name)
+        || IGNORED.contains(&name)
+        || UNSUPPORTED.contains(&name)
+        || scope.attributes.contains(name)
+}
+
+/// The attribute that an unknown name probably stands for.
+pub(crate) fn suggestion<'a>(scope: &'a Scope, name: &str) -> Option<&'a str> {
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == name);
+    if let Some((_, known)) = synonym {
+        return Some(known);
+    }
+    let known = KNOWN.iter().map(|(known, ..)| *known);
+    let known = known.chain(IGNORED.iter().copied());
+    let declared = scope.attributes.iter().take(100).map(String::as_str);
+    closest(name, known.chain(declared))
+}
+
+/// Whether one of the attributes probably stands for `wanted`, and is misspelt. Errors that follow
+/// from that are not reported.
+pub(crate) fn misspells<'a>(
+    scope: &Scope,
+    attributes: impl IntoIterator<Item = &'a Attribute>,
+    wanted: &str,
+) -> bool {
+    // A hostile schema has a million attributes.
+    const ATTRIBUTES_MAX: usize = 1_000;
+    attributes
+        .into_iter()
+        .take(ATTRIBUTES_MAX)
+        .map(|attribute| attribute.name.text.as_str())
+        .any(|name| !is_known(scope, name) && suggestion(scope, name) == Some(wanted))
+}

@@ -118,6 +118,11 @@ impl Draft<'_> {
         let declaration = self.declarations[id.0 as usize];
         if let DeclarationKind::Enum { base, values } = &declaration.kind {
             let found = enumeration::resolve(declaration, base.as_ref(), values, sink);
+            if !found.bit_flags
+                && known::misspells(&self.scope, &declaration.attributes, "bit_flags")
+            {
+                self.broken.insert(id);
+            }
             self.definitions[id.0 as usize].kind = DefinitionKind::Enum(found);
         }
     }
