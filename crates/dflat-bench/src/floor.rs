@@ -55,7 +55,7 @@ struct Statements {
 pub type Owned<T> = (i64, <T as Object>::Data);
 
 /// All payloads of a table in one buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arena {
     /// The payloads, one after the other.
     pub bytes: Vec<u8>,
@@ -194,6 +194,19 @@ impl Floor {
         table: usize,
         change: impl Fn(&mut T::Data),
     ) -> Result<()> {
+        self.begin_update_all::<T>(table, change)?;
+        self.commit()
+    }
+
+    /// As [`Self::update_all`], without the commit.
+    ///
+    /// # Errors
+    /// The errors of SQLite.
+    pub fn begin_update_all<T: Doc>(
+        &mut self,
+        table: usize,
+        change: impl Fn(&mut T::Data),
+    ) -> Result<()> {
         let statement = self.statements(table)?.update;
         self.run(self.begin_immediate)?;
         let mut objects = self.fetch_owned::<T>(table, |_| true)?;
@@ -202,7 +215,7 @@ impl Floor {
             self.write::<T>(statement, *row_id, data)?;
         }
         self.unbind(statement);
-        self.run(self.commit)
+        Ok(())
     }
 
     /// Changes and writes each object in a separate transaction.

@@ -79,10 +79,11 @@ fn main() -> Result<()> {
     let mut json = arguments.json.map(File::create).transpose()?;
     println!("{}", Report::heads());
     for scenario in scenarios {
-        let report = scenario.run(&settings)?;
-        println!("{}", report.line());
-        if let Some(file) = &mut json {
-            writeln!(file, "{}", serde_json::to_string(&report)?)?;
+        for report in scenario.run(&settings)? {
+            println!("{}", report.line());
+            if let Some(file) = &mut json {
+                writeln!(file, "{}", serde_json::to_string(&report)?)?;
+            }
         }
     }
     Ok(())

@@ -48,7 +48,7 @@ pub struct Report {
 }
 
 /// Measures the time of the relevant part of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Probe {
     counting: bool,
     peak_bytes: isize,
@@ -158,6 +158,39 @@ impl Settings {
             }
         }
         Ok(self.report(scenario, &times, usage.peak_bytes))
+    }
+
+    /// Measures both sides in turn, each of which makes several steps and returns their times.
+    ///
+    /// # Errors
+    /// The first error of either side.
+    pub fn compare_steps(
+        &self,
+        names: &[&'static str],
+        mut ours: impl FnMut(&mut Probe) -> Result<Vec<Duration>>,
+        mut floor: impl FnMut(&mut Probe) -> Result<Vec<Duration>>,
+    ) -> Result<Vec<Report>> {
+        let mut counting = Probe::new(true);
+        ours(&mut counting)?;
+        let mut probe = Probe::new(false);
+        let mut times = vec![(Vec::new(), Vec::new()); names.len()];
+        for run in 0..self.runs {
+            let (of_ours, of_floor) = if run % 2 == 0 {
+                let first = ours(&mut probe)?;
+                (first, floor(&mut probe)?)
+            } else {
+                let first = floor(&mut probe)?;
+                (ours(&mut probe)?, first)
+            };
+            for (times, step) in times.iter_mut().zip(of_ours.into_iter().zip(of_floor)) {
+                times.0.push(step.0);
+                times.1.push(step.1);
+            }
+        }
+        let reports = names.iter().zip(&times);
+        let report =
+            |(name, times): (&&'static str, _)| self.report(name, times, counting.peak_bytes);
+        Ok(reports.map(report).collect())
     }
 
     fn report(

@@ -85,9 +85,15 @@ impl Scaling {
     }
 }
 
-fn cost(report: &Report) -> [f64; 2] {
-    let objects = report.objects.max(1) as f64;
-    [report.ours_min_ns, report.floor_min_ns].map(|ns| ns as f64 / objects)
+/// The cost of an object on both sides, in all steps together.
+fn cost(reports: &[Report]) -> [f64; 2] {
+    let mut cost = [0.0; 2];
+    for report in reports {
+        let objects = report.objects.max(1) as f64;
+        cost[0] += report.ours_min_ns as f64 / objects;
+        cost[1] += report.floor_min_ns as f64 / objects;
+    }
+    cost
 }
 
 #[cfg(test)]

@@ -222,7 +222,8 @@ fn arena_sum(arena: &Arena) -> Result<i64> {
     Ok(sum)
 }
 
-fn priority(root: &TableView<'_>) -> i32 {
+/// The priority in a payload.
+pub(super) fn priority(root: &TableView<'_>) -> i32 {
     root.scalar(PRIORITY_VOFFSET)
         .ok()
         .flatten()

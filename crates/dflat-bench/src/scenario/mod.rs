@@ -9,9 +9,11 @@ mod indexed;
 mod indexed_writes;
 mod insert;
 mod latency;
+mod original;
 mod readers;
 mod sides;
 mod subscribe;
+mod tally;
 mod update;
 
 use crate::Result;
@@ -19,6 +21,7 @@ use crate::measure::{Report, Settings};
 use crate::workload::{Catalogued, Listed, Ranked};
 
 pub use indexed_writes::{IndexedSides, delete_all, update_all};
+pub use original::{ByHand, Ours, Step};
 pub use sides::{Sides, insert_all};
 
 /// A piece of work with a name.
@@ -26,11 +29,19 @@ pub use sides::{Sides, insert_all};
 pub struct Scenario {
     /// The name, as it is given by the caller and reported.
     pub name: &'static str,
-    run: fn(&'static str, &Settings) -> Result<Report>,
+    run: Run,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Run {
+    /// One piece of work.
+    One(fn(&'static str, &Settings) -> Result<Report>),
+    /// Steps of a program, each of which has a report.
+    Steps(fn(&Settings) -> Result<Vec<Report>>),
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 53] = [
+pub const ALL: [Scenario; 54] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -84,18 +95,27 @@ pub const ALL: [Scenario; 53] = [
     Scenario::new("open_1gib", file::open),
     Scenario::new("backup_1gib", file::backup),
     Scenario::new("check_1gib", file::check_all),
+    Scenario {
+        name: "original_program",
+        run: Run::Steps(original::program),
+    },
 ];
 
 impl Scenario {
     const fn new(name: &'static str, run: fn(&'static str, &Settings) -> Result<Report>) -> Self {
+        let run = Run::One(run);
         Self { name, run }
     }
 
-    /// Runs the scenario.
+    /// Runs the scenario, and returns a report, or one for each step.
     ///
     /// # Errors
     /// If either side fails, or returns a wrong result.
-    pub fn run(&self, settings: &Settings) -> Result<Report> {
-        (self.run)(self.name, settings).map_err(|error| format!("{}: {error}", self.name).into())
+    pub fn run(&self, settings: &Settings) -> Result<Vec<Report>> {
+        let reports = match self.run {
+            Run::One(run) => run(self.name, settings).map(|report| vec![report]),
+            Run::Steps(run) => run(settings),
+        };
+        reports.map_err(|error| format!("{}: {error}", self.name).into())
     }
 }

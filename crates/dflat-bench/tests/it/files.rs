@@ -4,13 +4,27 @@ use std::path::Path;
 
 use dflat::Durability;
 use dflat_bench::floor::{Arena, Floor};
-use dflat_bench::measure::Settings;
-use dflat_bench::scenario::{IndexedSides, Sides, delete_all, update_all};
-use dflat_bench::workload::{BenchDoc, Catalogued, Doc, Indexed, selected_count, titles};
+use dflat_bench::measure::{Probe, Settings};
+use dflat_bench::scenario::{ByHand, IndexedSides, Ours, Sides, Step, delete_all, update_all};
+use dflat_bench::workload::{
+    BenchDoc, BenchDocV2, BenchDocV3, BenchDocV4, Catalogued, Doc, Indexed, selected_count, titles,
+};
 
 fn arena(path: &Path) -> Arena {
     let mut floor = Floor::open(path, Durability::Normal, &[BenchDoc::TABLE_NAME]).unwrap();
     floor.fetch_arena(0).unwrap()
+}
+
+/// The rows of the four tables.
+fn arenas(path: &Path) -> [Arena; 4] {
+    let tables = [
+        BenchDoc::TABLE_NAME,
+        BenchDocV2::TABLE_NAME,
+        BenchDocV3::TABLE_NAME,
+        BenchDocV4::TABLE_NAME,
+    ];
+    let mut floor = Floor::open(path, Durability::Normal, &tables).unwrap();
+    [0, 1, 2, 3].map(|table| floor.fetch_arena(table).unwrap())
 }
 
 #[test]
@@ -63,4 +77,28 @@ fn writes_with_indexes_leave_the_same_rows_and_entries() {
 #[test]
 fn a_sixth_is_selected() {
     assert_eq!(selected_count(10_000), 1667);
+}
+
+/// Each step of the program leaves the same rows in all tables of both files.
+#[test]
+fn the_original_program_leaves_the_same_rows_after_each_step() {
+    let settings = Settings {
+        objects: 120,
+        runs: 1,
+        directory: std::env::temp_dir(),
+    };
+    let mut ours = Ours::new(&settings).unwrap();
+    let mut by_hand = ByHand::new(&settings).unwrap();
+    let mut probe = Probe::default();
+    let mut rows = 0;
+    for step in Step::ALL {
+        ours.run(step, &mut probe).unwrap();
+        by_hand.run(step, &mut probe).unwrap();
+        let (ours, floor) = (arenas(&ours.path), arenas(&by_hand.path));
+        assert_eq!(ours, floor, "{step:?}");
+        rows += ours.iter().map(|arena| arena.places.len()).sum::<usize>();
+    }
+    // 1,200 after the first step, none after three deletions, 480 after the insertion of four
+    // types, 120 after ten steps.
+    assert_eq!(rows, 1200 + 480 + 11 * 120);
 }
