@@ -116,10 +116,10 @@ impl FileConnection {
             placed: [None; TableStatement::PLACES],
             others: Vec::new(),
             created: false,
-            lenient: Vec::new(),
-            unspoilt: false,
+            unenforced: Vec::new(),
+            lacks_foreign: false,
             holds_payloads_alone: None,
-            trust: None,
+            triggers: None,
             indexes: None,
             is_stored: false,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
@@ -317,7 +317,7 @@ impl FileConnection {
     }
 
     /// Counts the commits of this connection, and those of other programs, in `commits`.
-    pub(crate) fn watch(&mut self, commits: &Arc<Commits>) {
+    pub(crate) fn track_commits(&mut self, commits: &Arc<Commits>) {
         self.commits = Some(Arc::clone(commits));
     }
 
@@ -443,8 +443,8 @@ impl FileConnection {
 
     pub(crate) fn forget_created(&mut self) {
         for entry in &mut self.tables {
-            (entry.created, entry.unspoilt) = (false, false);
-            (entry.holds_payloads_alone, entry.trust) = (None, None);
+            (entry.created, entry.lacks_foreign) = (false, false);
+            (entry.holds_payloads_alone, entry.triggers) = (None, None);
         }
     }
 

@@ -23,13 +23,13 @@ pub(crate) struct HeldTable {
     /// Whether all tables are known to exist.
     pub(crate) created: bool,
     /// The positions of unique indexes that SQLite does not keep unique, if they were created.
-    pub(crate) lenient: Vec<usize>,
+    pub(crate) unenforced: Vec<usize>,
     /// Whether no row is marked as foreign, if all tables are known to exist.
-    pub(crate) unspoilt: bool,
+    pub(crate) lacks_foreign: bool,
     /// Whether payloads are stored in its rows only, if that was looked up.
     pub(crate) holds_payloads_alone: Option<bool>,
     /// The triggers of the table when they were last read.
-    pub(crate) trust: Option<Trust>,
+    pub(crate) triggers: Option<TriggerState>,
     /// The states of its indexes, for as long as a read transaction is kept.
     pub(crate) indexes: Option<Indexes>,
     /// Whether the main table is known to store its columns, so that none is computed.
@@ -53,7 +53,7 @@ impl HeldTable {
 }
 
 /// The triggers of a table, valid for one version of the file's schema.
-pub(crate) struct Trust {
+pub(crate) struct TriggerState {
     pub(crate) schema_version: u64,
     /// Whether there is a main table.
     pub(crate) exists: bool,

@@ -112,7 +112,7 @@ pub(crate) fn open_writer(
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     let durable = connection.set_durability(options.durability);
     durable.map_err(|error| error.into_error(what()))?;
-    connection.watch(commits);
+    connection.track_commits(commits);
     Ok(connection)
 }
 

@@ -48,7 +48,7 @@ impl FileConnection {
     /// Makes the next read see the latest state: by the kept transaction, if nothing was committed
     /// since it began, or else by a new one, which is kept then. Without a log, no transaction is
     /// kept, because it would block writers.
-    pub(crate) fn stand_on_latest(&mut self, epoch: u32) -> Result<(), SqliteError> {
+    pub(crate) fn move_to_latest(&mut self, epoch: u32) -> Result<(), SqliteError> {
         if self.kept_read.is_some_and(|kept| kept.epoch == epoch) && self.is_current() {
             return Ok(());
         }

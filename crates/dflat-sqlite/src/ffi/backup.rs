@@ -98,14 +98,14 @@ impl Connection {
                 u64::from(total.unsigned_abs()),
                 u64::from(left.unsigned_abs()),
             );
-            let told = visit(total.saturating_sub(left), total);
+            let outcome = visit(total.saturating_sub(left), total);
             if code == sqlite::SQLITE_DONE {
                 return match copying.finish() {
                     sqlite::SQLITE_OK => Ok(true),
                     code => Err(SqliteError::from_code(code)),
                 };
             }
-            if told.is_break() {
+            if outcome.is_break() {
                 return Ok(false);
             }
         }

@@ -7,7 +7,7 @@
 
 use dflat_model::TableDescriptor;
 
-use crate::layout::ddl::{Names, OURS, PlainIndexNames, literal, quoted_if_needed};
+use crate::layout::ddl::{LIBRARY_PREFIX, Names, PlainIndexNames, literal, quoted_if_needed};
 
 /// The maximal number of rows of a table that are noted and read without the indexes. If there are
 /// more, the indexes are built anew. It then no longer matters which rows were written, so no more
@@ -31,7 +31,7 @@ pub(crate) struct Trigger {
 
 /// The prefix of the names of the triggers of a table and its index tables.
 pub(crate) fn prefix(table: &TableDescriptor) -> String {
-    format!("{OURS}{}__", table.name)
+    format!("{LIBRARY_PREFIX}{}__", table.name)
 }
 
 /// The triggers of a main table.
@@ -68,8 +68,8 @@ pub(crate) fn of_unique(table: &TableDescriptor, position: usize) -> Option<Stri
 const REPLACES: &str = "replaces";
 
 fn name_of(table: &str, kind: &str) -> String {
-    let table = table.strip_prefix(OURS).unwrap_or(table);
-    format!("{OURS}{table}__{kind}")
+    let table = table.strip_prefix(LIBRARY_PREFIX).unwrap_or(table);
+    format!("{LIBRARY_PREFIX}{table}__{kind}")
 }
 
 /// The triggers of one table. They note rows under the name of the main table. `mark` is a comment

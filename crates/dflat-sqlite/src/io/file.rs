@@ -11,8 +11,8 @@ use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
 use super::call::Operation;
+use super::open_file::OpenFile;
 use super::request::Effect;
-use super::watch::OpenFile;
 
 /// The file that SQLite sees. The real file follows it in memory.
 #[repr(C)]
@@ -170,7 +170,7 @@ unsafe extern "C" fn read(
     // SAFETY: SQLite reads from a file that this VFS opened.
     let parts = unsafe { parts(file) };
     let length = usize::try_from(amount).unwrap_or(0);
-    parts.state.note_reach(Operation::Read, offset, length);
+    parts.state.note_extent(Operation::Read, offset, length);
     parts
         .state
         .run(Operation::Read, length, Effect::NOTHING, |done| {
@@ -198,7 +198,7 @@ unsafe extern "C" fn write(
     // SAFETY: The buffer has `length` bytes and lives for the time of this call.
     let content = unsafe { slice::from_raw_parts(buffer.cast::<u8>(), length) };
     let effect = Effect::write(offset, content);
-    parts.state.note_reach(Operation::Write, offset, length);
+    parts.state.note_extent(Operation::Write, offset, length);
     parts
         .state
         .run(Operation::Write, length, effect, |done| match done {

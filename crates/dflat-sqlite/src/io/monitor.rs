@@ -110,8 +110,8 @@ impl Monitor {
         files.open.retain(|open| !Arc::ptr_eq(open, counters));
     }
 
-    /// Notes how far a read or a write reached.
-    pub(super) fn note_reach(&self, kind: FileKind, operation: Operation, start: u64, end: u64) {
+    /// Notes the bytes that a read or a write used.
+    pub(super) fn note_extent(&self, kind: FileKind, operation: Operation, start: u64, end: u64) {
         match (kind, operation) {
             (FileKind::Log, Operation::Write) => {
                 if start == 0 {

@@ -19,9 +19,9 @@ use super::faults::script::take_system_error;
 use super::file;
 use super::memory_index::MemoryIndex;
 use super::monitor::Monitor;
+use super::monitors::{self, monitor_of_file};
+use super::open_file::{FileMonitor, OpenFile};
 use super::request::{Call, Effect};
-use super::watch::{FileMonitor, OpenFile};
-use super::watched::{self, watched};
 
 /// A symbol of a shared library, as SQLite declares it.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
@@ -129,12 +129,12 @@ macro_rules! forward {
 
 /// Makes a call on a named file that a monitor, if there is one, counts and may make fail.
 fn run(
-    watched: Option<&(Arc<Monitor>, FileKind)>,
+    monitored: Option<&(Arc<Monitor>, FileKind)>,
     operation: Operation,
     effect: Effect<'_>,
     mut perform: impl FnMut() -> c_int,
 ) -> c_int {
-    let Some((monitor, kind)) = watched else {
+    let Some((monitor, kind)) = monitored else {
         return perform();
     };
     let call = Call::new(None, *kind, operation, 1);
@@ -179,9 +179,9 @@ unsafe extern "C" fn open(
         (*real_file).pMethods = ptr::null();
         (path_of(name), real_file)
     };
-    let watched = match path.as_deref() {
-        Some(path) => watched(path),
-        None => watched::current(),
+    let monitored = match path.as_deref() {
+        Some(path) => monitor_of_file(path),
+        None => monitors::current(),
     };
     let perform = || {
         forward!(
@@ -191,7 +191,7 @@ unsafe extern "C" fn open(
             sqlite::SQLITE_CANTOPEN
         )
     };
-    let mut code = run(watched.as_ref(), Operation::Open, Effect::OPEN, perform);
+    let mut code = run(monitored.as_ref(), Operation::Open, Effect::OPEN, perform);
     // SAFETY: The real VFS sets the methods of a file that has to be closed.
     let is_open = unsafe { !(*real_file).pMethods.is_null() };
     if code == sqlite::SQLITE_OK && !is_open {
@@ -201,13 +201,13 @@ unsafe extern "C" fn open(
     if is_open {
         let journal = sqlite::SQLITE_OPEN_MAIN_JOURNAL | sqlite::SQLITE_OPEN_WAL;
         let created = flags & sqlite::SQLITE_OPEN_CREATE != 0 && flags & journal != 0;
-        let (watch, kind) = match watched {
+        let (monitor, kind) = match monitored {
             Some((monitor, kind)) => (Some(FileMonitor::new(monitor, kind)), kind),
             None => (None, FileKind::Other),
         };
         let state = OpenFile {
             kind,
-            watch,
+            monitor,
             // SQLite's VFS for Unix syncs the directory whether the file existed before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
             log_index: (vfs_kind == VfsKind::OwnLogIndex
@@ -227,7 +227,7 @@ unsafe extern "C" fn delete(
 ) -> c_int {
     // SAFETY: SQLite passes a C string.
     let path = unsafe { path_of(name) };
-    let watched = path.as_deref().and_then(watched);
+    let monitored = path.as_deref().and_then(monitor_of_file);
     let directory = sync_directory != 0;
     let effect = Effect::delete(directory);
     let perform = || {
@@ -238,12 +238,12 @@ unsafe extern "C" fn delete(
             sqlite::SQLITE_IOERR_DELETE
         )
     };
-    let code = run(watched.as_ref(), Operation::Delete, effect, perform);
+    let code = run(monitored.as_ref(), Operation::Delete, effect, perform);
     if directory && code == sqlite::SQLITE_OK {
         // The real VFS synced the directory inside its deletion: the directory sync is counted, but
         // no further call is made.
         run(
-            watched.as_ref(),
+            monitored.as_ref(),
             Operation::FlushDirectory,
             Effect::NOTHING,
             || sqlite::SQLITE_OK,
@@ -263,15 +263,20 @@ unsafe extern "C" fn access(
         *result = 0;
         path_of(name)
     };
-    let watched = path.as_deref().and_then(watched);
-    run(watched.as_ref(), Operation::Access, Effect::NOTHING, || {
-        forward!(
-            vfs,
-            xAccess,
-            (name, flags, result),
-            sqlite::SQLITE_IOERR_ACCESS
-        )
-    })
+    let monitored = path.as_deref().and_then(monitor_of_file);
+    run(
+        monitored.as_ref(),
+        Operation::Access,
+        Effect::NOTHING,
+        || {
+            forward!(
+                vfs,
+                xAccess,
+                (name, flags, result),
+                sqlite::SQLITE_IOERR_ACCESS
+            )
+        },
+    )
 }
 
 unsafe extern "C" fn full_pathname(

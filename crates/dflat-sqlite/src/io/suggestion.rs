@@ -89,7 +89,7 @@ fn pinned_log(report: &IoReport) -> Option<String> {
     const COMMITS_MIN: u64 = 4;
     (report.late_commits >= COMMITS_MIN).then(|| {
         format!(
-            "the write-ahead log is {} MiB long, and was not taken into the file during {} \
+            "the write-ahead log is {} MiB long, and a reader kept it from starting again during {} \
              commits: a snapshot is held for long, or another program reads",
             report.log_bytes >> 20,
             report.late_commits

@@ -70,7 +70,7 @@ impl PlainIndexNames {
             let name = format!("index__{index_table}");
             (index_table, name)
         } else {
-            let index_table = format!("{OURS}{index_table}");
+            let index_table = format!("{LIBRARY_PREFIX}{index_table}");
             let name = format!("{index_table}__index");
             (index_table, name)
         };
@@ -83,7 +83,7 @@ impl PlainIndexNames {
 }
 
 /// The prefix of the names of tables that Dflat for Swift does not know.
-pub(crate) const OURS: &str = "dflat__";
+pub(crate) const LIBRARY_PREFIX: &str = "dflat__";
 
 /// The table that records how far indexes with a condition are filled: up to a row id, or, if the
 /// row id is NULL, wholly. The last entry of such an index does not show it.
@@ -174,7 +174,7 @@ pub(crate) fn create_index(
 pub(crate) fn index_prefixes(table: &TableDescriptor) -> [String; 2] {
     [
         format!("{}__", table.name),
-        format!("{OURS}{}__", table.name),
+        format!("{LIBRARY_PREFIX}{}__", table.name),
     ]
 }
 
@@ -183,8 +183,8 @@ pub(crate) fn index_prefixes(table: &TableDescriptor) -> [String; 2] {
 /// The name alone does not show this: the table may be the main table of a type in a namespace of
 /// that name, or belong to such a type.
 pub(crate) fn is_other_index(table: &TableDescriptor, name: &str, sql: &str) -> bool {
-    let [plain, ours] = index_prefixes(table);
-    let (key, known) = match (name.strip_prefix(&plain), name.strip_prefix(&ours)) {
+    let [plain, prefixed] = index_prefixes(table);
+    let (key, known) = match (name.strip_prefix(&plain), name.strip_prefix(&prefixed)) {
         (Some(key), _) => (key, true),
         (_, Some(key)) => (key, false),
         _ => return false,

@@ -102,7 +102,9 @@ impl TableStatement {
             }
             Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
             Self::ScanKey(shape) => return scan_key(names, shape),
-            Self::IndexState(position, apart) => return index_state(names, position, apart),
+            Self::IndexState(position, without_foreign) => {
+                return index_state(names, position, without_foreign);
+            }
             Self::Insert => {
                 let marks: String = iter::repeat_n("?, ", key_columns.len()).collect();
                 let columns = key_columns.join(", ");
@@ -155,7 +157,7 @@ impl TableStatement {
     }
 }
 
-fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
+fn index_state(names: &Names, position: usize, without_foreign: bool) -> Option<String> {
     let index = names.indexes.get(position)?;
     let exists = format!(
         "EXISTS (SELECT 1 FROM {} INDEXED BY {})",
@@ -169,7 +171,7 @@ fn index_state(names: &Names, position: usize, apart: bool) -> Option<String> {
     }
     let last = |table: &str| {
         let name = &names.main_text;
-        let others = match apart {
+        let others = match without_foreign {
             true => format!(
                 " WHERE rowid NOT IN (SELECT row_id FROM dflat__foreign WHERE name = {name})"
             ),

@@ -216,18 +216,18 @@ impl FileConnection {
         &mut self,
         table: &Table,
         entry: TableId,
-        (position, apart): (usize, bool),
+        (position, without_foreign): (usize, bool),
     ) -> Result<IndexState> {
         let fail = |error: SqliteError| {
             error.into_read_error(format_args!("cannot read the indexes of {}", table.name))
         };
-        let (mut is_known, mut equal, mut reach) = (false, false, RowId(0));
-        let operation = TableStatement::IndexState(position, apart);
+        let (mut is_known, mut equal, mut filled_up_to) = (false, false, RowId(0));
+        let operation = TableStatement::IndexState(position, without_foreign);
         let outcome = self.statement(entry, operation).and_then(|id| {
             self.raw.query(id, [], |columns| {
                 is_known = true;
                 equal = columns.integer(0) != 0;
-                reach = RowId(columns.integer(1));
+                filled_up_to = RowId(columns.integer(1));
                 Ok(ControlFlow::Continue(()))
             })
         });
@@ -235,7 +235,7 @@ impl FileConnection {
             // No note says how far the index is filled.
             Ok(()) if !is_known => Ok(IndexState::Missing),
             Ok(()) if equal => Ok(IndexState::Ready),
-            Ok(()) => Ok(IndexState::Incomplete(reach)),
+            Ok(()) => Ok(IndexState::Incomplete(filled_up_to)),
             Err(error) if error.may_be_missing_name() => {
                 if !self
                     .exists(ControlStatement::FindTable, &table.name)

@@ -70,7 +70,7 @@ impl SqliteSnapshot {
         {
             let epoch = self.upkeep.connections().pool().readers().epoch();
             let stands = connection
-                .stand_on_latest(epoch)
+                .move_to_latest(epoch)
                 .and_then(|()| match self.state {
                     ReadState::Unpinned => connection.pin(),
                     _ => Ok(()),

@@ -221,7 +221,7 @@ struct TableChecker<'s> {
     names: Names,
     /// For each index, the last row up to which it has entries; `None` if the index does not exist
     /// or can't be trusted.
-    reaches: Vec<Option<RowId>>,
+    filled_up_to: Vec<Option<RowId>>,
     /// Foreign rows, which queries do not look up in indexes.
     foreign: HashSet<RowId>,
     last: RowId,
@@ -233,18 +233,18 @@ struct TableChecker<'s> {
 impl<'s> TableChecker<'s> {
     fn new(connection: &'s mut FileConnection, table: &'s Table) -> Result<Self, SqliteError> {
         let indexes = connection.indexes(table).unwrap_or_default();
-        let reach = |state: &IndexState| match state {
+        let last_filled = |state: &IndexState| match state {
             IndexState::Ready => Some(RowId(i64::MAX)),
-            IndexState::Incomplete(reach) => Some(*reach),
+            IndexState::Incomplete(last) => Some(*last),
             IndexState::Missing => None,
         };
-        let mut reaches: Vec<_> = indexes.states.iter().map(reach).collect();
-        reaches.resize(table.indexes.len(), None);
+        let mut filled_up_to: Vec<_> = indexes.states.iter().map(last_filled).collect();
+        filled_up_to.resize(table.indexes.len(), None);
         Ok(Self {
             names: Names::new(table),
             connection,
             table,
-            reaches,
+            filled_up_to,
             foreign: indexes.foreign.into_iter().collect(),
             last: RowId(i64::MIN),
             statements: HashMap::new(),
@@ -348,8 +348,8 @@ impl<'s> TableChecker<'s> {
             found(self.problem(ProblemKind::Key, Some(row_id), message));
         }
         for (position, values) in derived.entries.iter().enumerate() {
-            let reach = self.reaches.get(position).copied().flatten();
-            if reach.is_none_or(|reach| row_id > reach) || self.foreign.contains(&row_id) {
+            let last = self.filled_up_to.get(position).copied().flatten();
+            if last.is_none_or(|last| row_id > last) || self.foreign.contains(&row_id) {
                 continue;
             }
             let key = Key::Index(position);
@@ -420,8 +420,8 @@ impl<'s> TableChecker<'s> {
 
     /// Finds index entries of rows that do not exist.
     fn orphans(&mut self, found: OnProblem<'_>) -> Result<(), SqliteError> {
-        for position in 0..self.reaches.len() {
-            if self.reaches[position].is_none() {
+        for position in 0..self.filled_up_to.len() {
+            if self.filled_up_to[position].is_none() {
                 continue;
             }
             let index = &self.names.indexes[position].table;

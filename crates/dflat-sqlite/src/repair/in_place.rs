@@ -31,7 +31,7 @@ impl SqliteBackend {
     ///
     /// # Errors
     /// The errors of writing.
-    pub fn set_aside(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
+    pub fn move_to_unreadable(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
         self.mend(|connection| {
             connection.raw.execute(CREATE_UNREADABLE)?;
             let names = Names::new(table);
@@ -68,7 +68,7 @@ impl SqliteBackend {
     ///
     /// # Errors
     /// The errors of writing.
-    pub fn keep_aside(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
+    pub fn insert_unreadable(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
         self.mend(|connection| {
             connection.raw.execute(CREATE_UNREADABLE)?;
             let sql = "INSERT INTO dflat__unreadable VALUES (?, ?, ?, ?)";

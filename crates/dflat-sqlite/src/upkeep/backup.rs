@@ -233,12 +233,12 @@ impl PartialCopy {
         };
         let synced = sync_ahead(file, |ask| {
             let mut asked_at = 0;
-            copy(source, &mut self.connection, what, &mut |told| {
-                if told.done.saturating_sub(asked_at) >= SYNC_PAGES {
-                    asked_at = told.done;
+            copy(source, &mut self.connection, what, &mut |current| {
+                if current.done.saturating_sub(asked_at) >= SYNC_PAGES {
+                    asked_at = current.done;
                     ask();
                 }
-                progress(told)
+                progress(current)
             })
         });
         synced.map_err(|error| create_error(error, what()))?

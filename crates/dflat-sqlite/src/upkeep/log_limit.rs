@@ -1,4 +1,4 @@
-//! When the log is taken into the file, and which writers wait for that.
+//! When a checkpoint copies the log into the file, and which writers wait for it.
 //!
 //! When the log has grown by a quarter of its limit, a commit asks for a checkpoint. It is made in
 //! the background, so that no transaction waits for the device. That alone does not bound the log:

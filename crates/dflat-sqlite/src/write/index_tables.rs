@@ -28,10 +28,10 @@ impl FileConnection {
         if !table.indexes.is_empty() {
             self.drop_doubtful_indexes(table)?;
         }
-        let mut lenient = Vec::new();
+        let mut unenforced = Vec::new();
         for index in 0..table.indexes.len() {
             if !self.create_index(table, index)? {
-                lenient.push(index);
+                unenforced.push(index);
             }
         }
         self.drop_other_indexes(table)?;
@@ -40,8 +40,8 @@ impl FileConnection {
             entry.created &= entry.table.name != table.name;
         }
         let entry = &mut self.tables[position];
-        (entry.created, entry.unspoilt) = (true, false);
-        entry.lenient = lenient;
+        (entry.created, entry.lacks_foreign) = (true, false);
+        entry.unenforced = unenforced;
         Ok(())
     }
 
@@ -50,9 +50,9 @@ impl FileConnection {
     fn drop_doubtful_indexes(&mut self, table: &Table) -> Result<(), SqliteError> {
         self.control(ControlStatement::CreateForeign)?;
         let overrun = self.is_overrun(table)?;
-        let trust = self.trust(table)?;
-        let whole = trust.main && !overrun;
-        let kept: Vec<bool> = trust.indexes.iter().map(|i| *i && whole).collect();
+        let triggers = self.trigger_state(table)?;
+        let whole = triggers.main && !overrun;
+        let kept: Vec<bool> = triggers.indexes.iter().map(|i| *i && whole).collect();
         for (index, kept) in table.indexes.iter().zip(kept) {
             if !kept {
                 let names = PlainIndexNames::new(table, index);
@@ -80,8 +80,8 @@ impl FileConnection {
 
     /// Whether a unique index must be searched before a value is put into it, because SQLite does
     /// not keep it unique.
-    pub(crate) fn is_lenient(&self, entry: TableId, index: usize) -> bool {
-        self.tables[entry.0].lenient.contains(&index)
+    pub(crate) fn is_unenforced(&self, entry: TableId, index: usize) -> bool {
+        self.tables[entry.0].unenforced.contains(&index)
     }
 
     /// Deletes the entries of foreign rows, then puts the given entries, then records how far
@@ -142,8 +142,8 @@ impl FileConnection {
         if let Some([_, create]) = create_index(table, index, false) {
             self.raw.execute(&create)?;
         }
-        if table.indexes[index].unique && !self.is_lenient(TableId(position), index) {
-            self.tables[position].lenient.push(index);
+        if table.indexes[index].unique && !self.is_unenforced(TableId(position), index) {
+            self.tables[position].unenforced.push(index);
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ impl FileConnection {
             let Some(given) = values.get().filter(|_| values.can_conflict()) else {
                 continue;
             };
-            if self.is_lenient(entry, *index) {
+            if self.is_unenforced(entry, *index) {
                 let key = Key::Index(*index);
                 let other = self.other_has(entry, *index, given, row_id);
                 if other.map_err(|error| refused(error, table, "index", key))? {

@@ -111,7 +111,7 @@ fn what_a_table_gives_must_be_stored_in_it() {
 // Promise: storage-format#S9
 /// Queries do not use such an index, and the next write builds it anew.
 #[test]
-fn an_index_whose_values_are_computed_is_not_believed() {
+fn index_with_computed_values_is_not_trusted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);

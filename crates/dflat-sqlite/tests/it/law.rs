@@ -404,7 +404,7 @@ fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
 // Promise: storage-format#S17
 /// There are more foreign rows than can be read one by one, so the indexes are built anew.
 #[test]
-fn indexes_that_others_have_overrun_are_not_believed() {
+fn index_with_too_many_foreign_rows_is_not_trusted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);

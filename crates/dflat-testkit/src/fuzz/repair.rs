@@ -146,14 +146,14 @@ fn check_repair(path: &Path, unreadable: &[i64], damage: &str) {
         "{damage}: {:?}",
         report.after.problems
     );
-    let mut aside: Vec<i64> = report
-        .set_aside
+    let mut moved: Vec<i64> = report
+        .unreadable
         .iter()
         .map(|p| p.row_id.unwrap().0)
         .collect();
-    aside.sort_unstable();
-    aside.dedup();
-    assert_eq!(aside, unreadable, "{damage}");
+    moved.sort_unstable();
+    moved.dedup();
+    assert_eq!(moved, unreadable, "{damage}");
     // Every query finds the remaining rows, unchanged.
     let left = |number: &i32| !unreadable.contains(&i64::from(number + 1));
     let expected: Vec<ItemData> = (0..ITEMS).filter(left).map(item).collect();
@@ -288,7 +288,7 @@ impl Found {
     }
 }
 
-/// Each row that can be read is an object or was moved aside.
+/// Each row that can be read is an object or was moved to `dflat__unreadable`.
 fn check_kept(path: &Path, bytes: &[Vec<u8>]) {
     let connection = Connection::open(path).unwrap();
     let mut kept: HashSet<Vec<u8>> = HashSet::new();
@@ -302,7 +302,7 @@ fn check_kept(path: &Path, bytes: &[Vec<u8>]) {
     for bytes in bytes {
         assert!(
             kept.contains(bytes),
-            "{bytes:?} were neither saved nor set aside"
+            "{bytes:?} were neither saved nor moved to `dflat__unreadable`"
         );
     }
 }

@@ -11,7 +11,7 @@ use super::progress::{OnProgress, with_progress};
 use crate::{Error, ErrorKind, Result, Workspace};
 
 /// The time between two progress reports while indexes are built.
-const TELL_EVERY: Duration = Duration::from_millis(50);
+const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 /// The result of a repair.
 #[derive(Clone, Debug, Default)]
@@ -20,9 +20,9 @@ pub struct RepairReport {
     /// The problems before the repair.
     pub before: CheckReport,
     /// The rows that could not be read and were moved to `dflat__unreadable`, with the reason.
-    pub set_aside: Vec<Problem>,
-    /// The problems after the repair. Objects and values of the dictionary whose key is unknown are
-    /// set aside, so that problems rarely remain.
+    pub unreadable: Vec<Problem>,
+    /// The problems after the repair. Problems rarely remain, because objects and
+    /// dictionary values whose key is unknown are moved too.
     pub after: CheckReport,
 }
 
@@ -62,7 +62,7 @@ fn repair(
     progress: OnProgress<'_>,
 ) -> Result<RepairReport> {
     let before = check(sqlite, tables, progress)?;
-    let set_aside = mend(sqlite, tables, &before)?;
+    let unreadable = mend(sqlite, tables, &before)?;
     if !before.is_sound() {
         build(workspace, tables, progress)?;
     }
@@ -74,7 +74,7 @@ fn repair(
     }
     Ok(RepairReport {
         before,
-        set_aside,
+        unreadable,
         after,
     })
 }
@@ -82,7 +82,7 @@ fn repair(
 /// Moves unreadable rows to `dflat__unreadable`, and drops indexes with wrong entries. Returns the
 /// problems of the moved rows.
 fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
-    let mut set_aside = Vec::new();
+    let mut moved = Vec::new();
     for table in tables {
         let of_table = |problem: &&Problem| problem.table.as_deref() == Some(&*table.name);
         let found: Vec<&Problem> = before.problems.iter().filter(of_table).collect();
@@ -91,12 +91,12 @@ fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Resul
             .filter(|p| matches!(p.kind, ProblemKind::Payload | ProblemKind::Key));
         let rows: Vec<(RowId, String)> = unreadable
             .filter_map(|p| {
-                set_aside.push((*p).clone());
+                moved.push((*p).clone());
                 Some((p.row_id?, p.message.clone()))
             })
             .collect();
         if !rows.is_empty() {
-            sqlite.set_aside(table, &rows)?;
+            sqlite.move_to_unreadable(table, &rows)?;
         }
         if found
             .iter()
@@ -108,7 +108,7 @@ fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Resul
     if before.has(&[ProblemKind::Pages]) {
         sqlite.reindex().map_err(beyond_repair)?;
     }
-    Ok(set_aside)
+    Ok(moved)
 }
 
 /// Builds the indexes of these tables, and reports the progress.
@@ -121,7 +121,7 @@ fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> R
     });
     workspace.engine().when_indexes_are_ready(done);
     loop {
-        match ready.recv_timeout(TELL_EVERY) {
+        match ready.recv_timeout(REPORT_EVERY) {
             Ok(outcome) => return outcome,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 let message = "cannot repair: the workspace was shut down";

@@ -54,7 +54,7 @@ fn upkeep_takes_tables_and_reports_progress() {
     let report = workspace.check([table.clone()], progress).unwrap();
     assert!(report.is_sound() && report.rows == 20, "{report:?}");
     let report = workspace.repair([table.clone()], progress).unwrap();
-    assert!(report.after.is_sound() && report.set_aside.is_empty());
+    assert!(report.after.is_sound() && report.unreadable.is_empty());
     let copy = directory.path().join("copy.db");
     workspace.backup(&copy, progress).unwrap();
     assert!(calls > 0);
@@ -63,7 +63,7 @@ fn upkeep_takes_tables_and_reports_progress() {
     let saved = directory.path().join("saved.db");
     let go_on = &mut |_| ControlFlow::Continue(());
     let report = salvage(&copy, &saved, [table.clone()], go_on).unwrap();
-    assert_eq!((report.saved, report.set_aside, report.lost), (20, 0, 0));
+    assert_eq!((report.saved, report.unreadable, report.lost), (20, 0, 0));
     assert_eq!(titles(&open(&saved), &table).len(), 20);
 }
 

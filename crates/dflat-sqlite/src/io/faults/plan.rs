@@ -10,9 +10,9 @@ use super::recording::{Event, Recording, path_of};
 use super::script::{Armed, Fault};
 use crate::io::call::FileKind;
 use crate::io::monitor::Monitor;
+use crate::io::monitors::monitor_of;
 use crate::io::names::resolve;
 use crate::io::report::IoReport;
-use crate::io::watched::monitor_of;
 
 /// The name of the VFS that counts calls, for connections of other libraries in the same process.
 #[must_use]

@@ -89,7 +89,7 @@ fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
     let total = u64::try_from(ITEMS).unwrap();
     let mut told_before = 0;
     let cancelled = workspace.repair_with([Item::TABLE], |_| {
-        // The one that can't be read was moved aside.
+        // The one that can't be read was moved to `dflat__unreadable`.
         if items(&workspace) < total {
             return ControlFlow::Break(());
         }
@@ -143,15 +143,15 @@ fn salvage_reports_its_progress_and_leaves_nothing_if_cancelled() {
     });
     let report = report.unwrap();
     let total = u64::try_from(ITEMS).unwrap();
-    let figures = (report.saved, report.set_aside, report.lost);
+    let figures = (report.saved, report.unreadable, report.lost);
     assert_eq!(figures, (total - 1, 1, 0));
-    let aside: (u32, Vec<u8>) = Connection::open(at("b.db"))
+    let moved: (u32, Vec<u8>) = Connection::open(at("b.db"))
         .unwrap()
         .query_row("SELECT row, p FROM dflat__unreadable", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .unwrap();
-    assert_eq!(aside, (7, vec![0, 0x11]));
+    assert_eq!(moved, (7, vec![0, 0x11]));
     assert!(told.len() > 10, "{told:?}");
     assert!(
         told.iter().all(|progress| progress.done <= progress.total),
@@ -318,20 +318,20 @@ fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
         let keys = [damaged, sound].map(|n| format!("item{n:02}"));
         let bytes = change(&path, damaged, (&keys[0], &keys[1]));
         let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
-        assert_eq!((report.saved, report.set_aside, report.lost), (9, 1, 0));
+        assert_eq!((report.saved, report.unreadable, report.lost), (9, 1, 0));
         let workspace = Workspace::open(&saved).unwrap();
         assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
         let found = workspace.get::<Item>(&keys[1]).unwrap().unwrap();
         assert_eq!(found.code(), Some(&*format!("code{sound:02}")));
-        let aside: (String, u32, String, Vec<u8>) = Connection::open(&saved)
+        let moved: (String, u32, String, Vec<u8>) = Connection::open(&saved)
             .unwrap()
             .query_row("SELECT * FROM dflat__unreadable", [], |row| row.try_into())
             .unwrap();
-        assert_eq!((&*aside.0, aside.1, aside.3), ("item", damaged, bytes));
+        assert_eq!((&*moved.0, moved.1, moved.3), ("item", damaged, bytes));
         assert!(
-            aside.2.contains("primary key") && aside.2.contains(&keys[1]),
+            moved.2.contains("primary key") && moved.2.contains(&keys[1]),
             "{}",
-            aside.2
+            moved.2
         );
     }
 }
@@ -345,7 +345,7 @@ fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
     change(&path, 3, ("code03", "code08"));
     change(&path, 9, ("code09", "code04"));
     let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
-    assert_eq!((report.saved, report.set_aside, report.lost), (10, 0, 0));
+    assert_eq!((report.saved, report.unreadable, report.lost), (10, 0, 0));
     let workspace = Workspace::open(&saved).unwrap();
     assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
     for (code, items) in [

@@ -25,7 +25,7 @@ use saved::{Saved, SavedRow};
 const ALONE_MAX: usize = 1000;
 
 /// The number of row ids between two progress reports.
-const TELL_EVERY: i64 = 256;
+const REPORT_EVERY: i64 = 256;
 
 /// The result of a salvage.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct SalvageReport {
     /// The number of rows that do not decode, or whose key belongs to another object. They are in
     /// the table `dflat__unreadable` of the new file, as
     /// [`Workspace::repair`](crate::Workspace::repair) keeps them.
-    pub set_aside: u64,
+    pub unreadable: u64,
     /// The number of rows on pages that can't be read. This is an estimate, because it is not known
     /// which rows were on damaged pages.
     pub lost: u64,
@@ -45,7 +45,7 @@ pub struct SalvageReport {
 /// Saves all readable rows of these tables, and of the dictionary, from a damaged file into a new
 /// file, which must not exist. Rows keep their row ids, unless damage shows several rows with the
 /// same row id; indexes are built anew. Of several rows with the same primary key, one is kept. The
-/// other rows, and rows that do not decode, are set aside.
+/// other rows, and rows that do not decode, are kept in `dflat__unreadable`.
 ///
 /// The damaged file must not be open. It is not changed, unless a rollback journal is beside it:
 /// its unfinished transaction is rolled back first.
@@ -79,11 +79,11 @@ pub fn salvage(
     let source = SqliteBackend::open(from, source_options(from))?;
     let target = SqliteBackend::open(to, SqliteOptions::default())?;
     let tables = with_dictionary(tables);
-    let saved = with_progress("salvage", progress, |tell| {
+    let saved = with_progress("salvage", progress, |progress| {
         let mut report = SalvageReport::default();
         for table in &tables {
             let saved = Saved::new(&source, &target, table);
-            Salvage::new(&source, saved, &mut *tell).run(&mut report)?;
+            Salvage::new(&source, saved, &mut *progress).run(&mut report)?;
         }
         Ok(report)
     });
@@ -122,13 +122,13 @@ struct Salvage<'s> {
     source: &'s Arc<SqliteBackend>,
     table: &'s Table,
     saved: Saved<'s>,
-    tell: OnProgress<'s>,
+    progress: OnProgress<'s>,
     /// The snapshot of the last read, if that read met no damage.
     snapshot: Option<Box<dyn Snapshot>>,
     /// The largest row id, approximately: no less than the row id of any row so far.
     last: RowId,
-    /// The row id that was reported last, divided by [`TELL_EVERY`].
-    told: Option<i64>,
+    /// The row id that was reported last, divided by [`REPORT_EVERY`].
+    reported: Option<i64>,
     /// The row ids of rows that were read, with a hash of their bytes.
     met: HashMap<RowId, u64>,
     /// The hashes of rows that were given another row id.
@@ -137,26 +137,26 @@ struct Salvage<'s> {
     /// not looked up by the row id itself.
     doubtful_from: RowId,
     /// Row ids of rows that may exist but could not be read.
-    unreadable: HashSet<RowId>,
+    unread: HashSet<RowId>,
     /// Row ids of rows that do not decode, with a hash of their bytes.
-    set_aside: HashMap<RowId, u64>,
+    undecodable: HashMap<RowId, u64>,
 }
 
 impl<'s> Salvage<'s> {
-    fn new(source: &'s Arc<SqliteBackend>, saved: Saved<'s>, tell: OnProgress<'s>) -> Self {
+    fn new(source: &'s Arc<SqliteBackend>, saved: Saved<'s>, progress: OnProgress<'s>) -> Self {
         Self {
             source,
             table: saved.table(),
             saved,
-            tell,
+            progress,
             snapshot: None,
             last: RowId(0),
-            told: None,
+            reported: None,
             met: HashMap::new(),
             strays: HashSet::new(),
             doubtful_from: RowId(i64::MAX),
-            unreadable: HashSet::new(),
-            set_aside: HashMap::new(),
+            unread: HashSet::new(),
+            undecodable: HashMap::new(),
         }
     }
 
@@ -168,26 +168,26 @@ impl<'s> Salvage<'s> {
             self.sweep()?;
         }
         // A look-up by row id may find another row than the scan that met damage.
-        for row_id in Vec::from_iter(self.unreadable.iter().copied()) {
+        for row_id in Vec::from_iter(self.unread.iter().copied()) {
             let _ = self.read(Source::RowIds(&[row_id]))?;
         }
-        let is_lost = |row_id: &&RowId| !self.set_aside.contains_key(row_id);
-        report.lost += self.unreadable.iter().filter(is_lost).count() as u64;
+        let is_lost = |row_id: &&RowId| !self.undecodable.contains_key(row_id);
+        report.lost += self.unread.iter().filter(is_lost).count() as u64;
         self.saved.finish(report)
     }
 
     /// Reports that a row id was reached, if it is in another part than the last reported one.
     fn reach(&mut self, row_id: RowId) -> Result<()> {
-        let part = Some(row_id.0 / TELL_EVERY);
+        let part = Some(row_id.0 / REPORT_EVERY);
         // Row ids have gaps.
-        if std::mem::replace(&mut self.told, part) == part {
+        if std::mem::replace(&mut self.reported, part) == part {
             return Ok(());
         }
-        let told = (self.tell)(Progress {
+        let reported = (self.progress)(Progress {
             done: row_id.0.unsigned_abs(),
             total: self.last.0.max(row_id.0).unsigned_abs(),
         });
-        match told {
+        match reported {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => {
                 let name = &self.table.name;
@@ -212,7 +212,7 @@ impl<'s> Salvage<'s> {
             if !self.met.contains_key(&next) || next >= self.doubtful_from {
                 let outcome = self.read(Source::RowIds(&[next]))?;
                 if outcome.is_err() && !self.met.contains_key(&next) {
-                    self.unreadable.insert(next);
+                    self.unread.insert(next);
                 }
                 misses += 1;
             }
@@ -225,7 +225,7 @@ impl<'s> Salvage<'s> {
         }
         // Any number of rows may have been lost after the last known row; they are counted as one.
         let end = RowId(given.max(self.last).0.saturating_add(1));
-        self.unreadable.retain(|row_id| *row_id <= end);
+        self.unread.retain(|row_id| *row_id <= end);
         Ok(())
     }
 
@@ -326,8 +326,8 @@ impl<'s> Salvage<'s> {
         }
     }
 
-    /// Keeps a row to be written, or sets it aside if it does not decode. Returns false if the row
-    /// is known already.
+    /// Keeps a row to be written, or adds it to `dflat__unreadable` if it does not decode. Returns
+    /// false if the row is known already.
     fn keep(&mut self, row: &Row<'_>) -> bool {
         let row_id = row.row_id;
         let mut hasher = DefaultHasher::new();
@@ -343,9 +343,10 @@ impl<'s> Salvage<'s> {
             Ok(derived) => derived,
             Err(error) => {
                 // A look-up by row id may find another row.
-                let is_new = is_free && self.unreadable.insert(row_id);
-                if self.set_aside.insert(row_id, hash) != Some(hash) {
-                    self.saved.set_aside(row_id, error.to_string(), row.payload);
+                let is_new = is_free && self.unread.insert(row_id);
+                if self.undecodable.insert(row_id, hash) != Some(hash) {
+                    self.saved
+                        .put_unreadable(row_id, error.to_string(), row.payload);
                 }
                 return is_new;
             }
@@ -368,7 +369,7 @@ impl<'s> Salvage<'s> {
         });
         self.met.insert(place, hash);
         self.last = self.last.max(place);
-        self.unreadable.remove(&row_id);
+        self.unread.remove(&row_id);
         true
     }
 }

@@ -1,5 +1,5 @@
-//! Writing saved rows: one of several rows with the same key is chosen, and the others are set
-//! aside.
+//! Writing saved rows: one of several rows with the same key is chosen, and the others are
+//! moved to `dflat__unreadable`.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -32,15 +32,15 @@ pub(super) struct SavedRow {
     pub derived: Derived,
 }
 
-/// Writes the readable rows of a table, and sets the other rows aside.
+/// Writes the readable rows of a table in one table, and the other rows in `dflat__unreadable`.
 pub(super) struct Saved<'s> {
     source: &'s SqliteBackend,
     target: &'s Arc<SqliteBackend>,
     table: &'s Table,
     rows: Vec<SavedRow>,
-    asides: Vec<UnreadableRow>,
+    unreadable: Vec<UnreadableRow>,
     saved: u64,
-    set_aside: u64,
+    unreadable_count: u64,
 }
 
 impl<'s> Saved<'s> {
@@ -54,9 +54,9 @@ impl<'s> Saved<'s> {
             target,
             table,
             rows: Vec::new(),
-            asides: Vec::new(),
+            unreadable: Vec::new(),
             saved: 0,
-            set_aside: 0,
+            unreadable_count: 0,
         }
     }
 
@@ -69,19 +69,19 @@ impl<'s> Saved<'s> {
         self.rows.push(row);
     }
 
-    /// Adds bytes to be set aside, with the reason.
-    pub(super) fn set_aside(&mut self, row_id: RowId, reason: String, payload: &[u8]) {
-        self.asides.push(UnreadableRow {
+    /// Adds bytes to be written to `dflat__unreadable`, with the reason.
+    pub(super) fn put_unreadable(&mut self, row_id: RowId, reason: String, payload: &[u8]) {
+        self.unreadable.push(UnreadableRow {
             row_id,
             reason,
             payload: payload.to_vec(),
         });
-        self.set_aside += 1;
+        self.unreadable_count += 1;
     }
 
     /// Writes the added rows if there are at least [`ROWS_MAX`].
     pub(super) fn write_if_many(&mut self) -> Result<()> {
-        if self.rows.len() + self.asides.len() < ROWS_MAX {
+        if self.rows.len() + self.unreadable.len() < ROWS_MAX {
             return Ok(());
         }
         self.write()
@@ -91,12 +91,12 @@ impl<'s> Saved<'s> {
     pub(super) fn finish(mut self, report: &mut SalvageReport) -> Result<()> {
         self.write()?;
         report.saved += self.saved;
-        report.set_aside += self.set_aside;
+        report.unreadable += self.unreadable_count;
         Ok(())
     }
 
     fn write(&mut self) -> Result<()> {
-        if self.rows.is_empty() && self.asides.is_empty() {
+        if self.rows.is_empty() && self.unreadable.is_empty() {
             return Ok(());
         }
         let mut writer = Arc::clone(self.target).begin(self.target.durability())?;
@@ -111,11 +111,11 @@ impl<'s> Saved<'s> {
             self.settle(&mut *writer, rivals)?;
         }
         writer.commit()?;
-        let asides = std::mem::take(&mut self.asides);
-        if asides.is_empty() {
+        let unreadable = std::mem::take(&mut self.unreadable);
+        if unreadable.is_empty() {
             return Ok(());
         }
-        self.target.keep_aside(self.table, &asides)
+        self.target.insert_unreadable(self.table, &unreadable)
     }
 
     /// Writes a row, unless another row has its key. Returns whether the row was written.
@@ -179,15 +179,15 @@ impl<'s> Saved<'s> {
                 Some((row_id, payload)) if stored == [true, false] && gone.insert(row_id) => {
                     writer.delete(self.table, row_id)?;
                     self.saved -= 1;
-                    self.set_aside(row_id, reason.clone(), &payload);
+                    self.put_unreadable(row_id, reason.clone(), &payload);
                     if row_id == rival.found {
                         rival.row_id = row_id;
                     }
                     if !self.restore(writer, &rival)? {
-                        self.set_aside(rival.found, reason, &rival.payload);
+                        self.put_unreadable(rival.found, reason, &rival.payload);
                     }
                 }
-                _ => self.set_aside(rival.found, reason, &rival.payload),
+                _ => self.put_unreadable(rival.found, reason, &rival.payload),
             }
         }
         Ok(())

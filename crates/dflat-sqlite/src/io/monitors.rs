@@ -10,7 +10,7 @@ use super::monitor::Monitor;
 use super::names;
 
 /// A database that has a monitor, or had one.
-struct MonitoredDatabase {
+struct MonitorEntry {
     monitor: Weak<Monitor>,
     /// The number of times that it was opened.
     opens: u64,
@@ -20,7 +20,7 @@ struct MonitoredDatabase {
 const REMEMBERED_MAX: usize = 1024;
 
 /// The databases, by the path of their main file.
-static WATCHED: Mutex<Option<HashMap<PathBuf, MonitoredDatabase>>> = Mutex::new(None);
+static MONITORS: Mutex<Option<HashMap<PathBuf, MonitorEntry>>> = Mutex::new(None);
 
 thread_local! {
     /// The address of the monitor of the database that this thread locked last, or 0.
@@ -31,12 +31,12 @@ thread_local! {
 pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
     // The key is the resolved path, because SQLite resolves links before it opens the file.
     let key = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    let watched = guard.get_or_insert_default();
-    if watched.len() >= REMEMBERED_MAX {
-        watched.retain(|_, database| database.monitor.strong_count() > 0);
+    let mut guard = MONITORS.lock().unwrap_or_else(PoisonError::into_inner);
+    let monitors = guard.get_or_insert_default();
+    if monitors.len() >= REMEMBERED_MAX {
+        monitors.retain(|_, database| database.monitor.strong_count() > 0);
     }
-    let database = watched.entry(key).or_insert_with(|| MonitoredDatabase {
+    let database = monitors.entry(key).or_insert_with(|| MonitorEntry {
         monitor: Weak::new(),
         opens: 0,
     });
@@ -51,15 +51,15 @@ pub(crate) fn monitor_of(path: &Path) -> Arc<Monitor> {
 
 /// The monitor of the database to which a named file belongs, and the file's kind. A partial copy
 /// counts as the main file of the copy.
-pub(super) fn watched(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
+pub(super) fn monitor_of_file(file: &Path) -> Option<(Arc<Monitor>, FileKind)> {
     const SUFFIXES: [(&str, FileKind); 3] = [
         ("-wal", FileKind::Log),
         ("-shm", FileKind::LogIndex),
         ("-journal", FileKind::Journal),
     ];
-    let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    let watched = guard.as_ref()?;
-    let find = |path: &Path| watched.get(path)?.monitor.upgrade();
+    let guard = MONITORS.lock().unwrap_or_else(PoisonError::into_inner);
+    let monitors = guard.as_ref()?;
+    let find = |path: &Path| monitors.get(path)?.monitor.upgrade();
     let place = names::place_of(file);
     if let Some(monitor) = find(place.as_deref().unwrap_or(file)) {
         return Some((monitor, FileKind::Main));
@@ -80,7 +80,7 @@ pub(super) fn note_current(monitor: &Monitor) {
 /// The monitor to which a file without a name belongs.
 pub(super) fn current() -> Option<(Arc<Monitor>, FileKind)> {
     let address = CURRENT.get();
-    let guard = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = MONITORS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut monitors = guard.as_ref()?.values().map(|database| &database.monitor);
     let monitor = monitors.find(|monitor| monitor.as_ptr().addr() == address)?;
     Some((monitor.upgrade()?, FileKind::Temporary))

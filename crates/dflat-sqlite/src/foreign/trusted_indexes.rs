@@ -8,7 +8,7 @@ use dflat_engine::storage::{IndexState, Indexes};
 use dflat_model::{RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::connection::held_table::Trust;
+use crate::connection::held_table::TriggerState;
 use crate::ffi::{Param, SqliteError};
 use crate::foreign::triggers::{self, NOTES_MAX, Trigger};
 use crate::layout::control::ControlStatement;
@@ -34,19 +34,19 @@ impl FileConnection {
             error.into_read_error(format_args!("cannot read the indexes of {}", table.name))
         };
         self.in_transaction(table, true, |connection| {
-            if !connection.is_there(table, entry).map_err(fail)? {
+            if !connection.table_exists(table, entry).map_err(fail)? {
                 // Without rows, every index is complete.
                 found = Indexes::ready(table);
                 return Ok(());
             }
-            let believed = connection.believed(table, entry).map_err(fail)?;
-            found.foreign = match believed.contains(&true) {
+            let trusted = connection.trusted_indexes(table, entry).map_err(fail)?;
+            found.foreign = match trusted.contains(&true) {
                 true => connection.foreign_rows(table, entry).map_err(fail)?,
                 false => Vec::new(),
             };
             let too_many = found.foreign.len() > NOTES_MAX;
-            for (position, believed) in believed.into_iter().enumerate() {
-                found.states.push(match believed && !too_many {
+            for (position, trusted) in trusted.into_iter().enumerate() {
+                found.states.push(match trusted && !too_many {
                     true => connection.index_state(
                         table,
                         entry,
@@ -66,28 +66,28 @@ impl FileConnection {
         Ok(found)
     }
 
-    fn is_there(&mut self, table: &Table, entry: TableId) -> Result<bool, SqliteError> {
-        Ok(self.tables[entry.0].created || self.trust(table)?.exists)
+    fn table_exists(&mut self, table: &Table, entry: TableId) -> Result<bool, SqliteError> {
+        Ok(self.tables[entry.0].created || self.trigger_state(table)?.exists)
     }
 
     /// Whether each index can be trusted: the main table and the index table have all of their
     /// triggers, and the index table has the definition of this library.
-    fn believed(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, SqliteError> {
+    fn trusted_indexes(&mut self, table: &Table, entry: TableId) -> Result<Vec<bool>, SqliteError> {
         if self.tables[entry.0].created {
             return Ok(vec![true; table.indexes.len()]);
         }
-        let trust = self.trust(table)?;
-        let believed = trust.indexes.iter().map(|index| *index && trust.main);
-        Ok(believed.collect())
+        let triggers = self.trigger_state(table)?;
+        let trusted = triggers.indexes.iter().map(|index| *index && triggers.main);
+        Ok(trusted.collect())
     }
 
     /// The main table and the index tables that have all of their triggers, read anew if the schema
     /// of the file has changed.
-    pub(crate) fn trust(&mut self, table: &Table) -> Result<&Trust, SqliteError> {
+    pub(crate) fn trigger_state(&mut self, table: &Table) -> Result<&TriggerState, SqliteError> {
         let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
         let TableId(position) = self.enter(table);
-        let known = self.tables[position].trust.as_ref();
-        if known.is_none_or(|trust| trust.schema_version != schema_version) {
+        let known = self.tables[position].triggers.as_ref();
+        if known.is_none_or(|triggers| triggers.schema_version != schema_version) {
             let prefix = triggers::prefix(table);
             let statement = self.control_statement(ControlStatement::FindTriggers)?;
             let pattern = Param::Value(ValueRef::Text(&prefix));
@@ -120,17 +120,17 @@ impl FileConnection {
             // index.
             let main = has(&triggers::of_main(table))
                 && !self.exists(ControlStatement::FindUnique, &table.name)?;
-            let trust = Trust {
+            let triggers = TriggerState {
                 schema_version,
                 exists: self.exists(ControlStatement::FindTable, &table.name)?,
                 has_foreign: self.exists(ControlStatement::FindTable, "dflat__foreign")?,
                 main,
                 indexes,
             };
-            self.tables[position].trust = Some(trust);
+            self.tables[position].triggers = Some(triggers);
         }
-        let trust = self.tables[position].trust.as_ref();
-        trust.ok_or_else(|| SqliteError::misuse("what was looked up is lost"))
+        let triggers = self.tables[position].triggers.as_ref();
+        triggers.ok_or_else(|| SqliteError::misuse("what was looked up is lost"))
     }
 
     /// Whether the table of a name has the first of these definitions, and everything on it has one
@@ -159,10 +159,10 @@ impl FileConnection {
         table: &Table,
         entry: TableId,
     ) -> Result<Vec<RowId>, SqliteError> {
-        if self.tables[entry.0].created && self.tables[entry.0].unspoilt {
+        if self.tables[entry.0].created && self.tables[entry.0].lacks_foreign {
             return Ok(Vec::new());
         }
-        if !self.trust(table)?.has_foreign {
+        if !self.trigger_state(table)?.has_foreign {
             return Ok(Vec::new());
         }
         let statement = self.control_statement(ControlStatement::FindForeign)?;
@@ -177,7 +177,7 @@ impl FileConnection {
             })
         })?;
         let entry = &mut self.tables[entry.0];
-        entry.unspoilt = entry.created && rows.is_empty();
+        entry.lacks_foreign = entry.created && rows.is_empty();
         Ok(rows)
     }
 

@@ -8,14 +8,14 @@ use super::call::{FileKind, Operation};
 use super::counter::FileCounters;
 use super::memory_index::MemoryIndex;
 use super::monitor::Monitor;
+use super::monitors::note_current;
 use super::request::{Call, Effect};
-use super::watched::note_current;
 
 /// The data of an open file.
 pub(super) struct OpenFile {
     pub(super) kind: FileKind,
     /// `None` if no monitor counts the calls on the file's database.
-    pub(super) watch: Option<FileMonitor>,
+    pub(super) monitor: Option<FileMonitor>,
     /// Whether the next sync also syncs the directory.
     pub(super) syncs_directory: Cell<bool>,
     /// The index of the log, if it is in memory.
@@ -90,28 +90,30 @@ impl OpenFile {
         effect: Effect<'_>,
         mut perform: impl FnMut(usize) -> c_int,
     ) -> c_int {
-        let Some(watch) = &self.watch else {
+        let Some(monitor) = &self.monitor else {
             return perform(length);
         };
-        let counters = watch.counters(on_log_index);
+        let counters = monitor.counters(on_log_index);
         let call = Call::new(Some(counters), counters.kind, operation, length);
-        watch.monitor.run(&call.with(effect), perform)
+        monitor.monitor.run(&call.with(effect), perform)
     }
 
-    /// Notes how far a read or a write reaches.
+    /// Notes the end of a read or a write.
     #[inline]
-    pub(super) fn note_reach(&self, operation: Operation, offset: i64, length: usize) {
-        if let Some(watch) = &self.watch {
+    pub(super) fn note_extent(&self, operation: Operation, offset: i64, length: usize) {
+        if let Some(monitor) = &self.monitor {
             let start = offset.unsigned_abs();
             let end = start + length as u64;
-            watch.monitor.note_reach(self.kind, operation, start, end);
+            monitor
+                .monitor
+                .note_extent(self.kind, operation, start, end);
         }
     }
 
     /// Notes that this thread uses the database of the file.
     pub(super) fn note_current(&self) {
-        if let Some(watch) = &self.watch {
-            note_current(&watch.monitor);
+        if let Some(monitor) = &self.monitor {
+            note_current(&monitor.monitor);
         }
     }
 }
