@@ -223,8 +223,8 @@ impl Workspace {
     /// damaged file into a new one, which must not exist. Objects keep their row ids, unless damage
     /// shows several with the same row id. Indexes are built anew; a `unique` index keeps values
     /// that damage has made equal. Of several objects with the same primary key, the one that is
-    /// stored beside the key is kept. The others, and bytes that are not an object, are moved to the
-    /// table `dflat__unreadable` of the new file.
+    /// stored beside the key is kept. The others, and bytes that are not an object, are moved to
+    /// the table `dflat__unreadable` of the new file.
     ///
     /// The damaged file may not be open. It is not changed, and nothing is written beside it,
     /// unless a rollback journal is there: its unfinished transaction is rolled back first.
