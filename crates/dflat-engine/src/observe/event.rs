@@ -1,7 +1,7 @@
 //! The events that are delivered to subscribers.
 
-use super::live_result::ResultUpdate;
-use super::mailbox::Absorb;
+use super::notification::Absorb;
+use super::result::ResultUpdate;
 use crate::error::Result;
 use crate::object::Object;
 

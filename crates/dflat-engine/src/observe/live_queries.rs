@@ -7,12 +7,11 @@ use dflat_model::CommitSeq;
 use smallvec::SmallVec;
 
 use super::live_query::{LiveOutput, LiveQuery, Refetch};
-use super::matcher::{Hits, MatchBy, Matcher};
-use super::matching_rows::{Candidates, SortedRows, matching_rows};
-use super::merge::Scratch;
+use super::matching::{
+    Candidates, Hits, MatchBy, Matcher, ShapedQuery, Shapes, Slots, SortedRows, matching_rows,
+};
 use super::publication::Call;
-use super::shape::{ShapedQuery, Shapes};
-use super::slots::Slots;
+use super::result::Scratch;
 use super::subscriber::Subscriber;
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;

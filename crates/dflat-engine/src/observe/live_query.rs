@@ -5,9 +5,8 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, Query, RowId, Table};
 use smallvec::SmallVec;
 
-use super::changed_rows::ChangedRows;
-use super::merge::Scratch;
-use super::shape::ShapedQuery;
+use super::matching::{ChangedRows, ShapedQuery};
+use super::result::Scratch;
 use super::subscriber::Subscriber;
 use super::{Event, LiveCount, LiveResult};
 use crate::change_set::TableChanges;

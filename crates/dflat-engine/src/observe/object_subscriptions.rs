@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::hash::Prehashed;
 use super::live_query::Refetch;
+use super::matching::Prehashed;
 use super::publication::Call;
 use super::subscriber::Subscriber;
 use super::{Event, ObjectEvent};

@@ -9,13 +9,15 @@ use smallvec::SmallVec;
 
 use super::live_queries::LiveQueries;
 use super::live_query::{LiveOutput, Refetch};
-use super::notifier::Executor;
+use super::matching::ShapedQuery;
+use super::notification::Executor;
 use super::object_subscriptions::ObjectSubscriptions;
 use super::publication::{Call, Publication};
-use super::shape::ShapedQuery;
 use super::subscriber::{Forget, Registration, Subscriber, Target};
 use super::subscription::Subscription;
-use super::{Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, with_margin};
+use super::{
+    Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, list_difference, with_margin,
+};
 use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::{Error, Result};
 use crate::fetch::Fetched;
@@ -376,7 +378,7 @@ fn first_result(
 ) -> Option<Event> {
     let before = known.map_or(&[][..], |known| known.objects.as_slice());
     let first = latest.map(|fetched| ResultUpdate {
-        difference: query.interest().difference(table, before, &fetched.objects),
+        difference: list_difference(query.interest(), table, before, &fetched.objects),
         query,
         fetched,
         commits: 0,

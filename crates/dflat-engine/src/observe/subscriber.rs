@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use dflat_model::{RowId, Table};
 
 use super::Event;
-use super::notifier::Notifier;
+use super::notification::Notifier;
 
 /// A subscriber to an object or a live query.
 pub type Subscriber = Notifier<Event, Registration>;

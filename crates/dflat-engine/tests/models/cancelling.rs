@@ -8,11 +8,10 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 use crate::explore;
-use crate::mailbox::Absorb;
-use crate::notifier::{self, Job};
+use crate::notification::{self, Absorb, Job};
 
 /// A notifier that is not registered anywhere.
-type Notifier<E = Number> = notifier::Notifier<E, ()>;
+type Notifier<E = Number> = notification::Notifier<E, ()>;
 
 /// A number that is never merged with a later one.
 #[derive(Debug)]

@@ -53,7 +53,7 @@ mod object {
 }
 
 mod observe {
-    pub(crate) use crate::delivery::Callback;
+    pub(crate) use crate::notification::Callback;
 }
 
 mod transaction {
@@ -62,14 +62,10 @@ mod transaction {
 
 #[path = "../../src/delivery/deliveries.rs"]
 mod deliveries;
-#[path = "../../src/observe/delivery.rs"]
-mod delivery;
 #[path = "../../src/dictionary/mod.rs"]
 mod dictionary;
-#[path = "../../src/observe/mailbox.rs"]
-mod mailbox;
-#[path = "../../src/observe/notifier.rs"]
-mod notifier;
+#[path = "../../src/observe/notification/mod.rs"]
+mod notification;
 #[path = "../../src/delivery/patience.rs"]
 mod patience;
 #[path = "../../src/delivery/queue.rs"]

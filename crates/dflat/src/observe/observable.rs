@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, Known, Subject};
 use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
-use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery};
+use dflat_engine::observe::{
+    Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery, list_difference,
+};
 use dflat_model::{Expression, Query, Table};
 
 use super::Update;
@@ -259,7 +261,7 @@ fn observed<T: Object, R: Reading>(
             (Some(before), Some(kept)) if commits > 1 => {
                 // Several changes can cancel each other out.
                 let (before, objects) = (R::objects(before), R::objects(kept));
-                let difference = query.interest().difference(&T::TABLE, before, objects);
+                let difference = list_difference(query.interest(), &T::TABLE, before, objects);
                 difference.is_empty()
             }
             (previous, _) => previous.is_none() && commits == 0 && !initial,

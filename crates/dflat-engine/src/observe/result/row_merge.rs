@@ -2,7 +2,7 @@
 
 use dflat_model::RowId;
 
-use super::changed_rows::{ChangedRows, Row, Rows};
+use super::super::matching::{ChangedRows, Row, Rows};
 use super::difference::Difference;
 use crate::object::Object;
 

@@ -64,11 +64,11 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Builds the hasher of maps whose keys are hashes or numbers.
-pub(super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
+pub(in super::super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
 /// A hasher for keys that are the upper half of a hash already, which is repeated, or a number.
 #[derive(Default)]
-pub(super) struct PrehashedHasher(u64);
+pub(in super::super) struct PrehashedHasher(u64);
 
 impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {

@@ -56,7 +56,7 @@ impl ShapedQuery {
     }
 
     /// The condition.
-    pub(super) fn predicate(&self) -> Option<Cow<'_, Predicate>> {
+    pub(in super::super) fn predicate(&self) -> Option<Cow<'_, Predicate>> {
         let shape = self.frame().predicate.as_ref()?;
         let values = self.values.as_ref().map(|values| &values.slice);
         let Some(values) = values.filter(|values| !values.is_empty()) else {
@@ -72,7 +72,7 @@ impl ShapedQuery {
     }
 
     /// The field and its value, if the condition is nothing but their equality.
-    pub(super) fn key(&self) -> Option<(&Field, ValueRef<'_>)> {
+    pub(in super::super) fn key(&self) -> Option<(&Field, ValueRef<'_>)> {
         let Some(Predicate::Compare {
             left: Expression::Field(field),
             operator: Comparison::Equal,
@@ -104,12 +104,12 @@ impl ShapedQuery {
     }
 
     /// Whether two queries are equal. Both must have their shapes from the same [`Shapes`].
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(in super::super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shape, &other.shape) && self.values == other.values
     }
 
     /// A hash of the query among those of the same [`Shapes`].
-    pub(super) fn hash(&self) -> u64 {
+    pub(in super::super) fn hash(&self) -> u64 {
         let mut hash = super::hash::mix(Arc::as_ptr(&self.shape).addr() as u64, 0);
         for value in self.values.iter().flat_map(|values| &values.slice) {
             hash = super::hash::mix(hash, super::hash::of_value(value.as_ref()));
@@ -143,7 +143,7 @@ fn visit_values(predicate: &mut Predicate, visit: &mut impl FnMut(&mut Value)) {
 
 /// Shapes by their hashes, for as long as queries use them.
 #[derive(Default)]
-pub(super) struct Shapes {
+pub(in super::super) struct Shapes {
     by_hash: HashMap<u64, Vec<Weak<Shape>>>,
     /// From this number of shapes on, unused ones are removed.
     len_max: usize,
@@ -151,7 +151,7 @@ pub(super) struct Shapes {
 
 impl Shapes {
     /// The query with a shape that it shares with others of the same shape.
-    pub(super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
+    pub(in super::super) fn shaped(&mut self, query: &ShapedQuery) -> ShapedQuery {
         let (shape, values) = take_apart(query);
         let hash = hash(&shape.query);
         let known = self.find(hash, &shape);
@@ -160,7 +160,7 @@ impl Shapes {
     }
 
     /// The same, if another query uses the shape already.
-    pub(super) fn known(&self, query: &ShapedQuery) -> Option<ShapedQuery> {
+    pub(in super::super) fn known(&self, query: &ShapedQuery) -> Option<ShapedQuery> {
         let (shape, values) = take_apart(query);
         let shape = self.find(hash(&shape.query), &shape)?;
         Some(ShapedQuery { shape, values })

@@ -9,7 +9,7 @@ use super::hash::Prehashed;
 /// A slot that is alone under its hash, as most are, takes nine bytes of a table that is at least
 /// half full.
 #[derive(Default)]
-pub(super) struct Slots {
+pub(in super::super) struct Slots {
     alone: HashMap<u32, u32, Prehashed>,
     /// Several slots with the same hash, ascending.
     several: HashMap<u32, Vec<u32>, Prehashed>,
@@ -20,13 +20,13 @@ const fn half(hash: u64) -> u32 {
 }
 
 impl Slots {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in super::super) fn is_empty(&self) -> bool {
         self.alone.is_empty() && self.several.is_empty()
     }
 
     /// The slots of a hash, ascending.
     #[inline]
-    pub(super) fn get(&self, hash: u64) -> &[u32] {
+    pub(in super::super) fn get(&self, hash: u64) -> &[u32] {
         let half = half(hash);
         match self.alone.get(&half) {
             Some(slot) => std::slice::from_ref(slot),
@@ -36,7 +36,7 @@ impl Slots {
     }
 
     /// Inserts a slot, if it is not there.
-    pub(super) fn insert(&mut self, hash: u64, slot: u32) {
+    pub(in super::super) fn insert(&mut self, hash: u64, slot: u32) {
         let half = half(hash);
         if let Some(slots) = self.several.get_mut(&half) {
             if let Err(at) = slots.binary_search(&slot) {
@@ -55,7 +55,7 @@ impl Slots {
     }
 
     /// Removes a slot, if it is there.
-    pub(super) fn remove(&mut self, hash: u64, slot: u32) {
+    pub(in super::super) fn remove(&mut self, hash: u64, slot: u32) {
         let half = half(hash);
         if self.alone.get(&half) == Some(&slot) {
             self.alone.remove(&half);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use dflat_model::{Order, ValueRef};
 
-use super::changed_rows::compare;
+use super::super::matching::compare;
 use crate::object::Object;
 use crate::query::{compare_keys, compute};
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dflat_model::{Expression, Table, ValueRef};
 
-use super::difference::Difference;
 use crate::change_set::TableChanges;
 use crate::object::{Object, equal};
 use crate::query::compute;
@@ -53,20 +52,15 @@ impl Interest {
     }
 
     /// Whether the states of a row before and after a commit have the same observed values.
-    pub(super) fn is_unchanged(&self, changes: &TableChanges, was: &Object, is: &Object) -> bool {
+    pub(in super::super) fn is_unchanged(
+        &self,
+        changes: &TableChanges,
+        was: &Object,
+        is: &Object,
+    ) -> bool {
         match self {
             Self::Objects if !changes.repeated => false,
             _ => self.is_same(&changes.table, was, is),
         }
-    }
-
-    /// The difference between two lists of objects.
-    #[must_use]
-    pub fn difference(&self, table: &Table, old: &[Object], new: &[Object]) -> Difference {
-        if std::ptr::eq(old, new) {
-            return Difference::default();
-        }
-        let same = |a: &Object, b: &Object| self.is_same(table, a, b);
-        Difference::between(old, new, Object::row_id, same)
     }
 }

@@ -8,17 +8,17 @@ use crate::query::{Interval, ValueSet, tested_field};
 
 /// A field and an interval of its values.
 #[derive(Clone, Debug)]
-pub(super) struct FieldInterval {
-    pub(super) field: Field,
-    pub(super) interval: Interval<'static>,
+pub(in super::super) struct FieldInterval {
+    pub(in super::super) field: Field,
+    pub(in super::super) interval: Interval<'static>,
 }
 
 /// Intervals of which every object that meets a condition is in at least one.
 #[derive(Clone, Debug)]
-pub(super) struct IndexKey {
-    pub(super) intervals: Vec<FieldInterval>,
+pub(in super::super) struct IndexKey {
+    pub(in super::super) intervals: Vec<FieldInterval>,
     /// Whether every object in one of the intervals meets the condition.
-    pub(super) exact: bool,
+    pub(in super::super) exact: bool,
 }
 
 /// The most intervals of an index key. A condition with more is evaluated on every changed row: its
@@ -26,7 +26,7 @@ pub(super) struct IndexKey {
 const INTERVALS_MAX: usize = 65_536;
 
 /// The index key of a condition, if it has one.
-pub(super) fn index_key(predicate: &Predicate) -> Option<IndexKey> {
+pub(in super::super) fn index_key(predicate: &Predicate) -> Option<IndexKey> {
     match predicate {
         Predicate::Constant(false) => Some(IndexKey {
             intervals: Vec::new(),

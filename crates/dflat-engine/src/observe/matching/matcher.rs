@@ -21,7 +21,7 @@ const LINEAR_MAX: usize = 1;
 
 /// The index keys of live queries, by field.
 #[derive(Default)]
-pub(super) struct Matcher {
+pub(in super::super) struct Matcher {
     pub(super) fields: Vec<FieldIndex>,
     /// The queries without an index key, which are evaluated on every changed row.
     unkeyed: BTreeSet<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Matcher {
 /// A live query, a row that may concern it, and whether the row may meet its condition after the
 /// commit or before it. They are one number, because many hits are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Hit(u64);
+pub(in super::super) struct Hit(u64);
 
 impl Hit {
     /// The most rows of a commit that fit in a hit.
@@ -44,17 +44,17 @@ impl Hit {
     }
 
     /// The slot of the query.
-    pub(super) const fn slot(self) -> u32 {
+    pub(in super::super) const fn slot(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
     /// The row.
-    pub(super) const fn row(self) -> Row {
+    pub(in super::super) const fn row(self) -> Row {
         self.0 as u32 >> 1
     }
 
     /// Whether the state of the row is the one after the commit.
-    pub(super) const fn is(self) -> bool {
+    pub(in super::super) const fn is(self) -> bool {
         self.0 & 1 == 1
     }
 }
@@ -113,7 +113,7 @@ impl FieldContent<'_> {
 }
 
 /// The way to find a live query.
-pub(super) enum MatchBy {
+pub(in super::super) enum MatchBy {
     /// It is evaluated on every row.
     Always,
     /// By an index key.
@@ -121,7 +121,7 @@ pub(super) enum MatchBy {
 }
 
 impl MatchBy {
-    pub(super) fn of(predicate: Option<&Predicate>) -> Self {
+    pub(in super::super) fn of(predicate: Option<&Predicate>) -> Self {
         let key = predicate.and_then(index_key);
         key.map_or(Self::Always, Self::By)
     }
@@ -135,7 +135,7 @@ impl MatchBy {
 }
 
 impl Matcher {
-    pub(super) fn insert(&mut self, slot: u32, found: &MatchBy) {
+    pub(in super::super) fn insert(&mut self, slot: u32, found: &MatchBy) {
         if let MatchBy::Always = found {
             self.unkeyed.insert(slot);
             return;
@@ -163,7 +163,7 @@ impl Matcher {
         }
     }
 
-    pub(super) fn remove(&mut self, slot: u32, found: &MatchBy) {
+    pub(in super::super) fn remove(&mut self, slot: u32, found: &MatchBy) {
         if let MatchBy::Always = found {
             self.unkeyed.remove(&slot);
             return;
@@ -188,7 +188,7 @@ impl Matcher {
     /// queries. A single query is evaluated on each row instead. If there are more rows than
     /// queries, and some queries have ranges, which may overlap, each query searches the sorted
     /// rows instead.
-    pub(super) fn hits(&mut self, rows: Rows<'_>) -> Hits {
+    pub(in super::super) fn hits(&mut self, rows: Rows<'_>) -> Hits {
         let ranges = self.fields.iter().any(|index| !index.intervals.is_empty());
         if self.keyed_count <= LINEAR_MAX {
             return Hits::Each;
@@ -226,20 +226,20 @@ impl Matcher {
     }
 
     /// Takes back the buffer of hits.
-    pub(super) fn recycle(&mut self, mut hits: Vec<Hit>) {
+    pub(in super::super) fn recycle(&mut self, mut hits: Vec<Hit>) {
         if hits.capacity() <= HITS_KEPT_MAX {
             hits.clear();
             self.hits = hits;
         }
     }
 
-    pub(super) fn unkeyed(&self) -> &BTreeSet<u32> {
+    pub(in super::super) fn unkeyed(&self) -> &BTreeSet<u32> {
         &self.unkeyed
     }
 }
 
 /// The live queries that a commit may concern.
-pub(super) enum Hits {
+pub(in super::super) enum Hits {
     /// All queries, each with every row.
     Each,
     /// All queries, each with the sorted rows in its intervals.

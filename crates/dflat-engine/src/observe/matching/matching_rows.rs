@@ -19,7 +19,7 @@ struct RowsByValue<'c> {
 }
 
 /// The rows of a commit, sorted by the values of fields when a query first needs them so.
-pub(super) struct SortedRows<'c> {
+pub(in super::super) struct SortedRows<'c> {
     matcher: &'c Matcher,
     rows: Rows<'c>,
     /// By the position of the field in the matcher: the rows before the commit, and after it.
@@ -28,7 +28,7 @@ pub(super) struct SortedRows<'c> {
 }
 
 impl<'c> SortedRows<'c> {
-    pub(super) fn new(matcher: &'c Matcher, rows: Rows<'c>) -> Self {
+    pub(in super::super) fn new(matcher: &'c Matcher, rows: Rows<'c>) -> Self {
         Self {
             matcher,
             rows,
@@ -146,7 +146,7 @@ fn drain(bits: &mut [u64], rows: &mut RowList) {
 }
 
 /// The rows that may meet a query's condition.
-pub(super) enum Candidates {
+pub(in super::super) enum Candidates {
     /// These rows. Different values may have the same hash, so they need not meet it.
     Rows(ChangedRows),
     /// All rows.
@@ -157,7 +157,7 @@ pub(super) enum Candidates {
 
 impl Candidates {
     /// The rows of the hits of a query.
-    pub(super) fn of(hits: &[Hit]) -> Self {
+    pub(in super::super) fn of(hits: &[Hit]) -> Self {
         let mut changed = ChangedRows::default();
         for hit in hits {
             let list = if hit.is() {
@@ -172,7 +172,7 @@ impl Candidates {
 }
 
 /// The rows that met or meet a query's condition, ascending.
-pub(super) fn matching_rows(
+pub(in super::super) fn matching_rows(
     query: &ShapedQuery,
     mut candidates: Candidates,
     sorted: &mut SortedRows<'_>,

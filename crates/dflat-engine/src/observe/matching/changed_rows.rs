@@ -10,26 +10,26 @@ use crate::object::Object;
 use crate::query::compare_rows;
 
 /// A row of a change set, by its position among the changes.
-pub(super) type Row = u32;
+pub(in super::super) type Row = u32;
 
 /// The changes to a table, by ascending row id.
-pub(super) type Rows<'c> = &'c [(RowId, RowChange)];
+pub(in super::super) type Rows<'c> = &'c [(RowId, RowChange)];
 
 /// A list of changed rows. For most live queries, a commit changes one object.
-pub(super) type RowList = SmallVec<[Row; 2]>;
+pub(in super::super) type RowList = SmallVec<[Row; 2]>;
 
 /// The rows of a change set that concern a live query, each list ascending or in the query's order.
 #[derive(Default)]
-pub(super) struct ChangedRows {
+pub(in super::super) struct ChangedRows {
     /// The rows that met the condition before the change.
-    pub(super) before: RowList,
+    pub(in super::super) before: RowList,
     /// The rows that meet it after the change.
-    pub(super) after: RowList,
+    pub(in super::super) after: RowList,
 }
 
 impl ChangedRows {
     /// Keeps the rows whose states `meets` accepts.
-    pub(super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
+    pub(in super::super) fn retain(&mut self, rows: Rows<'_>, meets: impl Fn(&Object) -> bool) {
         self.before
             .retain(|row| before(rows, *row).is_some_and(&meets));
         self.after
@@ -37,7 +37,7 @@ impl ChangedRows {
     }
 
     /// Sorts the rows, which must be in order of row id, by an order.
-    pub(super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
+    pub(in super::super) fn sorted(mut self, order: &[Order], rows: Rows<'_>) -> Self {
         if !order.is_empty() {
             sort(order, &mut self.before, |row| before(rows, row));
             sort(order, &mut self.after, |row| after(rows, row));
@@ -53,16 +53,16 @@ fn sort<'c>(order: &[Order], list: &mut [Row], state: impl Fn(Row) -> Option<&'c
     });
 }
 
-pub(super) fn before<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
+pub(in super::super) fn before<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
     rows.get(row as usize)?.1.before.as_ref()
 }
 
-pub(super) fn after<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
+pub(in super::super) fn after<'c>(rows: Rows<'c>, row: Row) -> Option<&'c Object> {
     rows.get(row as usize)?.1.after.as_ref()
 }
 
 /// Compares two objects as an order does.
-pub(super) fn compare(order: &[Order], a: &Object, b: &Object) -> Ordering {
+pub(in super::super) fn compare(order: &[Order], a: &Object, b: &Object) -> Ordering {
     if order.is_empty() {
         return a.row_id().cmp(&b.row_id());
     }

@@ -1,6 +1,10 @@
 //! The difference between two versions of a list, by positions.
 
+use dflat_model::Table;
+
+use super::super::matching::Interest;
 use super::positions::{Positions, ascending};
+use crate::object::Object;
 
 /// The move of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,6 +300,22 @@ fn nth_kept(skipped: &[usize], n: usize) -> usize {
         }
     }
     n + range.start
+}
+
+/// The difference between two lists of a table's objects. An object is updated if its observed
+/// values differ.
+#[must_use]
+pub fn list_difference(
+    interest: &Interest,
+    table: &Table,
+    old: &[Object],
+    new: &[Object],
+) -> Difference {
+    if std::ptr::eq(old, new) {
+        return Difference::default();
+    }
+    let same = |a: &Object, b: &Object| interest.is_same(table, a, b);
+    Difference::between(old, new, Object::row_id, same)
 }
 
 /// The moves, given by ascending new position, without the largest set of elements that can stay in

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dflat_model::Order;
 
-use super::changed_rows::{ChangedRows, Row, Rows, after, before, compare};
+use super::super::matching::{ChangedRows, Row, Rows, after, before, compare};
 use super::difference::{Difference, Move, out_of_order};
 use super::positions::ascending;
 use super::row_merge::{MergedList, RowMerge, find};
@@ -12,12 +12,12 @@ use crate::object::Object;
 
 /// Buffers that are reused from one result to the next.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(in super::super) struct Scratch {
     /// By row: its position among the removed rows, from 1; 0 for other rows.
     removed: Vec<u32>,
     /// The lists that were replaced. They are dropped after the new ones were delivered, because
     /// dropping many objects takes time.
-    pub(super) replaced: Vec<Arc<Vec<Object>>>,
+    pub(in super::super) replaced: Vec<Arc<Vec<Object>>>,
 }
 
 /// A sorted list.

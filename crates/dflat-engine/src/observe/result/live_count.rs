@@ -2,8 +2,7 @@
 
 use dflat_model::{CommitSeq, Query, Table};
 
-use super::changed_rows::ChangedRows;
-use super::shape::ShapedQuery;
+use super::super::matching::{ChangedRows, ShapedQuery};
 use crate::error::Result;
 
 /// The number of a query's objects as of the latest commit. It keeps no objects.
@@ -46,16 +45,16 @@ impl LiveCount {
         live
     }
 
-    pub(super) fn query(&self) -> &ShapedQuery {
+    pub(in super::super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
 
-    pub(super) fn is_failed(&self) -> bool {
+    pub(in super::super) fn is_failed(&self) -> bool {
         self.failed
     }
 
     /// The count, unless counting has failed.
-    pub(super) fn current(&self) -> Option<usize> {
+    pub(in super::super) fn current(&self) -> Option<usize> {
         (!self.failed).then_some(self.delivered)
     }
 
@@ -66,7 +65,7 @@ impl LiveCount {
     }
 
     /// Applies a commit. Returns the new count, or `None` if it is unchanged.
-    pub(super) fn follow(
+    pub(in super::super) fn follow(
         &mut self,
         table: &Table,
         seq: CommitSeq,
@@ -88,7 +87,7 @@ impl LiveCount {
     }
 
     /// Counts again. Returns the new count, or `None` if it is unchanged.
-    pub(super) fn renew(
+    pub(in super::super) fn renew(
         &mut self,
         table: &Table,
         count: impl FnOnce(&Table, &Query) -> Result<(usize, CommitSeq)>,

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table};
 
+use super::super::matching::{ChangedRows, Interest, Rows, ShapedQuery, after, before};
 use super::boundary::BoundaryObject;
-use super::changed_rows::{ChangedRows, Rows, after, before};
-use super::difference::Difference;
-use super::interest::Interest;
+use super::difference::{Difference, list_difference};
 use super::merge::{List, Scratch};
-use super::shape::ShapedQuery;
 use crate::change_set::TableChanges;
 use crate::error::Result;
 use crate::fetch::Fetched;
@@ -136,12 +134,12 @@ impl LiveResult {
     }
 
     /// The result, unless a fetch has failed.
-    pub(super) fn current(&self) -> Option<Fetched> {
+    pub(in super::super) fn current(&self) -> Option<Fetched> {
         let window = self.window().filter(|_| !self.failed)?;
         Some(self.fetched(shown(&self.held, window)))
     }
 
-    pub(super) fn query(&self) -> &ShapedQuery {
+    pub(in super::super) fn query(&self) -> &ShapedQuery {
         &self.query
     }
 
@@ -150,7 +148,7 @@ impl LiveResult {
     }
 
     /// Whether the result must be fetched again at the next commit.
-    pub(super) fn is_failed(&self) -> bool {
+    pub(in super::super) fn is_failed(&self) -> bool {
         self.failed
     }
 
@@ -175,7 +173,7 @@ impl LiveResult {
     ///
     /// # Errors
     /// As `refetch`. The result is fetched again at the next commit then.
-    pub(super) fn follow(
+    pub(in super::super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
         changed: ChangedRows,
@@ -222,7 +220,7 @@ impl LiveResult {
         } else {
             let old = held.get(old).unwrap_or_default();
             let window = self.held.get(new.clone()).unwrap_or_default();
-            self.interest().difference(table, old, window)
+            list_difference(self.interest(), table, old, window)
         };
         scratch.replaced.push(held);
         let delivered = (!difference.is_empty()).then(|| self.update(new, difference));
@@ -234,7 +232,7 @@ impl LiveResult {
     ///
     /// # Errors
     /// As `refetch`. The result is fetched again at the next commit then.
-    pub(super) fn renew(
+    pub(in super::super) fn renew(
         &mut self,
         table: &Table,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
@@ -322,7 +320,7 @@ impl LiveResult {
         (self.failed, self.leaving_max) = (false, half(&self.held));
         let window = self.window().unwrap_or_default();
         let shown = self.held.get(window.clone()).unwrap_or_default();
-        let difference = self.interest().difference(table, &delivered, shown);
+        let difference = list_difference(self.interest(), table, &delivered, shown);
         // After an error, the result is delivered even if it is unchanged.
         Ok((missed || !difference.is_empty()).then(|| self.update(window, difference)))
     }
@@ -388,7 +386,7 @@ mod tests {
 
     use dflat_model::{RowId, TableDescriptor, TableLayout, TypeDescriptor};
 
-    use super::super::changed_rows::{Row, RowList};
+    use super::super::super::matching::Row;
     use super::*;
     use crate::change_set::RowChange;
     use crate::object::{ObjectBatch, Origin, Writer};
@@ -444,7 +442,7 @@ mod tests {
             let rows = changes.rows.len();
             let changed = ChangedRows {
                 before: (0..rows as Row).collect(),
-                after: RowList::new(),
+                ..ChangedRows::default()
             };
             let refetch = |_: &Table, _: &Query| panic!("a whole result is never fetched again");
             let delivered = live.follow(
