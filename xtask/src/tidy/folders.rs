@@ -8,13 +8,6 @@ use crate::workspace::File;
 /// The most source files of one folder. Folders below `tests` may have more.
 pub const FILES_MAX: usize = 15;
 
-/// Folders that have more until they are split: only a warning for these.
-const STILL_FULL: [&str; 3] = [
-    "crates/dflat-engine/src/object",
-    "crates/dflat-engine/src/observe",
-    "crates/dflat-engine/src/transaction",
-];
-
 /// Finds folders that have more.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut counts = BTreeMap::new();
@@ -30,11 +23,7 @@ pub fn check(files: &[File]) -> Vec<Finding> {
     let full = counts.into_iter().filter(|&(_, count)| count > FILES_MAX);
     let finding = |(folder, count)| {
         let message = format!("{count} source files; at most {FILES_MAX} are allowed: add a room");
-        if STILL_FULL.contains(&folder) {
-            Finding::warning(folder, 0, message)
-        } else {
-            Finding::error(folder, 0, message)
-        }
+        Finding::error(folder, 0, message)
     };
     full.map(finding).collect()
 }

@@ -4,21 +4,16 @@
 //! ([`Writer`]), both without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
 //! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
 //! predicates on unverified payloads through checked reads ([`field_value`]). `unsafe` is in
-//! two files: `chunk.rs` adds payloads to memory in which other objects are read, and `text.rs`
-//! takes ASCII bytes as text.
+//! two files: `memory/chunk.rs` adds payloads to memory in which other objects are read, and
+//! `text.rs` takes ASCII bytes as text.
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 
-mod align;
-mod arena;
-mod batch;
-mod chunk;
 mod compare;
-mod copy;
 mod field_value;
-mod handle;
-mod knowledge;
-mod merge;
+mod malformed;
+mod memory;
+mod merging;
 mod reader;
 mod scalar;
 mod scalar_change;
@@ -26,15 +21,14 @@ mod text;
 mod verify;
 mod writer;
 
-pub(crate) use arena::ObjectArenas;
-pub use batch::ObjectBatch;
 pub use compare::equal;
 pub use field_value::{Members, Scope, field_value, root_text, same_value};
 pub(crate) use field_value::{scalar_value, whole_value};
-pub use handle::{Object, Origin};
-pub use knowledge::Knowledge;
-pub use merge::{Unmergeable, merge};
-pub use reader::{Malformed, TableView, UnionView, VectorView};
+pub use malformed::Malformed;
+pub(crate) use memory::ObjectArenas;
+pub use memory::{Object, ObjectBatch, Origin};
+pub use merging::{Knowledge, Unmergeable, merge};
+pub use reader::{TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
 pub use scalar_change::changes_scalars_alone;
 pub(crate) use text::text;

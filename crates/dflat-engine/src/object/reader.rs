@@ -3,12 +3,8 @@
 //! Every read checks the offsets that it follows, so that no input makes it panic or read outside
 //! of the buffer.
 
-use super::ScalarType;
 use super::text::text;
-
-/// The bytes are not what the schema says: an offset leaves the buffer, or text is not UTF-8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+use super::{Malformed, ScalarType};
 
 type Read<T> = Result<T, Malformed>;
 

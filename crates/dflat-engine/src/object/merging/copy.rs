@@ -2,8 +2,8 @@
 
 use dflat_model::{Element, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value};
 
+use super::super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
 use super::knowledge::Types;
-use super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
 
 type Copied = Result<(), Malformed>;
 

@@ -10,8 +10,8 @@ use std::fmt;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
+use super::super::{Malformed, verify};
 use super::chunk::{Header, Piece};
-use super::{Malformed, verify};
 
 /// Where and when an object was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

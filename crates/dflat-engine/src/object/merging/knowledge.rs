@@ -4,7 +4,7 @@ use dflat_model::{
     Element, EnumLayout, ROOT_TYPE, Shape, StructLayout, TypeDescriptor, TypeId, Value,
 };
 
-use super::{Malformed, TableView, UnionView, VectorView};
+use super::super::{Malformed, TableView, UnionView, VectorView};
 
 type IsKnown = Result<bool, Malformed>;
 

@@ -3,7 +3,7 @@
 use dflat_model::{RowId, Table};
 
 use super::chunk::{CHUNK_MAX_BYTES, Header, OpenChunk, Piece};
-use super::{Object, Origin};
+use super::handle::{Object, Origin};
 
 /// The number of objects that an arena allocates one by one before objects share a chunk: most
 /// transactions write fewer, and an object of its own keeps no other object's bytes in memory.

@@ -15,7 +15,8 @@ use std::mem::MaybeUninit;
 use dflat_model::RowId;
 use triomphe::{Arc, HeaderWithLength, ThinArc, UniqueArc};
 
-use super::{Origin, ScalarType};
+use super::super::ScalarType;
+use super::handle::Origin;
 
 /// The alignment of payloads in a chunk, in bytes: 16 bits then hold a start within 256 KiB.
 const ALIGNMENT: usize = 4;

@@ -9,11 +9,11 @@
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId};
 
+use super::super::compare::{Comparer, Elements};
+use super::super::{Malformed, Slot, TableView, UnionView, Writer};
 use super::align::{Match, align};
-use super::compare::{Comparer, Elements};
 use super::copy::{Child, Copier};
 use super::knowledge::{Knowledge, Types};
-use super::{Malformed, Slot, TableView, UnionView, Writer};
 
 /// Why payloads were not merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

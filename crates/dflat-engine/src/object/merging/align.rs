@@ -1,6 +1,6 @@
 //! Matches the members of a changed vector with the members that it had before.
 
-use super::Malformed;
+use super::super::Malformed;
 
 /// The most old members that a new member is compared with, where the vectors' ends do not match.
 ///

@@ -1,0 +1,14 @@
+//! Verified payloads in memory, and the handles on them.
+//!
+//! This room stands at the top of `object`, beside `merging`: it uses the checks and the readers
+//! below. An [`Object`] is a handle on one payload. Payloads that are read together, or written
+//! one after the other, share allocations ([`ObjectBatch`], [`ObjectArenas`]).
+
+mod arena;
+mod batch;
+mod chunk;
+mod handle;
+
+pub(crate) use arena::ObjectArenas;
+pub use batch::ObjectBatch;
+pub use handle::{Object, Origin};
