@@ -55,7 +55,9 @@ pub enum ErrorKind {
     StorageFull,
     /// Another process or connection kept the file locked for longer than the busy timeout, or
     /// committed between a transaction's first read and its first change. Nothing was written.
-    /// Perform the transaction again.
+    /// Perform the transaction again. For a handler that reads before it writes, a form that
+    /// retries (`perform_changes_retrying`, `perform_changes_blocking_retrying`) does so, and the
+    /// option `write_first` lets no other process commit meanwhile.
     Busy,
     /// The file or its directory can't be written.
     ReadOnly,

@@ -130,7 +130,7 @@ pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, Upda
 #[cfg(feature = "sqlite")]
 pub use workspace::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use workspace::{
-    Duplicate, IndexProgress, IndexState, IndexesReady, Snapshot, TableCopy, Workspace,
+    Duplicate, IndexProgress, IndexState, IndexesReady, Performer, Snapshot, TableCopy, Workspace,
 };
 
 /// Includes the code that `dflat_build` made of a schema in this package's build script.

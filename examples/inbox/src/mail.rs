@@ -74,7 +74,7 @@ pub(crate) fn fill(workspace: &Workspace, messages: u64) -> Result<()> {
 
 /// Does something with the message of a number, in the background.
 pub(crate) fn act(workspace: &Workspace, action: Action, id: u64) -> dflat::TransactionHandle<()> {
-    workspace.perform_changes([Message::TABLE], move |tx| carry_out(tx, action, id))
+    workspace.perform_changes_retrying([Message::TABLE], move |tx| carry_out(tx, action, id))
 }
 
 fn carry_out(tx: &TransactionContext, action: Action, id: u64) -> Result<()> {

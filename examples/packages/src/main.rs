@@ -161,7 +161,7 @@ fn watch(workspace: &Workspace) -> Result<()> {
 }
 
 fn view(workspace: &Workspace, name: &'static str, views: u64) -> Result<()> {
-    let changed = workspace.perform_changes([Package::TABLE], move |tx| {
+    let changed = workspace.perform_changes_retrying([Package::TABLE], move |tx| {
         for package in &tx.fetch::<Package>().filter(Package::NAME.eq(name)).all()? {
             if let Some(mut request) = PackageChangeRequest::change(tx, package)? {
                 request.views += views;

@@ -121,7 +121,7 @@ fn watch(workspace: &Workspace, first: &Post) -> Result<()> {
 
     println!("raising the priority of the first post");
     let post = first.clone();
-    let update = workspace.perform_changes([Post::TABLE], move |tx| {
+    let update = workspace.perform_changes_retrying([Post::TABLE], move |tx| {
         if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
             request.priority = 200;
             tx.submit(request)?;
@@ -133,7 +133,7 @@ fn watch(workspace: &Workspace, first: &Post) -> Result<()> {
 
     println!("deleting the first post");
     let post = first.clone();
-    let deletion = workspace.perform_changes([Post::TABLE], move |tx| {
+    let deletion = workspace.perform_changes_retrying([Post::TABLE], move |tx| {
         PostChangeRequest::deletion(tx, &post)?
             .map(|request| tx.submit(request))
             .transpose()

@@ -18,7 +18,7 @@ use super::batch::Batch;
 use super::item;
 use super::space::Key;
 use crate::callback;
-use crate::engine::Engine;
+use crate::engine::{Engine, PerformOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{self, Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -141,7 +141,12 @@ impl WriteBehind {
             let mut batch = batch.lock().unwrap_or_else(PoisonError::into_inner);
             this.finish(std::mem::take(&mut *batch), outcome);
         };
-        engine.perform([item::TABLE], handler, completion);
+        engine.perform(
+            [item::TABLE],
+            PerformOptions::default(),
+            handler,
+            completion,
+        );
     }
 
     fn take(&self) -> Batch {

@@ -1,5 +1,6 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
+mod back_off;
 mod indexes;
 mod perform;
 mod read;
@@ -25,6 +26,7 @@ pub use crate::telemetry::{Counts, Thresholds};
 use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
 pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
+pub use perform::PerformOptions;
 use read::Reader;
 use share::Share;
 pub use share::WeakEngine;
@@ -50,6 +52,7 @@ struct Inner {
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
+    busy_timeout: Duration,
     /// The shares that have not ended.
     shares: Mutex<usize>,
 }
@@ -77,11 +80,13 @@ pub struct EngineOptions {
     /// How long a transaction's completion waits for subscribers, before the subscribers that are
     /// being called are given up as slow.
     pub patience: Duration,
+    /// How long a retrying transaction goes on before it fails because other processes commit.
+    pub busy_timeout: Duration,
 }
 
 impl Default for EngineOptions {
-    /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, and a
-    /// patience of one second.
+    /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
+    /// patience of one second, and a busy timeout of 30 seconds.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
@@ -89,6 +94,7 @@ impl Default for EngineOptions {
             thresholds: Thresholds::default(),
             snapshot_age_max: None,
             patience: Duration::from_secs(1),
+            busy_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -140,6 +146,7 @@ impl Engine {
             registry,
             telemetry,
             snapshots,
+            busy_timeout: options.busy_timeout,
             shares: Mutex::new(1),
         };
         Self {

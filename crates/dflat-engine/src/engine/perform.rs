@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 use std::sync::mpsc;
+use std::time::Instant;
 
 use dflat_model::Table;
 
+use super::back_off::BackOff;
 use super::{Engine, Inner};
 use crate::callback;
 use crate::change_set::{Complete, Completion};
@@ -12,8 +14,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
 use crate::transaction::{Job, Tables, Transaction};
 
-/// Limit of the runs of a handler.
-const ATTEMPTS_MAX: usize = 5;
+/// Number of runs of a retrying handler that other processes may overtake. The next run takes write
+/// access before the handler, so that it keeps them from committing.
+const OVERTAKEN_MAX: u32 = 4;
+
+/// How a transaction begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerformOptions {
+    /// Whether the transaction takes write access before its handler runs. No other process can
+    /// commit from then on until the transaction ends, so the handler may read and then write. The
+    /// transaction shares its commit with no earlier transaction, and waits for the write access
+    /// even if its handler changes nothing.
+    pub write_first: bool,
+}
 
 /// Limit of the bytes of a handler that is moved when its transaction is handed on. A larger
 /// handler is boxed: a thread of the scheduler has no room for many copies of it.
@@ -32,6 +45,7 @@ struct Queued<H, C> {
 struct Work<H> {
     inner: Arc<Inner>,
     tables: Tables,
+    options: PerformOptions,
     handler: H,
 }
 
@@ -55,14 +69,16 @@ impl<H: Send, C: FnOnce(Result<()>) + Send> Complete for Queued<H, C> {
 
 impl<H: FnOnce(&Rc<Transaction>) -> Result<()>> Work<H> {
     fn run(self, completion: Completion) {
-        self.inner.run(self.tables, self.handler, completion);
+        let (tables, options) = (self.tables, self.options);
+        self.inner.run(tables, options, self.handler, completion);
     }
 }
 
 impl<H: FnMut(&Rc<Transaction>) -> Result<()>> Work<H> {
     fn run_retrying(self, completion: Completion) {
+        let (tables, options) = (self.tables, self.options);
         self.inner
-            .run_retrying(self.tables, self.handler, completion);
+            .run_retrying(&tables, options, self.handler, completion);
     }
 }
 
@@ -74,39 +90,44 @@ impl Engine {
     pub fn perform(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
         if size_of_val(&handler) > MOVED_MAX_BYTES {
             type Kept = Box<dyn FnOnce(&Rc<Transaction>) -> Result<()> + Send>;
             let handler: Kept = Box::new(handler);
-            self.queue(tables, handler, completion, Work::run);
+            self.queue(tables, options, handler, completion, Work::run);
         } else {
-            self.queue(tables, handler, completion, Work::run);
+            self.queue(tables, options, handler, completion, Work::run);
         }
     }
 
-    /// As [`perform`](Self::perform), with a handler that is run again if another process has
-    /// committed since its first read. The last of its `ATTEMPTS_MAX` runs keeps other processes
-    /// from committing.
+    /// As [`perform`](Self::perform), with a handler that is run again while another process has
+    /// committed since its first read. The engine waits for some milliseconds before each run. From
+    /// the fifth run on, the transaction takes write access before its handler runs, which keeps
+    /// other processes from committing. The transaction fails with [`ErrorKind::Busy`] only after
+    /// the busy timeout.
     pub fn perform_retrying(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         handler: impl FnMut(&Rc<Transaction>) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {
         if size_of_val(&handler) > MOVED_MAX_BYTES {
             type Kept = Box<dyn FnMut(&Rc<Transaction>) -> Result<()> + Send>;
             let handler: Kept = Box::new(handler);
-            self.queue(tables, handler, completion, Work::run_retrying);
+            self.queue(tables, options, handler, completion, Work::run_retrying);
         } else {
-            self.queue(tables, handler, completion, Work::run_retrying);
+            self.queue(tables, options, handler, completion, Work::run_retrying);
         }
     }
 
     fn queue<H, C>(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         handler: H,
         completion: C,
         run: fn(Work<H>, Completion),
@@ -122,6 +143,7 @@ impl Engine {
         let work = Work {
             inner: Arc::clone(&self.inner),
             tables: tables.clone(),
+            options,
             handler,
         };
         let queued = Queued {
@@ -156,9 +178,53 @@ impl Engine {
     pub fn perform_here<R>(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<R>,
         ended: impl FnOnce(&Result<()>) + Send + 'static,
     ) -> Result<R> {
+        let mut value = None;
+        let handler = |transaction: &Rc<Transaction>| {
+            value = Some(handler(transaction)?);
+            Ok(())
+        };
+        self.wait_here(tables, ended, |tables, completion| {
+            self.inner.run(tables.clone(), options, handler, completion);
+        })?;
+        value.ok_or_else(outcome_is_lost)
+    }
+
+    /// As [`perform_here`](Self::perform_here), with a handler that is run again, as that of
+    /// [`perform_retrying`](Self::perform_retrying) is.
+    ///
+    /// # Errors
+    /// As [`perform_here`](Self::perform_here).
+    pub fn perform_here_retrying<R>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
+        mut handler: impl FnMut(&Rc<Transaction>) -> Result<R>,
+        ended: impl FnOnce(&Result<()>) + Send + 'static,
+    ) -> Result<R> {
+        let mut value = None;
+        let handler = |transaction: &Rc<Transaction>| {
+            value = Some(handler(transaction)?);
+            Ok(())
+        };
+        self.wait_here(tables, ended, |tables, completion| {
+            self.inner
+                .run_retrying(tables, options, handler, completion);
+        })?;
+        value.ok_or_else(outcome_is_lost)
+    }
+
+    /// Calls `run` on this thread when the turn on these tables comes, and waits for the completion
+    /// that `run` was given.
+    fn wait_here(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        ended: impl FnOnce(&Result<()>) + Send + 'static,
+        run: impl FnOnce(&Tables, Completion),
+    ) -> Result<()> {
         callback::forbid_blocking("perform changes and wait for them")?;
         self.refuse_if_closed(format_args!("perform changes"))?;
         let tables: Tables = tables.into_iter().collect();
@@ -169,21 +235,11 @@ impl Engine {
             // The receiver waits below.
             let _ = tell.send(outcome);
         };
-        let mut value = None;
-        let named = tables.clone();
-        let job = || {
-            let handler = |transaction: &Rc<Transaction>| {
-                value = Some(handler(transaction)?);
-                Ok(())
-            };
-            self.inner.run(tables, handler, Box::new(completion));
-        };
-        let names = named.iter().map(|table| table.name.as_ref());
+        let job = || run(&tables, Box::new(completion));
+        let names = tables.iter().map(|table| table.name.as_ref());
         let ran = self.inner.scheduler.run_here(names, job);
         ran.map_err(|error| error.context("cannot perform changes"))?;
-        let lost = |_| Error::new(ErrorKind::Backend, "the outcome of the changes is lost");
-        told.recv().map_err(lost)??;
-        value.ok_or_else(|| lost(mpsc::RecvError))
+        told.recv().map_err(|_| outcome_is_lost())?
     }
 }
 
@@ -192,11 +248,13 @@ impl Inner {
     fn run(
         &self,
         tables: Tables,
+        options: PerformOptions,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()>,
         completion: Completion,
     ) {
         let transaction = self.transaction(tables);
-        let handled = handle(&transaction, handler);
+        let started = start(&transaction, options.write_first);
+        let handled = started.and_then(|()| handle(&transaction, handler));
         transaction.finish(handled, completion);
     }
 
@@ -204,32 +262,46 @@ impl Inner {
     /// read.
     fn run_retrying(
         &self,
-        tables: Tables,
+        tables: &Tables,
+        options: PerformOptions,
         mut handler: impl FnMut(&Rc<Transaction>) -> Result<()>,
         completion: Completion,
     ) {
-        for _ in 1..ATTEMPTS_MAX {
+        let began = Instant::now();
+        let mut back_off = BackOff::default();
+        loop {
             let transaction = self.transaction(tables.clone());
-            let handled = handle(&transaction, &mut handler);
-            if !transaction.is_overtaken() {
+            let write_first = options.write_first || back_off.count() >= OVERTAKEN_MAX;
+            let started = start(&transaction, write_first);
+            let handled = started.and_then(|()| handle(&transaction, &mut handler));
+            let is_late = write_first && began.elapsed() >= self.busy_timeout;
+            if is_late || !transaction.is_overtaken() {
                 release(handler);
                 transaction.finish(handled, completion);
                 return;
             }
             transaction.retire();
             self.telemetry.note_retry();
+            back_off.wait();
         }
-        let transaction = self.transaction(tables);
-        let started = transaction.write_first();
-        let handled = started.and_then(|()| handle(&transaction, &mut handler));
-        release(handler);
-        transaction.finish(handled, completion);
     }
 
     fn transaction(&self, tables: Tables) -> Rc<Transaction> {
         (self.entrance)();
         Rc::new(Transaction::new(self.groups.clone(), tables))
     }
+}
+
+/// Takes write access for a transaction whose handler has not run yet, if it asks for that.
+fn start(transaction: &Transaction, write_first: bool) -> Result<()> {
+    if write_first {
+        transaction.write_first()?;
+    }
+    Ok(())
+}
+
+fn outcome_is_lost() -> Error {
+    Error::new(ErrorKind::Backend, "the outcome of the changes is lost")
 }
 
 fn handle(

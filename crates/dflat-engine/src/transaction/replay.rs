@@ -103,7 +103,11 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
         .iter()
         .map(|table| table.type_name.as_ref())
         .collect();
-    let message = format!("cannot change {}: {Overtaken}", names.join(", "));
+    let message = format!(
+        "cannot change {}: {Overtaken}; a handler that reads before it writes needs a retrying form \
+         (perform_changes_retrying, perform_changes_blocking_retrying) or write_first",
+        names.join(", ")
+    );
     Error::with_source(ErrorKind::Busy, message, Overtaken)
 }
 

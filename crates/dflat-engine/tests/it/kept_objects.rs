@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
 
 use dflat_engine::Result;
-use dflat_engine::engine::{Engine, EngineOptions, Known, Subject};
+use dflat_engine::engine::{Engine, EngineOptions, Known, PerformOptions, Subject};
 use dflat_engine::object::{Object, Writer};
 use dflat_engine::observe::{DeliveryOptions, Event, ShapedQuery};
 use dflat_engine::storage::{CloseOptions, MemoryBackend};
@@ -54,7 +54,7 @@ fn insert(
         outcome.unwrap();
         completion();
     });
-    engine.perform(vec![table.clone()], work, ended);
+    engine.perform(vec![table.clone()], PerformOptions::default(), work, ended);
     shared
 }
 

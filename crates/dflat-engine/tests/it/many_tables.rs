@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::mpsc;
 
-use dflat_engine::engine::{Engine, EngineOptions};
+use dflat_engine::engine::{Engine, EngineOptions, PerformOptions};
 use dflat_engine::object::Writer;
 use dflat_engine::storage::{CloseOptions, MemoryBackend};
 use dflat_engine::transaction::{Change, Outcome, Transaction};
@@ -66,7 +66,7 @@ fn one_transaction_changes_hundreds_of_tables_and_the_first_again() {
             assert_eq!(again.unwrap_err().kind(), ErrorKind::AlreadyExists);
             Ok(())
         });
-        engine.perform(tables.clone(), work, completion);
+        engine.perform(tables.clone(), PerformOptions::default(), work, completion);
         ended.recv().unwrap().unwrap();
     }
     engine.shutdown(CloseOptions::default()).unwrap();

@@ -28,6 +28,9 @@ struct Store {
     failures: AtomicUsize,
 }
 
+#[derive(Default)]
+pub(crate) struct PerformOptions;
+
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
@@ -50,6 +53,7 @@ impl Engine {
     pub(crate) fn perform(
         &self,
         _: [Table; 1],
+        _: PerformOptions,
         handler: impl FnOnce(&Rc<Transaction>) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Result<()>) + Send + 'static,
     ) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use crate::beneath::{Engine, Transaction};
+use crate::beneath::{Engine, PerformOptions, Transaction};
 use crate::dictionary::{Dictionary, HeldKeys, Pattern, TABLE, Value};
 use crate::explore;
 
@@ -51,7 +51,7 @@ impl Rig {
             done.send(()).unwrap();
         };
         thread::spawn(move || {
-            engine.perform([TABLE], handler, completion);
+            engine.perform([TABLE], PerformOptions, handler, completion);
             is_done.recv().unwrap();
         })
     }

@@ -41,7 +41,7 @@ mod callback {
 }
 
 mod engine {
-    pub(crate) use crate::beneath::Engine;
+    pub(crate) use crate::beneath::{Engine, PerformOptions};
 }
 
 mod fetch {

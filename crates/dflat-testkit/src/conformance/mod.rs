@@ -190,6 +190,12 @@ laws! { ($)
             row_ids_increase_and_are_never_reused
             large_objects_are_kept
         }
+        retrying {
+            retrying_forms_run_a_handler_once_if_no_other_process_commits
+            blocking_retrying_transaction_fails_like_any_other
+            handlers_that_have_write_access_first_do_not_meet
+            transaction_with_write_access_first_fails_like_any_other
+        }
         writes_by_query {
             all_that_meet_a_condition_are_changed
             all_that_meet_a_condition_are_deleted

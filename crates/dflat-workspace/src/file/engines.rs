@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dflat_engine::dictionary::{Dictionary, WeakDictionary};
-use dflat_engine::engine::{Engine, WeakEngine};
+use dflat_engine::engine::{Engine, EngineOptions, WeakEngine};
 use dflat_engine::storage::Backend;
 use dflat_sqlite::SqliteBackend;
 
@@ -57,7 +57,10 @@ pub(crate) fn on_file(
     let suspended = Arc::clone(&backend);
     let engine = Engine::with_entrance(
         Arc::clone(&backend) as Arc<dyn Backend>,
-        options.engine,
+        EngineOptions {
+            busy_timeout: options.sqlite.busy_timeout,
+            ..options.engine
+        },
         Box::new(move || suspended.wait_while_suspended()),
     );
     let dictionary = Dictionary::new(engine.clone(), options.dictionary_keys_max);

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use dflat_engine::engine::PerformOptions;
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::{Object, Origin};
 use dflat_engine::transaction::{Change, Transaction};
@@ -60,7 +61,8 @@ impl TableCopy {
 
     /// Makes the copy on this thread, and returns when it is complete. `convert` is called with
     /// each object and a function, and passes the object's payload in the new table to that
-    /// function. `progress` is called after each transaction.
+    /// function. If another process commits meanwhile, `convert` is called again with the objects
+    /// of the transaction. `progress` is called after each transaction.
     ///
     /// Each transaction takes its turn on both tables. Objects that other transactions add to the
     /// old table meanwhile are copied, too.
@@ -84,7 +86,8 @@ impl TableCopy {
         };
         loop {
             let tables = [self.from.clone(), self.to.clone()];
-            let (end, batch) = workspace.perform_blocking(tables, |context| {
+            let options = PerformOptions::default();
+            let (end, batch) = workspace.perform_blocking_retrying(tables, options, |context| {
                 self.batch(context.transaction(), &rest, convert)
             })?;
             done.copied += batch.copied;

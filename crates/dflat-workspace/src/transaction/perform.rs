@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dflat_engine::dictionary::{Dictionary, HeldKeys};
+use dflat_engine::engine::PerformOptions;
 use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
@@ -19,6 +20,7 @@ impl Workspace {
     pub fn perform<S: AsRef<HeldKeys> + Send + Sync + 'static>(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         shared: Arc<S>,
         handler: impl FnOnce(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
@@ -28,14 +30,16 @@ impl Workspace {
         let handler =
             move |transaction: &Rc<Transaction>| run(transaction, dictionary, &shared, handler);
         let completion = move |outcome| complete(ended, outcome, completion);
-        self.engine().perform(tables, handler, completion);
+        self.engine().perform(tables, options, handler, completion);
     }
 
-    /// Queues a transaction whose handler is run again if another process has committed since its
-    /// first read, 5 times at most. The last run keeps other processes from committing.
+    /// Queues a transaction whose handler is run again while another process has committed since
+    /// its first read, as [the
+    /// engine's](dflat_engine::engine::Engine::perform_retrying) is.
     pub fn perform_retrying<S: AsRef<HeldKeys> + Send + Sync + 'static>(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         shared: Arc<S>,
         mut handler: impl FnMut(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
@@ -43,12 +47,11 @@ impl Workspace {
         let dictionary = Arc::clone(self.dictionary());
         let ended = Arc::clone(&shared);
         let handler = move |transaction: &Rc<Transaction>| {
-            // Releases the keys of an earlier run, whose changes were not kept.
-            (*shared).as_ref().release(false);
-            run(transaction, Arc::clone(&dictionary), &shared, &mut handler)
+            run_again(transaction, &dictionary, &shared, &mut handler)
         };
         let completion = move |outcome| complete(ended, outcome, completion);
-        self.engine().perform_retrying(tables, handler, completion);
+        self.engine()
+            .perform_retrying(tables, options, handler, completion);
     }
 
     /// Runs a transaction over these tables on this thread, and waits until it is committed and its
@@ -61,15 +64,43 @@ impl Workspace {
     pub fn perform_blocking<R>(
         &self,
         tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
         handler: impl FnOnce(TransactionContext) -> Result<R>,
     ) -> Result<R> {
         let holds = Arc::new(HeldKeys::default());
         let ended = Arc::clone(&holds);
         self.engine().perform_here(
             tables,
+            options,
             |transaction| {
                 let dictionary = Arc::clone(self.dictionary());
                 run(transaction, dictionary, &holds, |context, _| {
+                    handler(context)
+                })
+            },
+            move |outcome| ended.release(outcome.is_ok()),
+        )
+    }
+
+    /// As [`perform_blocking`](Self::perform_blocking), with a handler that is run again as that of
+    /// [`perform_retrying`](Self::perform_retrying) is.
+    ///
+    /// # Errors
+    /// As [`perform_blocking`](Self::perform_blocking).
+    pub fn perform_blocking_retrying<R>(
+        &self,
+        tables: impl IntoIterator<Item = Table>,
+        options: PerformOptions,
+        mut handler: impl FnMut(TransactionContext) -> Result<R>,
+    ) -> Result<R> {
+        let holds = Arc::new(HeldKeys::default());
+        let ended = Arc::clone(&holds);
+        self.engine().perform_here_retrying(
+            tables,
+            options,
+            |transaction| {
+                let dictionary = self.dictionary();
+                run_again(transaction, dictionary, &holds, |context, _| {
                     handler(context)
                 })
             },
@@ -93,6 +124,18 @@ fn run<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
     let value = handler(context, shared)?;
     (**shared).as_ref().seal(transaction)?;
     Ok(value)
+}
+
+/// Runs a handler that may have run before.
+fn run_again<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
+    transaction: &Rc<Transaction>,
+    dictionary: &Arc<Dictionary>,
+    shared: &Arc<S>,
+    handler: impl FnOnce(TransactionContext, &S) -> Result<R>,
+) -> Result<R> {
+    // Releases the keys of an earlier run, whose changes were not kept.
+    (**shared).as_ref().release(false);
+    run(transaction, Arc::clone(dictionary), shared, handler)
 }
 
 /// Releases the keys of a transaction that has ended, and calls its completion.

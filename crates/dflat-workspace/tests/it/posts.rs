@@ -3,6 +3,7 @@
 use std::sync::{Arc, mpsc};
 
 use dflat_engine::dictionary::HeldKeys;
+use dflat_engine::engine::PerformOptions;
 use dflat_engine::object::{Object, TableView, Writer};
 use dflat_engine::transaction::{Change, Outcome};
 use dflat_model::{Comparison, Expression, Predicate, Query, Table, Value};
@@ -84,6 +85,7 @@ pub(crate) fn perform(
     let named = table.clone();
     workspace.perform(
         [table.clone()],
+        PerformOptions::default(),
         Arc::new(HeldKeys::default()),
         move |tx, _| handler(&tx, &named),
         move |_, outcome| send.send(outcome).unwrap(),

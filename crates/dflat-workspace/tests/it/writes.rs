@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use dflat_engine::dictionary::{TABLE as DICTIONARY, Value as Item};
+use dflat_engine::engine::PerformOptions;
 use dflat_engine::transaction::Change;
 use dflat_workspace::{Error, ErrorKind, TableCopy, Workspace};
 
@@ -11,18 +12,22 @@ use crate::posts::{below, fill, insert, payload, perform, table, title, titles};
 #[test]
 fn a_savepoint_that_fails_is_undone_with_its_values_in_the_dictionary() {
     let (workspace, table) = (Workspace::in_memory(), table("1"));
-    let done = workspace.perform_blocking([table.clone(), DICTIONARY], |tx| {
-        let keys = tx.keys(tx.dictionary());
-        insert(&tx, &table, "kept", 1)?;
-        keys.set("kept", Some(&Item::I64(1)))?;
-        let undone = tx.nested(|| {
-            insert(&tx, &table, "undone", 2)?;
-            keys.set("undone", Some(&Item::I64(2)))?;
-            Err::<(), _>(Error::new(ErrorKind::User, "undo it"))
-        });
-        assert_eq!(undone.unwrap_err().kind(), ErrorKind::User);
-        Ok(())
-    });
+    let done = workspace.perform_blocking(
+        [table.clone(), DICTIONARY],
+        PerformOptions::default(),
+        |tx| {
+            let keys = tx.keys(tx.dictionary());
+            insert(&tx, &table, "kept", 1)?;
+            keys.set("kept", Some(&Item::I64(1)))?;
+            let undone = tx.nested(|| {
+                insert(&tx, &table, "undone", 2)?;
+                keys.set("undone", Some(&Item::I64(2)))?;
+                Err::<(), _>(Error::new(ErrorKind::User, "undo it"))
+            });
+            assert_eq!(undone.unwrap_err().kind(), ErrorKind::User);
+            Ok(())
+        },
+    );
     done.unwrap();
     assert_eq!(titles(&workspace, &table), ["kept"]);
     let dictionary = workspace.dictionary();
@@ -66,7 +71,7 @@ fn writes_by_query_change_all_objects_or_none() {
     assert_eq!(titles(&workspace, &table)[299], "new post 299");
     assert_eq!(titles(&workspace, &table)[300], "post 300");
 
-    let deleted = workspace.perform_blocking([table.clone()], |tx| {
+    let deleted = workspace.perform_blocking([table.clone()], PerformOptions::default(), |tx| {
         tx.delete_where(&table, below(&table, 1000))
     });
     assert_eq!(deleted.unwrap(), 300);

@@ -122,7 +122,7 @@ impl<T: Object> ChangeRequest<T> {
     /// }).wait()?;
     /// // Shown to somebody, who decides something because of it.
     /// let seen = workspace.get::<Post>("a")?.expect("it was created");
-    /// let decide = |seen: Post| workspace.perform_changes([Post::TABLE], move |tx| {
+    /// let decide = |seen: Post| workspace.perform_changes_retrying([Post::TABLE], move |tx| {
     ///     let Some(mut request) = PostChangeRequest::change(tx, &seen)? else { return Ok(()) };
     ///     request.priority += 1;
     ///     tx.submit(request.if_unchanged(&seen)).map(drop)

@@ -126,6 +126,11 @@ impl<R> TransactionHandle<R> {
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) if the workspace was shut down before the call.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback, because
     ///   the transaction may be waiting for that handler. The transaction runs all the same.
+    /// - [`Busy`](crate::ErrorKind::Busy) if another process kept the file locked for the busy
+    ///   timeout, or committed between the first read of the handler and its first change. The
+    ///   second does not happen with a form that retries, such as
+    ///   [`perform_changes_retrying`](crate::Workspace::perform_changes_retrying), or with
+    ///   [`write_first`](crate::Workspace::write_first).
     /// - The error that lost the transaction, or the error of its commit: none of its changes is
     ///   kept then.
     pub fn wait(self) -> Result<R> {

@@ -62,7 +62,7 @@ impl TransactionContext {
     /// use post::{Post, PostChangeRequest, PostData};
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
-    /// let created = workspace.perform_changes([Post::TABLE, Dictionary::TABLE], |tx| {
+    /// let created = workspace.perform_changes_retrying([Post::TABLE, Dictionary::TABLE], |tx| {
     ///     let count = tx.dictionary().update("posts", |n: Option<i64>| Some(n.unwrap_or(0) + 1))?;
     ///     let title = format!("post {}", count.unwrap_or(0));
     ///     tx.submit(PostChangeRequest::creation(PostData { title, ..PostData::default() }))

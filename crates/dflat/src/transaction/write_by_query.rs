@@ -35,7 +35,7 @@ impl TransactionContext {
     /// use post::{Color, Post};
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
-    /// let changed = workspace.perform_changes([Post::TABLE], |tx| {
+    /// let changed = workspace.perform_changes_retrying([Post::TABLE], |tx| {
     ///     tx.delete_where(Post::PRIORITY.lt(0))?;
     ///     tx.update_where(Post::PRIORITY.gt(100), |post| post.color = Color::Red)
     /// });

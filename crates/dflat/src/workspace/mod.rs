@@ -4,6 +4,7 @@
 mod builder;
 mod indexes;
 mod perform;
+mod performer;
 mod refresh;
 mod snapshot;
 mod table_copy;
@@ -23,6 +24,7 @@ use crate::{Dictionary, Fetch, Object, Result, Stats};
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
+pub use performer::Performer;
 pub use snapshot::Snapshot;
 pub use table_copy::TableCopy;
 

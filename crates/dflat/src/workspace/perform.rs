@@ -1,21 +1,22 @@
-//! Performing changes: in the background, again, or here.
-
-use std::sync::Arc;
+//! The forms of performing changes: in the background or on the caller's thread, each with a form
+//! that retries.
 
 use dflat_model::Table;
 
-use crate::transaction::{Shared, channel};
-use crate::{Result, TransactionContext, TransactionHandle, Workspace};
+use crate::{Performer, Result, TransactionContext, TransactionHandle, Workspace};
 
 impl Workspace {
     /// Runs `handler` in a transaction over these types, in the background, and returns at once.
     ///
     /// The handler reads and changes objects through its [`TransactionContext`]. If it returns
     /// `Ok`, its changes are committed together; if it returns an error, aborts or panics, none is.
-    /// If another process has committed between its first read and its first change, the
-    /// transaction fails with [`Busy`](crate::ErrorKind::Busy); see
-    /// [`perform_changes_retrying`](Self::perform_changes_retrying). The handle gives the value
-    /// that the handler returns.
+    /// The handle gives the value that the handler returns.
+    ///
+    /// The handler runs once. If it reads before it writes, and another process commits between its
+    /// first read and its first change, the transaction fails with
+    /// [`Busy`](crate::ErrorKind::Busy). For such a handler use
+    /// [`perform_changes_retrying`](Self::perform_changes_retrying) or
+    /// [`write_first`](Self::write_first), unless only one process writes to the file.
     ///
     /// # Examples
     /// ```
@@ -39,7 +40,7 @@ impl Workspace {
     /// assert_eq!(post.title(), "first post");
     ///
     /// // An update starts from the latest values; a handle can be awaited or detached, too.
-    /// let update = workspace.perform_changes([Post::TABLE], move |tx| {
+    /// let update = workspace.perform_changes_retrying([Post::TABLE], move |tx| {
     ///     if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
     ///         request.priority = 7;
     ///         tx.submit(request)?;
@@ -65,20 +66,15 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
-        let (shared, handle) = channel();
-        let handler = move |context, shared: &Shared<R>| {
-            shared.give(handler(&TransactionContext::new(context))?);
-            Ok(())
-        };
-        let completion = |shared: Arc<Shared<R>>, outcome| shared.complete(outcome);
-        self.untyped().perform(types, shared, handler, completion);
-        handle
+        self.performer().perform_changes(types, handler)
     }
 
     /// Performs changes as [`perform_changes`](Self::perform_changes) does, but runs `handler`
-    /// again if another process has committed since its first read, where `perform_changes` fails
-    /// with [`Busy`](crate::ErrorKind::Busy). The handler runs 5 times at most; the last run keeps
-    /// other processes from committing until it ends, so it does not fail for this reason.
+    /// again while another process has committed between its first read and its first change. The
+    /// changes of a run that is repeated are undone. The library waits for some milliseconds before
+    /// it runs the handler again. From the fifth run on, the transaction takes write access before
+    /// the handler runs, as with [`write_first`](Self::write_first), so no commit of another
+    /// process makes it fail.
     ///
     /// Effects of earlier runs outside of the workspace are not undone.
     ///
@@ -106,21 +102,15 @@ impl Workspace {
     /// ```
     ///
     /// # Errors
-    /// The call itself does not fail; see [`TransactionHandle::wait`].
+    /// The call itself does not fail; see [`TransactionHandle::wait`]. The handle gives
+    /// [`Busy`](crate::ErrorKind::Busy) only if another process has kept the file locked for the
+    /// [busy timeout](crate::WorkspaceBuilder::busy_timeout).
     pub fn perform_changes_retrying<R: Send + 'static>(
         &self,
         types: impl IntoIterator<Item = Table>,
-        mut handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
+        handler: impl FnMut(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> TransactionHandle<R> {
-        let (shared, handle) = channel();
-        let handler = move |context, shared: &Shared<R>| {
-            shared.give(handler(&TransactionContext::new(context))?);
-            Ok(())
-        };
-        let completion = |shared: Arc<Shared<R>>, outcome| shared.complete(outcome);
-        let untyped = self.untyped();
-        untyped.perform_retrying(types, shared, handler, completion);
-        handle
+        self.performer().perform_changes_retrying(types, handler)
     }
 
     /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
@@ -166,7 +156,87 @@ impl Workspace {
         types: impl IntoIterator<Item = Table>,
         handler: impl FnOnce(&TransactionContext) -> Result<R>,
     ) -> Result<R> {
-        let handler = |context| handler(&TransactionContext::new(context));
-        self.untyped().perform_blocking(types, handler)
+        self.performer().perform_changes_blocking(types, handler)
+    }
+
+    /// Performs changes as [`perform_changes_blocking`](Self::perform_changes_blocking) does, but
+    /// runs `handler` again as [`perform_changes_retrying`](Self::perform_changes_retrying) does.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let mut runs = 0;
+    /// let number = workspace.perform_changes_blocking_retrying([Post::TABLE], |tx| {
+    ///     runs += 1;
+    ///     let number = tx.fetch::<Post>().all()?.len();
+    ///     let title = format!("post {number}");
+    ///     tx.submit(PostChangeRequest::creation(PostData { title, ..PostData::default() }))?;
+    ///     Ok(number)
+    /// })?;
+    /// assert_eq!((number, runs), (0, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`perform_changes_blocking`](Self::perform_changes_blocking), and
+    /// [`Busy`](crate::ErrorKind::Busy) as
+    /// [`perform_changes_retrying`](Self::perform_changes_retrying).
+    pub fn perform_changes_blocking_retrying<R>(
+        &self,
+        types: impl IntoIterator<Item = Table>,
+        handler: impl FnMut(&TransactionContext) -> Result<R>,
+    ) -> Result<R> {
+        self.performer()
+            .perform_changes_blocking_retrying(types, handler)
+    }
+
+    /// A view of the workspace whose transactions take write access before their handlers run. A
+    /// handler may then read and write, and no other process can commit in between, so the handler
+    /// runs once and does not fail with [`Busy`](crate::ErrorKind::Busy) for this reason. Use it if
+    /// a handler must run once, or if the retrying forms run it too often.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let number = workspace.write_first().perform_changes_blocking([Post::TABLE], |tx| {
+    ///     let number = tx.fetch::<Post>().all()?.len();
+    ///     let title = format!("post {number}");
+    ///     tx.submit(PostChangeRequest::creation(PostData { title, ..PostData::default() }))?;
+    ///     Ok(number)
+    /// })?;
+    /// assert_eq!(number, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// While the handler runs, no transaction of this workspace or of another process can write,
+    /// even if this handler only reads. Such a transaction shares its commit with no earlier one,
+    /// and creates the file even if it changes nothing.
+    pub fn write_first(&self) -> Performer<'_> {
+        self.performer().write_first()
+    }
+
+    fn performer(&self) -> Performer<'_> {
+        Performer::new(self)
     }
 }

@@ -91,7 +91,8 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
 
     /// Makes the copy, on this thread, and waits for it. Each transaction takes its turn on both
     /// types; changes that other transactions commit in between are kept, and objects that they add
-    /// to the old table are copied, too.
+    /// to the old table are copied, too. If another process commits during a transaction, `convert`
+    /// is called again with the objects of that transaction.
     ///
     /// # Errors
     /// An error ends the copy. Objects that earlier transactions have copied stay, and another run

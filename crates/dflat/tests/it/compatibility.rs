@@ -42,7 +42,7 @@ fn create(workspace: &Workspace) -> Result<Post> {
 
 fn change(workspace: &Workspace, created: &Post) -> Result<()> {
     let post = created.clone();
-    let changed = workspace.perform_changes([Post::TABLE], move |tx| {
+    let changed = workspace.perform_changes_retrying([Post::TABLE], move |tx| {
         if let Some(mut request) = PostChangeRequest::change(tx, &post)? {
             request.color = Color::Green;
             tx.submit(request)?;
@@ -53,7 +53,7 @@ fn change(workspace: &Workspace, created: &Post) -> Result<()> {
 
     let post = workspace.fetch::<Post>().first()?.expect("it is there");
     assert_eq!(post.color(), Color::Green);
-    let deleted = workspace.perform_changes([Post::TABLE], move |tx| {
+    let deleted = workspace.perform_changes_retrying([Post::TABLE], move |tx| {
         if let Some(request) = PostChangeRequest::deletion(tx, &post)? {
             tx.submit(request)?;
         }

@@ -313,7 +313,7 @@ fn blocks_of_the_page_on_modelling_run() -> Result<()> {
     })?;
     assert_eq!(page.len(), total);
 
-    let changed = workspace.perform_changes([Post::TABLE], |tx| {
+    let changed = workspace.perform_changes_retrying([Post::TABLE], |tx| {
         tx.delete_where(Post::PRIORITY.lt(0))?;
         tx.update_where(Post::PRIORITY.gt(100), |post| post.color = Color::Red)
     });

@@ -159,15 +159,19 @@ pub fn every_way_to_perform_changes_has_the_dictionary(open: Open) {
     assert_eq!(w.perform_changes(types.clone(), add).wait().unwrap(), Some(1));
     assert_eq!(w.perform_changes_retrying(types.clone(), add).wait().unwrap(), Some(2));
     assert_eq!(w.perform_changes_blocking(types.clone(), add).unwrap(), Some(3));
+    assert_eq!(w.perform_changes_blocking_retrying(types.clone(), add).unwrap(), Some(4));
+    let first = w.write_first();
+    assert_eq!(first.perform_changes(types.clone(), add).wait().unwrap(), Some(5));
+    assert_eq!(first.perform_changes_blocking(types.clone(), add).unwrap(), Some(6));
     let failed = w.perform_changes_blocking(types, |tx| {
         tx.dictionary().set("n", 9)?;
         tx.abort();
         Ok(())
     });
     failed.unwrap_err();
-    assert_eq!(w.dictionary().get("n").unwrap(), Some(3_i64));
-    w.dictionary().set("n", 4).unwrap();
-    assert_eq!(stored_numbers(&w), BTreeMap::from([("n".to_owned(), 4)]));
+    assert_eq!(w.dictionary().get("n").unwrap(), Some(6_i64));
+    w.dictionary().set("n", 7).unwrap();
+    assert_eq!(stored_numbers(&w), BTreeMap::from([("n".to_owned(), 7)]));
 }
 
 pub fn a_direct_change_waits_for_the_transaction_that_uses_the_key(open: Open) {

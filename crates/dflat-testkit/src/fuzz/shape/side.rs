@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use dflat_engine::engine::{Engine, EngineOptions};
+use dflat_engine::engine::{Engine, EngineOptions, PerformOptions};
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Object;
 use dflat_engine::storage::{
@@ -76,7 +76,10 @@ impl Side {
 
     fn perform(&self, work: impl FnOnce(&Rc<Transaction>) -> Result<()>) {
         let tables = vec![self.table.clone()];
-        self.engine.perform_here(tables, work, |_| {}).unwrap();
+        let options = PerformOptions::default();
+        self.engine
+            .perform_here(tables, options, work, |_| {})
+            .unwrap();
     }
 
     /// Writes objects; what is taken is refused.

@@ -5,5 +5,6 @@ mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
 mod made_anew;
+mod retrying;
 mod subscribing;
 mod suspension;

@@ -8,7 +8,7 @@ use dflat::codegen::Encoder;
 use dflat::{
     ErrorKind, FetchedResult, Result, TransactionContext, TransactionHandle, Update, Workspace,
 };
-use dflat_engine::engine::EngineOptions;
+use dflat_engine::engine::{EngineOptions, PerformOptions};
 use dflat_engine::object::Writer;
 use dflat_engine::storage::{Backend, MemoryBackend};
 use dflat_engine::transaction::{Change, Transaction};
@@ -450,7 +450,7 @@ fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
                 .submit(&Item::TABLE, Change::Create { payload })
                 .map(drop)
         });
-        engine.perform([Item::TABLE], insert, completion);
+        engine.perform([Item::TABLE], PerformOptions::default(), insert, completion);
     }
     for _ in 0..100 {
         next(&ended).unwrap();

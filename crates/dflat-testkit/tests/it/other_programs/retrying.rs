@@ -1,0 +1,196 @@
+//! Handlers that read before they write, while other processes commit.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use dflat::{ErrorKind, Result, TransactionContext, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+
+use crate::writing::groups::{Rig, insert, on_each_backend};
+
+/// Where a child process finds its file.
+const PATH: &str = "DFLAT_RETRYING_PATH";
+
+/// The form that a child process uses.
+const FORM: &str = "DFLAT_RETRYING_FORM";
+
+/// The number of child processes.
+const PROCESSES: usize = 3;
+
+/// The number of transactions of each child process.
+const TRANSACTIONS: usize = 40;
+
+on_each_backend! {
+    a_blocking_retrying_handler_runs_until_it_is_not_overtaken
+    a_handler_that_has_write_access_first_is_not_overtaken
+    an_overtaken_handler_that_runs_once_names_the_forms_that_help
+}
+
+fn count(tx: &TransactionContext) -> Result<usize> {
+    tx.fetch::<Item>().all().map(|items| items.len())
+}
+
+// Promise: concurrency#C9
+fn a_blocking_retrying_handler_runs_until_it_is_not_overtaken(rig: &Rig) {
+    for overtaken in [0, 1, 3, 9] {
+        let mut runs = 0;
+        let name = format!("overtaken {overtaken}");
+        let seen = rig
+            .workspace
+            .perform_changes_blocking_retrying([Item::TABLE], |tx| {
+                runs += 1;
+                let seen = count(tx)?;
+                if runs <= overtaken {
+                    rig.script.commit_elsewhere();
+                }
+                insert(tx, &name).map(|()| seen)
+            });
+        assert_eq!(seen.unwrap(), rig.ids().len() - 1);
+        // The fifth run keeps other processes out.
+        assert_eq!(runs, (overtaken + 1).min(5));
+    }
+}
+
+// Promise: concurrency#C77
+fn a_handler_that_has_write_access_first_is_not_overtaken(rig: &Rig) {
+    let view = rig.workspace.write_first();
+    let types = || [Item::TABLE];
+    let work = |id: &'static str| {
+        let script = Arc::clone(&rig.script);
+        let mut runs = 0;
+        move |tx: &TransactionContext| {
+            runs += 1;
+            let seen = count(tx)?;
+            script.commit_elsewhere();
+            insert(tx, id).map(|()| (seen, runs))
+        }
+    };
+    let blocking = view.perform_changes_blocking(types(), work("a"));
+    assert_eq!(blocking.unwrap(), (0, 1));
+    let blocking = view.perform_changes_blocking_retrying(types(), work("b"));
+    assert_eq!(blocking.unwrap(), (1, 1));
+    let handle = view.perform_changes(types(), work("c"));
+    assert_eq!(handle.wait().unwrap(), (2, 1));
+    let handle = view.perform_changes_retrying(types(), work("d"));
+    assert_eq!(handle.wait().unwrap(), (3, 1));
+}
+
+// Promise: concurrency#C5
+fn an_overtaken_handler_that_runs_once_names_the_forms_that_help(rig: &Rig) {
+    let error = rig
+        .workspace
+        .perform_changes_blocking([Item::TABLE], |tx| {
+            count(tx)?;
+            rig.script.commit_elsewhere();
+            insert(tx, "a")
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    let message = error.to_string();
+    for named in ["Item", "perform_changes_retrying", "write_first"] {
+        assert!(message.contains(named), "{message}");
+    }
+}
+
+/// Increments the counter and inserts an item that has the counter's value as its key.
+fn count_up(tx: &TransactionContext) -> Result<()> {
+    let Some(counter) = tx.get::<Item>("counter")? else {
+        return Err(dflat::Error::new(ErrorKind::NotFound, "no counter"));
+    };
+    let next = counter.rank() + 1;
+    let Some(mut change) = ItemChangeRequest::change(tx, &counter)? else {
+        return Err(dflat::Error::new(ErrorKind::NotFound, "no counter"));
+    };
+    change.rank = next;
+    tx.submit(change)?;
+    insert(tx, &format!("item {next}"))
+}
+
+/// Not a test by itself: a process of the tests below, which start it.
+#[test]
+fn a_process_that_counts() {
+    let Some(path) = std::env::var_os(PATH) else {
+        return;
+    };
+    let form = std::env::var(FORM).unwrap();
+    let workspace = Workspace::open(path).unwrap();
+    let types = || [Item::TABLE];
+    for _ in 0..TRANSACTIONS {
+        let counted = match form.as_str() {
+            "retrying" => workspace.perform_changes_retrying(types(), count_up).wait(),
+            "blocking retrying" => workspace.perform_changes_blocking_retrying(types(), count_up),
+            "write first" => workspace
+                .write_first()
+                .perform_changes(types(), count_up)
+                .wait(),
+            "blocking write first" => workspace
+                .write_first()
+                .perform_changes_blocking(types(), count_up),
+            _ => workspace.perform_changes_blocking(types(), count_up),
+        };
+        counted.unwrap();
+    }
+}
+
+fn start(path: &Path, form: &str) -> Child {
+    let name = "other_programs::retrying::a_process_that_counts";
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(PATH, path)
+        .env(FORM, form)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Starts processes that use these forms, in turn, on a new file. Checks that each of them ends
+/// without an error, and that no update is lost.
+fn count_in_processes(forms: &[&str]) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("counter.db");
+    let workspace = Workspace::open(&path).unwrap();
+    let counter = ItemData {
+        id: "counter".into(),
+        ..ItemData::default()
+    };
+    workspace
+        .perform_changes_blocking([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(counter))
+        })
+        .unwrap();
+    let children: Vec<Child> = (0..PROCESSES)
+        .zip(forms.iter().cycle())
+        .map(|(_, form)| start(&path, form))
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success(), "{forms:?}");
+    }
+    let transactions = PROCESSES * TRANSACTIONS;
+    let counter = workspace.get::<Item>("counter").unwrap().unwrap();
+    assert_eq!(usize::try_from(counter.rank()).unwrap(), transactions);
+    assert_eq!(workspace.fetch::<Item>().count().unwrap(), transactions + 1);
+}
+
+// Promise: concurrency#C8, concurrency#C9
+#[test]
+fn processes_that_retry_lose_no_update_and_get_no_error() {
+    for form in ["retrying", "blocking retrying"] {
+        bounded(move || count_in_processes(&[form]));
+    }
+}
+
+// Promise: concurrency#C8, concurrency#C77
+#[test]
+fn processes_that_take_write_access_first_lose_no_update_and_get_no_error() {
+    for form in ["write first", "blocking write first"] {
+        bounded(move || count_in_processes(&[form]));
+    }
+}
+
+// Promise: concurrency#C9, concurrency#C77
+#[test]
+fn processes_with_different_forms_lose_no_update_and_get_no_error() {
+    bounded(|| count_in_processes(&["blocking retrying", "write first", "retrying"]));
+}
