@@ -38,9 +38,9 @@ pub struct Stats {
     /// a reader of this or another process used an older state at the last attempt to truncate the
     /// log. A warning is also sent to `tracing`.
     pub log_is_pinned: bool,
-    /// How often a group of transactions waited to begin, because the log was longer than 1.5 times
-    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) during a checkpoint: transactions come
-    /// faster than the device can write them.
+    /// How often a group of transactions waited to begin, because the log had grown by half of
+    /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) since it exceeded this limit, and a
+    /// checkpoint was being made: transactions come faster than the device can write them.
     pub log_waits: u64,
     /// How long the oldest snapshot of this workspace has been held. While a snapshot is held, the
     /// log can't be truncated.

@@ -311,6 +311,12 @@ impl FileConnection {
         self.has_log.then(|| self.raw.log_extent())?
     }
 
+    /// The number of pages of the log that are not in the file yet, under the same condition.
+    pub(crate) fn uncopied_pages(&self) -> u32 {
+        let log = self.log_extent();
+        log.map_or(0, |log| log.pages.saturating_sub(log.copied))
+    }
+
     /// The length of the log after the last commit, if it was not taken yet.
     pub(crate) fn take_log_extent(&mut self) -> Option<LogExtent> {
         self.log_extent.take()

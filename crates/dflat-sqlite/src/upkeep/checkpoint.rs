@@ -1,12 +1,12 @@
 //! Takes the write-ahead log into the file.
 
 use std::sync::MutexGuard;
+use std::thread;
 use std::time::Duration;
 
 use dflat_engine::Result;
 use dflat_engine::telemetry::TARGET;
 
-use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{LogExtent, SqliteError};
@@ -19,16 +19,36 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The most times that long.
 const TIMES_MAX: u64 = 20;
 
+/// The most pages that a checkpoint copies with write access, unless a reader kept it from copying
+/// them before. A commit of so many pages takes about as long.
+const HELD_PAGES_MAX: u32 = 256;
+
+/// How often a checkpoint copies without write access before it leaves the rest to the next one.
+/// Each time copies what writers have added during the time before, which is less, unless
+/// transactions write faster than the device;
+/// [`LogLimit`](crate::upkeep::log_limit::LogLimit) prevents that.
+const PASSES_MAX: u32 = 8;
+
+/// How long a checkpoint waits between two times for the end of a read.
+const READ_WAIT: Duration = Duration::from_millis(5);
+
 /// The outcome of a checkpoint.
+#[derive(Default)]
 pub(crate) struct CheckpointOutcome {
     /// Whether all of the log is in the file.
     pub(crate) is_all: bool,
+    /// Whether a reader or another checkpoint kept this one from copying all that there was when it
+    /// began.
+    pub(crate) is_blocked: bool,
     /// Whether the log exceeds its limit, and a reader kept it from starting again.
     pub(crate) is_pinned: bool,
     /// Whether the log exceeded its limit, and starts again with the next commit.
     pub(crate) is_restarted: bool,
     pub(crate) pages: u32,
     pub(crate) bytes: u64,
+    /// The most pages that can have been copied with write access.
+    #[cfg(test)]
+    held_pages: u32,
 }
 
 /// Takes the log into the file as far as readers allow it; if it is longer than `bytes_max`, makes
@@ -55,33 +75,78 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
     };
     // With a connection of its own, so that no transaction waits for the device.
     let readers = connections.pool().readers();
-    let forbidden = readers.forbid_kept_reads();
     let mut connection = connections.open_writer()?;
-    let passive =
-        run_checkpoint(&mut connection, "passive").map_err(|error| error.into_error(what()))?;
-    let log = connection.log_extent();
-    if passive.bytes <= bytes_max {
-        return Ok(passive);
+    for pass in 1..=PASSES_MAX {
+        let forbidden = readers.forbid_kept_reads();
+        let passive = run_checkpoint(&mut connection, "passive");
+        drop(forbidden);
+        let passive = passive.map_err(|error| error.into_error(what()))?;
+        if passive.bytes <= bytes_max {
+            return Ok(passive);
+        }
+        if connection.uncopied_pages() > HELD_PAGES_MAX && pass < PASSES_MAX {
+            if passive.is_blocked {
+                thread::sleep(READ_WAIT);
+            }
+            continue;
+        }
+        let times = (passive.bytes / bytes_max).clamp(1, TIMES_MAX);
+        let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
+        let pages_max = match passive.is_blocked {
+            // Only the end of the reads lets the log start again, and reads that overlap end only
+            // if no transaction writes.
+            true => u32::MAX,
+            false => HELD_PAGES_MAX,
+        };
+        let restarted = restart(connections, &mut connection, patience, pages_max)?;
+        if let Some(outcome) = restarted.map_err(|error| error.into_error(what()))? {
+            return Ok(CheckpointOutcome {
+                bytes: passive.bytes,
+                ..outcome
+            });
+        }
     }
-    drop(forbidden);
+    let log = connection.log_extent();
+    Ok(CheckpointOutcome {
+        pages: log.map_or(0, |log| log.pages),
+        bytes: log.map_or(0, LogExtent::bytes),
+        ..CheckpointOutcome::default()
+    })
+}
+
+/// Makes the log start again with the next commit. This needs write access, and waits for readers
+/// up to `patience`. `None` if more than `pages_max` pages of the log are not in the file, because
+/// transactions went first.
+fn restart(
+    connections: &Connections,
+    connection: &mut FileConnection,
+    patience: Duration,
+    pages_max: u32,
+) -> Result<Result<Option<CheckpointOutcome>, SqliteError>> {
+    let readers = connections.pool().readers();
     // A writer may take long.
     let writer = connections.pool().take_writer_first(KEPT_MAX, || {
         readers.end_kept();
     })?;
+    let uncopied = connection.uncopied_pages();
+    if uncopied > pages_max {
+        connections.pool().return_writer(writer);
+        return Ok(Ok(None));
+    }
     let forbidden = readers.forbid_kept_reads();
-    let times = (passive.bytes / bytes_max).clamp(1, TIMES_MAX);
-    let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
     connection.raw.set_busy_timeout(patience);
-    let restarted = run_checkpoint(&mut connection, "restart");
+    let restarted = run_checkpoint(connection, "restart");
     drop(forbidden);
     connections.pool().return_writer(writer);
-    let restarted = restarted.map_err(|error| error.into_error(what()))?;
-    Ok(CheckpointOutcome {
-        bytes: log.map_or(0, LogExtent::bytes),
-        is_pinned: !restarted.is_all,
-        is_restarted: restarted.is_all,
-        ..restarted
-    })
+    Ok(restarted.map(|outcome| {
+        Some(CheckpointOutcome {
+            is_pinned: !outcome.is_all,
+            is_restarted: outcome.is_all,
+            #[cfg(test)]
+            held_pages: uncopied,
+            ..outcome
+        })
+    }))
 }
 
 fn run_checkpoint(
@@ -92,26 +157,25 @@ fn run_checkpoint(
     let _in = span.enter();
     // Whether there is a log is known only after a read.
     connection.look_for_log()?;
-    let busy = integer(
-        &mut connection.raw,
-        &format!("PRAGMA wal_checkpoint({mode})"),
-    )?;
+    let (mut busy, mut pages, mut copied) = (0, 0, 0);
+    let sql = format!("PRAGMA wal_checkpoint({mode})");
+    connection.raw.execute_with(&sql, |columns| {
+        (busy, pages, copied) = (columns.integer(0), columns.integer(1), columns.integer(2));
+        Ok(())
+    })?;
     let Some(log) = connection.log_extent() else {
         return Ok(CheckpointOutcome {
             is_all: true,
-            is_pinned: false,
-            is_restarted: false,
-            pages: 0,
-            bytes: 0,
+            ..CheckpointOutcome::default()
         });
     };
     tracing::debug!(target: TARGET, pages = log.copied, of = log.pages, "checkpoint made");
     Ok(CheckpointOutcome {
         is_all: busy == 0 && log.copied >= log.pages,
-        is_pinned: false,
-        is_restarted: false,
+        is_blocked: busy != 0 || copied < pages,
         pages: log.pages,
         bytes: log.bytes(),
+        ..CheckpointOutcome::default()
     })
 }
 

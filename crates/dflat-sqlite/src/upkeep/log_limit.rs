@@ -7,8 +7,9 @@
 //! write access, before all transactions that wait for it, and waits a moment for the readers.
 //!
 //! If transactions write faster than the device, the log would still grow during a checkpoint. So a
-//! transaction that begins while the log exceeds the limit by half waits for the checkpoint, unless
-//! the last one failed.
+//! transaction that begins when the log has grown by half of its limit since it exceeded the limit
+//! waits for the checkpoint, unless the last one failed. One large transaction may make the log far
+//! longer than that; the transaction after it does not wait, because the checkpoint is on its way.
 //!
 //! A snapshot that still sees an older state pins the log. A warning says so, and the checkpoint is
 //! tried again when a snapshot ends, or when the log has grown by another quarter.
@@ -39,7 +40,9 @@ pub(crate) struct LogLimit {
     is_pinned: AtomicBool,
     /// The pages of the log when a reader or writer blocked a checkpoint; 0 if none did.
     tried: AtomicU32,
-    /// Whether the log exceeded its limit by half after the last commit.
+    /// The length of the log when it had just exceeded its limit, or the limit if it does not.
+    start_bytes: AtomicU64,
+    /// Whether the log had grown by half of its limit since then, after the last commit.
     is_over: AtomicBool,
     /// How often a transaction was held back.
     held_count: AtomicU64,
@@ -59,8 +62,10 @@ struct CheckpointState {
 
 impl LogLimit {
     pub(crate) fn new(bytes_max: u64) -> Self {
+        let bytes_max = bytes_max.max(BYTES_MIN);
         Self {
-            bytes_max: bytes_max.max(BYTES_MIN),
+            bytes_max,
+            start_bytes: AtomicU64::new(bytes_max),
             is_pinned: AtomicBool::new(false),
             tried: AtomicU32::new(0),
             is_over: AtomicBool::new(false),
@@ -89,8 +94,8 @@ impl LogLimit {
         self.held_count.load(Ordering::Relaxed)
     }
 
-    /// Holds a transaction back that is about to begin, while the log exceeds its limit by half and
-    /// a checkpoint is about to shorten it.
+    /// Holds a transaction back that is about to begin, while the log is far too long and a
+    /// checkpoint is about to shorten it.
     pub(crate) fn hold_back(&self) {
         if !self.is_over.load(Ordering::Relaxed) {
             return;
@@ -108,12 +113,17 @@ impl LogLimit {
     /// Notes the length of the log after a commit. Returns a value if a checkpoint is due.
     pub(crate) fn note_commit(&self, log: LogExtent) -> Option<Hurry> {
         let part = self.bytes_max / 4;
-        let is_over = log.bytes() > self.bytes_max.saturating_add(self.bytes_max / 2);
+        let is_long = log.bytes() > self.bytes_max;
+        let mut start = self.start_bytes.load(Ordering::Relaxed);
+        if !is_long || start == self.bytes_max {
+            start = log.bytes().max(self.bytes_max);
+            self.start_bytes.store(start, Ordering::Relaxed);
+        }
+        let is_over = log.bytes() > start.saturating_add(self.bytes_max / 2);
         self.is_over.store(is_over, Ordering::Relaxed);
         // Pages that a blocked checkpoint could not take do not count.
         let tried = self.tried.load(Ordering::Relaxed);
         let copied = if log.pages < tried { 0 } else { tried };
-        let is_long = log.bytes() > self.bytes_max;
         let is_due = log.bytes_of(log.pages.saturating_sub(log.copied.max(copied))) >= part
             || (is_long && log.bytes_of(log.pages - copied) >= part);
         is_due.then_some(Hurry(is_long))
@@ -152,6 +162,7 @@ impl LogLimit {
             .store(if in_the_way { pages } else { 0 }, Ordering::Relaxed);
         if outcome.is_some_and(|outcome| outcome.is_restarted) {
             self.is_over.store(false, Ordering::Relaxed);
+            self.start_bytes.store(self.bytes_max, Ordering::Relaxed);
         }
         let mut state = self.lock();
         state.is_stuck = is_pinned || outcome.is_none();

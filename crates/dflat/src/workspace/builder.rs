@@ -66,9 +66,9 @@ impl WorkspaceBuilder {
     /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
     /// at least 64 KiB. Defaults to 16 MiB. Checkpoints copy a quarter of the log at a time into
     /// the file, in the background. If transactions come faster than the device takes them, they
-    /// wait to begin while the log is longer by half, five seconds at most. The writes of one
-    /// commit group, and older states that are still read, stay in the log: then the log is longer,
-    /// and [`Stats`](crate::Stats) report it.
+    /// wait to begin when the log has grown by half of this length since it exceeded this length,
+    /// five seconds at most. The writes of one commit group, and older states that are still read,
+    /// stay in the log: then the log is longer, and [`Stats`](crate::Stats) report it.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.options.log_bytes_max(bytes);
         self

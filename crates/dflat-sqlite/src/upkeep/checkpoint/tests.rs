@@ -4,7 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use dflat_engine::storage::{Backend, RowWrite, ScanPlan, Snapshot, Source, View};
+use dflat_engine::storage::{
+    Backend, RowWrite, ScanPlan, Snapshot, Source, View, WriteTransaction,
+};
 use dflat_model::ValueRef;
 
 use crate::backend::SqliteBackend;
@@ -12,6 +14,7 @@ use crate::faults::{Action, Failure, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
+use crate::upkeep::checkpoint::{HELD_PAGES_MAX, checkpoint};
 use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
@@ -32,13 +35,17 @@ fn open(path: &Path) -> Arc<SqliteBackend> {
 fn commit(backend: &Arc<SqliteBackend>, key: i64) {
     let mut tx = Arc::clone(backend).begin(backend.durability()).unwrap();
     tx.create(&table()).unwrap();
+    insert(&mut *tx, key);
+    tx.commit().unwrap();
+}
+
+fn insert(tx: &mut dyn WriteTransaction, key: i64) {
     let row = RowWrite {
         key: Some(&[ValueRef::Int(key)]),
         payload: &[7; 30_000],
         entries: &[],
     };
     tx.insert(&table(), &row).unwrap();
-    tx.commit().unwrap();
 }
 
 /// Waits for the checkpoint, if one is to be made. Whether there was one.
@@ -155,6 +162,54 @@ fn writers_wait_for_a_slow_device() {
     assert!(largest <= LIMIT + LIMIT / 2 + 2 * COMMIT, "{largest}");
     assert!(backend.log_waits() > 0);
     assert!(!backend.is_log_pinned());
+}
+
+// Promise: durability#D71
+#[test]
+fn a_transaction_does_not_wait_because_the_one_before_was_large() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    plan.add(every_write(Action::Delay(Duration::from_millis(1))));
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
+    for key in 0..40 {
+        insert(&mut *tx, key);
+    }
+    tx.commit().unwrap();
+    assert!(backend.log_bytes() > 2 * LIMIT);
+    commit(&backend, 100);
+    assert_eq!(backend.log_waits(), 0);
+}
+
+// Promise: durability#D72
+#[test]
+fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    let options = SqliteOptions {
+        // Only the checkpoint of this test is made.
+        log_bytes_max: 1 << 30,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    for key in 0..60 {
+        commit(&backend, key);
+    }
+    plan.add(every_write(Action::Delay(Duration::from_millis(1))));
+    let connections = backend.connections();
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            for key in 100..150 {
+                commit(&backend, key);
+            }
+        });
+        let alone = connections.lock_checkpoints();
+        checkpoint(connections, &alone, LIMIT).unwrap()
+    });
+    assert!(outcome.held_pages <= HELD_PAGES_MAX);
 }
 
 // Promise: durability#D19, durability#D41
