@@ -17,6 +17,7 @@ Options:
 
 Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
   kills      15   a thousand kills under load, and 50 while indexes are built
+  processes  10   3,000 processes that open and close one file, some of which are killed
   power      10   losses of power at each sync, and between
   calls      30   each call fails, of transactions, maintenance and checkpoints
   building    1   each call of building indexes fails
@@ -31,11 +32,16 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 8] = [
+const STEPS: [(&str, &str, Option<Variable>); 9] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
         Some(("DFLAT_KILLS", "1000")),
+    ),
+    (
+        "processes",
+        "cargo test --profile long -p dflat-testkit --test it -- short_lived",
+        Some(("DFLAT_SHORT_LIVED_PROGRAMS", "1000")),
     ),
     (
         "power",

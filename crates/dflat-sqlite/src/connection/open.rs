@@ -14,11 +14,16 @@ use crate::connection::configure::{
     configure, create, create_error, exists, integer, open, vacuum,
 };
 use crate::connection::file_connection::FileConnection;
+use crate::connection::polled_file::FileStamps;
 use crate::connection::read_only;
 use crate::ffi::{Access, Connection, SqliteError};
 use crate::io::Monitor;
 use crate::io::names::beside;
 use crate::options::SqliteOptions;
+
+/// How long to wait before an attempt is repeated that failed because of another process: about as
+/// long as that process takes to open or close the file.
+const RETRY_AFTER: Duration = Duration::from_millis(2);
 
 /// Checks that the file, if there is one, is a database, without a trace.
 pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
@@ -30,14 +35,15 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     // Reading by SQL would leave a log and its index beside the file.
     let connection =
         open(path, Access::ReadOnly, options).map_err(|error| error.into_read_error(what()))?;
-    let head = connection
-        .read_head()
-        .map_err(|error| error.into_read_error(what()))?;
+    let read_head = || connection.read_head();
     let is_empty = || fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-    let is_database = match head {
-        Some(head) => head == MAGIC,
-        None => is_empty(),
-    };
+    let is_database = read_head().and_then(|head| match head {
+        Some(head) => Ok(head == MAGIC),
+        None if is_empty() => Ok(true),
+        // Another process may have created the database in between.
+        None => Ok(read_head()? == Some(MAGIC)),
+    });
+    let is_database = is_database.map_err(|error| error.into_read_error(what()))?;
     // A journal holds what the first page was before a crash.
     if is_database || exists(&beside(path, "-journal"))? {
         return Ok(());
@@ -47,31 +53,59 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
 }
 
 /// A connection that reads; `None` if there is no file.
+///
+/// While other processes open and close the file, its log and the log's index come and go. If that
+/// is why the file can't be opened, it is opened again, for up to the busy timeout.
 pub(crate) fn open_reader(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
 ) -> Result<Option<FileConnection>> {
-    if !exists(path)? {
-        return Ok(None);
+    /// The attempts that are made even if no file has changed: it may have changed twice.
+    const ATTEMPTS_MIN: u32 = 3;
+    let start = Instant::now();
+    for attempt in 1.. {
+        if !exists(path)? {
+            return Ok(None);
+        }
+        let look = FileStamps::of(path);
+        let error = match try_open_reader(path, options, monitor) {
+            Ok(connection) => return Ok(Some(connection)),
+            Err(error) => error,
+        };
+        let may_pass = error.asks_for_write_access() || error.is_unsettled();
+        let has_changed = attempt < ATTEMPTS_MIN || look != FileStamps::of(path);
+        if !may_pass || !has_changed || start.elapsed() >= options.busy_timeout {
+            return Err(error.into_read_error(format_args!("cannot read {}", path.display())));
+        }
+        thread::sleep(RETRY_AFTER);
     }
-    let open = |access| reader(path, options, monitor, access);
-    let more = |opened: Result<FileConnection, SqliteError>,
-                other: &dyn Fn() -> Result<FileConnection, SqliteError>| match opened
-    {
-        Err(error) if error.asks_for_write_access() => other(),
-        opened => opened,
-    };
+    Ok(None)
+}
+
+fn try_open_reader(
+    path: &Arc<Path>,
+    options: &SqliteOptions,
+    monitor: Option<&Arc<Monitor>>,
+) -> Result<FileConnection, SqliteError> {
     let read_only = || read_only::reader(path, options, monitor);
-    let opened = if options.read_only || read_only::is_wanted(path) {
-        read_only()
-    } else {
-        let opened = more(open(Access::ReadOnly), &|| open(Access::ReadWrite));
-        more(opened, &read_only)
-    };
-    opened
-        .map(Some)
-        .map_err(|error| error.into_read_error(format_args!("cannot read {}", path.display())))
+    if options.read_only || read_only::is_wanted(path) {
+        return read_only();
+    }
+    match reader(path, options, monitor, Access::ReadOnly) {
+        Err(error) if error.asks_for_write_access() => {}
+        opened => return opened,
+    }
+    match reader(path, options, monitor, Access::ReadWrite) {
+        // Invariant: a file that can be written is never read without its locks.
+        Err(error)
+            if error.is_read_only()
+                || (error.asks_for_write_access() && !read_only::can_write(path)) =>
+        {
+            read_only()
+        }
+        opened => opened,
+    }
 }
 
 fn reader(
@@ -182,7 +216,7 @@ fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result
         // SQLite does not wait by itself in every case where the file is in use.
         match connection.execute("PRAGMA journal_mode = WAL") {
             Err(error) if error.is_busy() && start.elapsed() < timeout => {
-                thread::sleep(Duration::from_millis(2));
+                thread::sleep(RETRY_AFTER);
             }
             outcome => return outcome,
         }
@@ -195,7 +229,36 @@ mod tests {
 
     use super::*;
     use crate::backend::SqliteBackend;
+    use crate::ffi::Switch;
     use crate::options::Durability;
+
+    /// Issue 27. The log has its header and no frame at the moment when a program begins to write.
+    #[test]
+    fn file_that_can_be_written_is_read_by_its_locks() {
+        let directory = tempfile::tempdir().unwrap();
+        let path: Arc<Path> = directory.path().join("a.db").into();
+        create(&path, None).unwrap();
+        let options = SqliteOptions::default();
+        let mut connection = open(&path, Access::ReadWrite, &options).unwrap();
+        connection.set(Switch::CheckpointAtClose, false);
+        connection.execute("PRAGMA journal_mode = WAL").unwrap();
+        connection.execute("CREATE TABLE t (x)").unwrap();
+        drop(connection);
+        let log = fs::OpenOptions::new()
+            .write(true)
+            .open(beside(&path, "-wal"));
+        log.unwrap().set_len(32).unwrap();
+        fs::write(beside(&path, "-shm"), []).unwrap();
+        assert!(FileStamps::of(&path).is_log_dead(&path));
+        for read_only in [true, false] {
+            let options = SqliteOptions {
+                read_only,
+                ..SqliteOptions::default()
+            };
+            let reader = open_reader(&path, &options, None).unwrap().unwrap();
+            assert_eq!(reader.polled.is_some(), read_only);
+        }
+    }
 
     // Promise: durability#D32, durability#D37
     /// Figure C1: by default, as the one who writes finds it.

@@ -22,14 +22,24 @@ use crate::connection::commits::FileHeader;
 use crate::connection::configure;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::polled_file::{FileStamps, PolledFile, Sharing};
-use crate::ffi::{Access, SqliteError, Switch};
+use crate::ffi::{Access, SqliteError, Switch, may_write};
 use crate::io::Monitor;
+use crate::io::names::beside;
 use crate::options::SqliteOptions;
 
-/// Whether the file is read without writing even if it could be written. That is so while its log
-/// has an index and no frame: if the index can't be written, SQLite notices that late.
+/// Whether SQLite would notice late that the file can't be written: its log has an index and no
+/// frame, and the index can't be written.
 pub(crate) fn is_wanted(path: &Path) -> bool {
-    FileStamps::of(path).is_log_dead(path)
+    FileStamps::of(path).is_log_dead(path) && !can_write(path)
+}
+
+/// Whether this process may write to the file, to those beside it, and to their directory.
+pub(crate) fn can_write(path: &Path) -> bool {
+    // Order: a file beside the database may be deleted before its permission is looked up.
+    let is_denied = |path: &Path| !may_write(path) && path.exists();
+    let files = ["", "-wal", "-shm"].map(|suffix| beside(path, suffix));
+    let directory = path.parent().unwrap_or(path);
+    !files.iter().any(|file| is_denied(file)) && !is_denied(directory)
 }
 
 /// A connection that reads, and writes nothing.

@@ -17,7 +17,9 @@ pub(crate) use connection::{
     Access, Connection, LogCount, LogExtent, LogStamp, StatementId, Switch, is_keyword,
 };
 pub use platform::FileProtection;
-pub(crate) use platform::{FileNumber, create_private, file_number, path_of, sync_directory};
+pub(crate) use platform::{
+    FileNumber, create_private, file_number, may_write, path_of, sync_directory,
+};
 pub(crate) use sqlite_error::SqliteError;
 #[cfg(test)]
 pub(crate) use statement::Columns;

@@ -1,13 +1,16 @@
 //! Everything that differs between operating systems, with a portable fallback.
 #![allow(
     unsafe_code,
-    reason = "Apple's file protection is reached by a system call only"
+    reason = "some functions of the system are reached through SQLite or by a system call only"
 )]
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::ptr;
+
+use libsqlite3_sys as sqlite;
 
 use super::sqlite_error::SqliteError;
 
@@ -59,6 +62,30 @@ pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
 #[cfg(not(unix))]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
     std::fs::canonicalize(path).ok()
+}
+
+/// Whether the system lets this process write to the file or directory at a path. Nothing is
+/// opened: closing a file would drop the locks that connections of this process hold on it.
+pub(crate) fn may_write(path: &Path) -> bool {
+    let Ok(path) = c_path(path) else {
+        return false;
+    };
+    let mut may = 0;
+    // SAFETY: The default VFS is never unregistered. The path is a C string, and `may` is a place
+    // for the result.
+    let code = unsafe {
+        let vfs = sqlite::sqlite3_vfs_find(ptr::null());
+        let Some(access) = vfs.as_ref().and_then(|vfs| vfs.xAccess) else {
+            return false;
+        };
+        access(
+            vfs,
+            path.as_ptr(),
+            sqlite::SQLITE_ACCESS_READWRITE,
+            &raw mut may,
+        )
+    };
+    code == sqlite::SQLITE_OK && may != 0
 }
 
 /// Creates a file that only its owner may use, on systems with file owners. It is an error if a

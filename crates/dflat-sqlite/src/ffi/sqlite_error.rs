@@ -101,6 +101,16 @@ impl SqliteError {
         )
     }
 
+    /// Whether this connection, or the whole process, may not write where SQLite has to.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.primary() == sqlite::SQLITE_READONLY
+    }
+
+    /// Whether the log or its index changed too often while SQLite tried to open them.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.primary() == sqlite::SQLITE_PROTOCOL
+    }
+
     /// Whether the data that was read is damaged.
     pub(crate) fn is_corrupt(&self) -> bool {
         matches!(

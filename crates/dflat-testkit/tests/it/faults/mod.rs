@@ -7,3 +7,4 @@ mod fault_free;
 mod fault_power;
 mod kill;
 mod kill_building;
+mod short_lived;
