@@ -14,6 +14,10 @@ macro_rules! codes {
     ($($type:ident { $($variant:ident)* })*) => {$(
         impl Encode for $type {
             fn encode(&self, out: &mut Vec<u8>) {
+                // Does not compile if the list lacks a variant, which would have no code.
+                match self {
+                    $(Self::$variant => {})*
+                }
                 let all = [$(Self::$variant),*];
                 let code = all.iter().position(|variant| variant == self).unwrap_or_default();
                 out.push(code as u8);
