@@ -267,7 +267,8 @@ pub(crate) fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Option<ValueRef<'sta
 
 /// The integer at the start of `bytes`; `None` for floats, and if there are too few bytes.
 #[inline]
-pub(crate) fn whole_value(scalar: Scalar, bytes: &[u8]) -> Option<i128> {
+#[must_use]
+pub fn whole_value(scalar: Scalar, bytes: &[u8]) -> Option<i128> {
     Some(match scalar {
         Scalar::Bool => bool::read(bytes)?.into(),
         Scalar::I8 => i8::read(bytes)?.into(),

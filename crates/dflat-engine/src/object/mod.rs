@@ -22,8 +22,8 @@ mod verify;
 mod writer;
 
 pub use compare::equal;
-pub use field_value::{Members, Scope, field_value, root_text, same_value};
-pub(crate) use field_value::{scalar_value, whole_value};
+pub(crate) use field_value::scalar_value;
+pub use field_value::{Members, Scope, field_value, root_text, same_value, whole_value};
 pub use malformed::Malformed;
 pub(crate) use memory::ObjectArenas;
 pub use memory::{Object, ObjectBatch, Origin};

@@ -1,6 +1,6 @@
 //! Numbers in payloads.
 
-use dflat_engine::object::ScalarType;
+use dflat_engine::object::{ScalarType, whole_value};
 use dflat_model::{EnumLayout, Scalar, Value};
 use serde::ser::{Serialize, Serializer};
 
@@ -21,49 +21,23 @@ impl Number {
         }
         match scalar {
             Scalar::Bool => Self::Bool(at(bytes)),
-            Scalar::I8 => Self::Int(at::<i8>(bytes).into()),
-            Scalar::U8 => Self::Int(at::<u8>(bytes).into()),
-            Scalar::I16 => Self::Int(at::<i16>(bytes).into()),
-            Scalar::U16 => Self::Int(at::<u16>(bytes).into()),
-            Scalar::I32 => Self::Int(at::<i32>(bytes).into()),
-            Scalar::U32 => Self::Int(at::<u32>(bytes).into()),
-            Scalar::I64 => Self::Int(at::<i64>(bytes).into()),
-            Scalar::U64 => Self::Int(at::<u64>(bytes).into()),
             Scalar::F32 => Self::F32(at(bytes)),
             Scalar::F64 => Self::F64(at(bytes)),
+            _ => Self::Int(whole_value(scalar, bytes).unwrap_or_default()),
         }
     }
 
     /// Writes the number over the start of `out`. Returns false if it does not fit the type.
     pub(super) fn write(self, scalar: Scalar, out: &mut [u8]) -> bool {
-        macro_rules! write {
-            ($type:ty, $value:expr) => {{
-                let Ok(value) = <$type>::try_from($value) else {
-                    return false;
-                };
-                value.write(out);
-            }};
-        }
         match (scalar, self) {
             (Scalar::Bool, Self::Bool(value)) => value.write(out),
-            (Scalar::Bool, Self::Int(value)) => match value {
-                0 | 1 => (value == 1).write(out),
-                _ => return false,
-            },
             (Scalar::F32, Self::F32(value)) => value.write(out),
             (Scalar::F32, Self::F64(value)) => (value as f32).write(out),
             (Scalar::F32, Self::Int(value)) => (value as f32).write(out),
             (Scalar::F64, Self::F32(value)) => f64::from(value).write(out),
             (Scalar::F64, Self::F64(value)) => value.write(out),
             (Scalar::F64, Self::Int(value)) => (value as f64).write(out),
-            (Scalar::I8, Self::Int(value)) => write!(i8, value),
-            (Scalar::U8, Self::Int(value)) => write!(u8, value),
-            (Scalar::I16, Self::Int(value)) => write!(i16, value),
-            (Scalar::U16, Self::Int(value)) => write!(u16, value),
-            (Scalar::I32, Self::Int(value)) => write!(i32, value),
-            (Scalar::U32, Self::Int(value)) => write!(u32, value),
-            (Scalar::I64, Self::Int(value)) => write!(i64, value),
-            (Scalar::U64, Self::Int(value)) => write!(u64, value),
+            (_, Self::Int(value)) => return write_whole(scalar, value, out),
             // A boolean counts as the number 0 or 1, as in `flatc`.
             (_, Self::Bool(value)) => return Self::Int(value.into()).write(scalar, out),
             (_, Self::F32(_) | Self::F64(_)) => return false,
@@ -100,6 +74,17 @@ impl Serialize for Number {
             Self::F64(value) => serializer.serialize_str(infinite(value)),
         }
     }
+}
+
+/// Writes an integer over the start of `out`. Returns false if it does not fit the type.
+fn write_whole(scalar: Scalar, value: i128, out: &mut [u8]) -> bool {
+    let (size, bytes) = (scalar.size_bytes(), value.to_le_bytes());
+    let range = scalar.integer_range();
+    let fits = range.is_some_and(|(min, max)| (min..=max).contains(&value));
+    if let (true, Some(bytes), Some(out)) = (fits, bytes.get(..size), out.get_mut(..size)) {
+        out.copy_from_slice(bytes);
+    }
+    fits
 }
 
 /// The name of an infinity or of NaN, which JSON can't express as a number.
