@@ -4,6 +4,8 @@ use std::ops::Bound;
 
 use dflat_model::{Direction, Field, RowId, Table, Value, ValueRef};
 
+use crate::object::Object;
+
 /// The rows to scan; the source implies their order.
 #[derive(Clone, Debug)]
 pub struct ScanPlan<'a> {
@@ -76,6 +78,18 @@ pub struct Row<'a> {
     /// The values that the index of [`Source::Entries`] stores for the row. A backend that reads
     /// the payload anyway may give the payload instead, and no entry.
     pub entry: Option<Entry<'a>>,
+}
+
+impl<'a> Row<'a> {
+    /// The row that an object was read from.
+    #[must_use]
+    pub fn of(object: &'a Object) -> Self {
+        Self {
+            row_id: object.row_id(),
+            payload: object.payload(),
+            entry: None,
+        }
+    }
 }
 
 /// The values that an index stores for a row, lent until the visitor returns.

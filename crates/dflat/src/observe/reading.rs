@@ -60,14 +60,7 @@ impl<O: Send + Sync + 'static> Reading for Selected<O> {
         let expressions = query.interest().values();
         let objects = fetched.objects.iter();
         // Objects are verified, so that every value can be read.
-        let rows = objects.filter_map(|object| {
-            let row = Row {
-                row_id: object.row_id(),
-                payload: object.payload(),
-                entry: None,
-            };
-            (self.0)(expressions, &row).ok()
-        });
+        let rows = objects.filter_map(|object| (self.0)(expressions, &Row::of(object)).ok());
         let read = rows.collect::<Self::Read>();
         (Arc::clone(&read), (read, fetched.objects))
     }
