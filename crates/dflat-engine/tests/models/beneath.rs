@@ -29,7 +29,7 @@ struct Store {
 }
 
 #[derive(Default)]
-pub(crate) struct PerformOptions;
+pub(crate) struct PerformOptions(());
 
 impl Engine {
     pub(crate) fn fail_next(&self) {

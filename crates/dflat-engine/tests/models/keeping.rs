@@ -51,7 +51,7 @@ impl Rig {
             done.send(()).unwrap();
         };
         thread::spawn(move || {
-            engine.perform([TABLE], PerformOptions, handler, completion);
+            engine.perform([TABLE], PerformOptions::default(), handler, completion);
             is_done.recv().unwrap();
         })
     }
