@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_four_per_cent_higher_fails_on_the_same_versions_only() {
+    fn count_four_per_cent_higher_fails_only_with_the_stored_tool_versions() {
         let stored = counts("1.95.0", 10_000);
         for (insert, passes) in [
             (10_000, true),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_only_one_side_has_fails() {
+    fn count_missing_on_one_side_fails() {
         let all = counts("1.95.0", 10_000);
         let mut fewer = all.clone();
         fewer.counts.pop();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_read_as_it_was_written() {
+    fn counts_file_round_trips() {
         let counts = counts("rustc 1.95.0 (1234: 2026)", 10_000);
         assert_eq!(Counts::parse(&counts.to_text()).unwrap(), counts);
         assert!(Counts::parse("insert 10\n").is_err());

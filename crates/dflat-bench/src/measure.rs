@@ -278,7 +278,7 @@ mod tests {
     use super::rank;
 
     #[test]
-    fn ranks_are_of_the_sorted_numbers() {
+    fn ranks_are_taken_from_the_sorted_numbers() {
         let numbers: Vec<u64> = (1..=15).collect();
         assert_eq!(rank(&numbers, 0), 1);
         assert_eq!(rank(&numbers, 50), 8);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flatness_is_the_largest_cost_in_the_smallest() {
+    fn flatness_is_the_largest_cost_divided_by_the_smallest() {
         let scaling = Scaling {
             scenario: "fetch_all",
             costs: vec![(1000, [200.0, 50.0]), (10_000, [100.0, 60.0])],

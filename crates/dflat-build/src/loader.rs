@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_has_one_path() {
+    fn paths_of_one_file_are_normalized_to_one() {
         for (path, expected) in [
             ("./a/../b.fbs", "b.fbs"),
             ("../a.fbs", "../a.fbs"),

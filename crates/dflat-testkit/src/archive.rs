@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_the_same_after_a_round_trip() {
+    fn archive_round_trips_its_bytes() {
         let every: Vec<u8> = (0..=255).collect();
         for (bytes, text) in [
             (&b""[..], ""),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_an_input_is_refused() {
+    fn archive_text_without_an_input_is_refused() {
         for text in [
             "\\", "\\a", "\\x4", "\\xg0", "\\0", "\\0{a}", "\\0{1", "\u{e9}", "a\tb",
         ] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_in_order_and_each_name_is_there_once() {
+    fn archive_inputs_are_sorted_and_have_unique_names() {
         let inputs = vec![named("b", b"1"), named("a", b"2"), named("b", b"3")];
         let text = text(inputs);
         assert_eq!(text, "a 2\nb 3\n");

@@ -114,7 +114,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn ticks_are_read_behind_the_name_of_the_program() {
+    fn cpu_ticks_are_read_after_the_name_of_the_program() {
         let stat = "71 (a) b) S 1 71 71 0 -1 4194304 9 8 7 6 1 20 300 4000 20 0 1 0 5 6";
         assert_eq!(ticks(stat), Some(4321));
         assert_eq!(ticks("71 (a) S 1 71"), None);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_counts_once_it_has_ended() {
+    fn time_of_a_child_counts_after_its_end() {
         let watch = Stopwatch::start();
         let cargo = crate::workspace::cargo().arg("--version").output().unwrap();
         assert!(cargo.status.success());

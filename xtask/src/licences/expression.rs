@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_and_demands_are_told_apart() {
+    fn licence_choices_and_requirements_are_distinguished() {
         assert_eq!(is_met("A"), Some(true));
         assert_eq!(is_met("X"), Some(false));
         assert_eq!(is_met("A OR X"), Some(true));

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_texts_and_words_are_told_apart() {
+    fn comments_strings_and_words_are_distinguished() {
         check(
             "use a::b; // use c",
             &[

@@ -74,7 +74,7 @@ mod tests {
     use crate::rust::tokens;
 
     #[test]
-    fn trees_become_paths() {
+    fn use_trees_become_paths() {
         let tokens = tokens("a::{b, c::{self, D as E}, f::*}; rest");
         let (items, used) = use_tree(&tokens);
         let paths: Vec<_> = items.iter().map(|item| item.path.join("::")).collect();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_trees_end() {
+    fn broken_use_trees_end_the_parse() {
         for source in [
             "", "{", "a::", "a::{b", "a::{{{", "a as", "a::{,,}", "a::{;}",
         ] {

@@ -44,7 +44,7 @@ mod tests {
     use crate::workspace::{Dependency, DependencyKind, Package};
 
     #[test]
-    fn table_and_manifests_agree() {
+    fn dependency_table_agrees_with_the_manifests() {
         let dependency = |name: &str, kind, external| Dependency {
             name: name.to_owned(),
             kind,

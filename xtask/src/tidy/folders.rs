@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn full_folders_are_found() {
+    fn folders_with_too_many_files_are_found() {
         assert_eq!(found("crates/a/src", FILES_MAX), 0);
         assert_eq!(found("crates/a/src", FILES_MAX + 1), 1);
         assert_eq!(found("crates/a/tests/it", FILES_MAX + 1), 0);

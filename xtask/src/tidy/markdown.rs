@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn one_title_is_asked_for() {
+    fn page_needs_exactly_one_title() {
         assert_eq!(lines("# A\n\n## B\n"), NOWHERE);
         assert_eq!(lines("## B\n"), [0]);
         assert_eq!(lines("# A\n# B\n"), [2]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn open_code_is_found() {
+    fn unclosed_code_block_is_found() {
         assert_eq!(lines("# A\n```rust\nlet a;\n"), [2]);
         assert_eq!(lines("# A\n````md\n```\n````\n"), NOWHERE);
         assert_eq!(lines("# A\n~~~\n```\n~~~\n"), NOWHERE);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_that_begin_so_are_found() {
+    fn sentences_that_begin_with_what_or_who_are_found() {
         for (text, line) in [
             ("# A\nWhat is it.", 2),
             ("A.\nB. Who calls waits.", 2),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_headings_code_and_the_middle_of_sentences_are_free() {
+    fn questions_headings_code_and_words_inside_sentences_are_allowed() {
         for text in [
             "# What a write costs",
             "What is it? It is\nWhat it is.",

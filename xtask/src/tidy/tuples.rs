@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_results_closures_and_tests_are_free() {
+    fn pairs_results_closures_and_tests_are_allowed() {
         for text in [
             "fn f(a: (u8, u8), b: &[(u8, u8, u8)]) -> (u8, u8, u8) {}",
             "fn f(a: fn((u8, u8, u8)), b: impl Fn(u8, u8, u8)) {}",

@@ -54,7 +54,7 @@ mod tests {
     use crate::workspace::File;
 
     #[test]
-    fn only_listed_places_may_use_it() {
+    fn unsafe_code_is_allowed_in_listed_places_only() {
         let file = |path: &str, text: &str| File {
             path: path.to_owned(),
             text: text.to_owned(),

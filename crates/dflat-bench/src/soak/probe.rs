@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_those_of_the_sorted_times() {
+    fn percentiles_are_taken_from_the_sorted_times() {
         let times = (1..=200).rev().map(Duration::from_micros).collect();
         let latency = Latency::of(times);
         assert_eq!(latency.to_string(), "p50 100 us, p99 198 us of 200");

@@ -75,13 +75,13 @@ fn writes_with_indexes_leave_the_same_rows_and_entries() {
 
 /// The number in the names of the original's scenarios.
 #[test]
-fn a_sixth_is_selected() {
+fn query_selects_a_sixth_of_the_objects() {
     assert_eq!(selected_count(10_000), 1667);
 }
 
 /// Each step of the program leaves the same rows in all tables of both files.
 #[test]
-fn the_original_program_leaves_the_same_rows_after_each_step() {
+fn dflat_for_swift_leaves_the_same_rows_after_each_step() {
     let settings = Settings {
         objects: 120,
         runs: 1,

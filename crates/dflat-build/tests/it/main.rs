@@ -61,7 +61,7 @@ fn included_files_are_found_beside_and_in_include_directories() {
 }
 
 #[test]
-fn the_text_does_not_depend_on_where_the_schema_is() {
+fn generated_text_does_not_depend_on_the_folder_of_the_schema() {
     let texts = ["one", "two/three"].map(|folder| {
         let base = tempfile::tempdir().unwrap();
         write(

@@ -61,7 +61,7 @@ fn defaults_take_no_space_and_come_back() {
 
 // Promise: compatibility#P8
 #[test]
-fn structs_with_arrays() {
+fn structs_with_arrays_round_trip() {
     use structs::{Box, Grid, Place, PlaceData, Side, Tiny, Vec3};
     let corner = |x| Vec3 { x, y: -x, z: 0.5 };
     let mut grid = Grid {
@@ -90,7 +90,7 @@ fn structs_with_arrays() {
 
 // Promise: compatibility#P8
 #[test]
-fn unions_of_everything() {
+fn unions_of_every_kind_round_trip() {
     use unions::{
         Body, Far, Holder, Message as Mail, MessageData, Note, Point, Ref, Shape, Single,
     };
@@ -163,7 +163,7 @@ fn an_object_without_a_required_member_is_refused_and_the_transaction_goes_on() 
 }
 
 #[test]
-fn tables_that_contain_themselves() {
+fn recursive_tables_round_trip() {
     use recursive::{Any, Document, DocumentData, Even, Leaf, Odd, Tree};
     let leaf = || Tree {
         leaf: Some(Leaf { size: 1 }),
@@ -198,7 +198,7 @@ fn tables_that_contain_themselves() {
 
 // Promise: compatibility#P14
 #[test]
-fn the_monster_with_what_it_includes() {
+fn monster_schema_with_its_includes_round_trips() {
     use monster::my_game::sample::{Color, Equipment, Monster, MonsterData, Orb, Vec3, Weapon};
     let sword = Weapon {
         name: Some("Sword".to_owned()),
@@ -235,7 +235,7 @@ fn the_monster_with_what_it_includes() {
 }
 
 #[test]
-fn composite_keys_are_tuples() {
+fn composite_keys_are_read_as_tuples() {
     let key = keys::Entry::key_values((true, keys::Zone::North, 0.5, "name"));
     assert_eq!(key.len(), 4);
     assert_eq!(keys::EntryData::default().name, "none");

@@ -25,7 +25,7 @@ fn failed() -> Error {
 
 // Promise: concurrency#C40
 #[test]
-fn who_is_told_that_it_went_well_finds_it_stored() {
+fn acknowledged_transaction_is_stored() {
     explore(|| {
         let world = World::new();
         for name in ['1', '2', '3'] {
@@ -45,7 +45,7 @@ fn who_is_told_that_it_went_well_finds_it_stored() {
 
 // Promise: concurrency#C40
 #[test]
-fn who_fails_harms_no_neighbour() {
+fn failed_transaction_leaves_its_group_unharmed() {
     explore(|| {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));
@@ -69,7 +69,7 @@ fn who_fails_harms_no_neighbour() {
 
 // Promise: concurrency#C40
 #[test]
-fn handlers_that_meet_before_they_write_both_write() {
+fn handlers_that_wait_for_each_other_before_writing_both_commit() {
     explore(|| {
         let world = World::new();
         let met = Arc::new(Barrier::new(2));
@@ -94,7 +94,7 @@ fn handlers_that_meet_before_they_write_both_write() {
 
 // Promise: concurrency#C40
 #[test]
-fn a_member_is_acknowledged_while_the_next_writes_and_waits_for_that() {
+fn running_handler_may_wait_for_the_completion_before_it() {
     explore(|| {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));
@@ -113,7 +113,7 @@ fn a_member_is_acknowledged_while_the_next_writes_and_waits_for_that() {
 }
 
 #[test]
-fn who_waits_for_the_pen_gets_it_whoever_fails_meanwhile() {
+fn waiting_transaction_gets_write_access_after_another_fails() {
     explore(|| {
         let world = World::new();
         world.perform('1', &['A'], |tx| {
@@ -132,7 +132,7 @@ fn who_waits_for_the_pen_gets_it_whoever_fails_meanwhile() {
 }
 
 #[test]
-fn what_a_reader_saw_is_stored_when_it_is_told() {
+fn reader_is_acknowledged_after_the_state_it_read_is_stored() {
     explore(|| {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));
@@ -155,7 +155,7 @@ fn what_a_reader_saw_is_stored_when_it_is_told() {
 }
 
 #[test]
-fn who_registers_is_told_of_what_it_did_not_see_and_of_nothing_else() {
+fn registration_delivers_exactly_the_unseen_commits() {
     explore(|| {
         let world = World::new();
         world.perform('1', &['A'], |tx| raise(tx, 'A').map(drop));

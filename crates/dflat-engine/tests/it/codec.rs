@@ -127,7 +127,7 @@ fn payloads_of_the_official_builder_are_read() {
 }
 
 #[test]
-fn the_official_reader_reads_our_payloads() {
+fn official_reader_reads_payloads_of_this_library() {
     let payload = ours();
     // SAFETY: our verifier accepted the bytes; the official crate has no safe untyped reader.
     #[allow(unsafe_code, reason = "the oracle's untyped reader is unsafe to call")]
@@ -161,7 +161,7 @@ fn the_official_reader_reads_our_payloads() {
 }
 
 #[test]
-fn our_payloads_are_aligned_as_the_official_verifier_demands() {
+fn payloads_are_aligned_as_the_official_verifier_demands() {
     use flatbuffers::{Verifiable, Verifier, VerifierOptions};
 
     struct Inner;

@@ -174,7 +174,7 @@ fn comparisons_become_one_range() {
 }
 
 #[test]
-fn a_condition_that_is_never_true_scans_nothing() {
+fn condition_that_is_never_true_scans_nothing() {
     let s = Setting::new(IndexState::Ready);
     assert_eq!(s.of(s.equal("plain", Value::Null)), "nothing");
     assert_eq!(s.of(Predicate::Constant(false)), "nothing");

@@ -138,7 +138,7 @@ fn two_callbacks_that_cancel_each_other_both_return() {
 }
 
 #[test]
-fn an_executor_gets_all_in_order_whoever_delivers() {
+fn executor_makes_all_calls_in_order() {
     explore(|| {
         let told: Arc<Told> = Arc::default();
         let noting = Arc::clone(&told);
@@ -165,7 +165,7 @@ fn an_executor_gets_all_in_order_whoever_delivers() {
 
 // Promise: live-queries#L18
 #[test]
-fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
+fn executor_job_ends_after_a_bounded_number_of_calls() {
     crate::sync::run(|| {
         let told: Arc<Told> = Arc::default();
         let notifier: Arc<Mutex<Option<Arc<Notifier>>>> = Arc::default();
@@ -194,7 +194,7 @@ fn a_job_ends_though_deliveries_go_on_and_asks_for_another() {
 }
 
 #[test]
-fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
+fn deliveries_during_an_overdue_call_are_merged_and_delivered() {
     explore(|| {
         let told: Arc<Told> = Arc::default();
         let noting = Arc::clone(&told);
@@ -217,7 +217,7 @@ fn what_comes_while_a_call_is_given_up_is_made_one_and_told() {
 }
 
 #[test]
-fn who_was_given_up_is_waited_for_again_after_a_quick_call_and_not_after_a_slow_one() {
+fn slow_subscriber_is_waited_for_again_only_after_a_quick_call() {
     explore(|| {
         for (quick, is_slow) in [(Duration::MAX, false), (Duration::ZERO, true)] {
             let told: Arc<Told> = Arc::default();

@@ -208,13 +208,13 @@ fn changed(rows: usize) -> Ended {
 
 // Promise: live-queries#L36
 #[test]
-fn no_more_waits_to_be_matched_than_the_bound_and_a_commit_of_each_thread() {
+fn rows_waiting_to_be_matched_are_bounded() {
     explore(|| commit_and_hold(0));
 }
 
 // Promise: live-queries#L36
 #[test]
-fn no_more_waits_to_be_matched_while_subscribers_are_told() {
+fn rows_waiting_to_be_matched_are_bounded_while_subscribers_are_called() {
     explore(|| commit_and_hold(1));
 }
 
@@ -253,7 +253,7 @@ fn commit_and_hold(subscribers: usize) {
 
 /// Matched rows no longer count as waiting, however long their completion takes.
 #[test]
-fn rows_whose_completion_is_called_hold_nobody() {
+fn matched_rows_do_not_delay_writers() {
     const ROWS: usize = 4;
     explore(|| {
         let matching = Box::new(Matching(Arc::new(AtomicUsize::new(ROWS)), 0));
@@ -280,7 +280,7 @@ fn rows_whose_completion_is_called_hold_nobody() {
 }
 
 #[test]
-fn two_threads_that_push_and_drain_deliver_each_once() {
+fn commits_pushed_by_two_threads_are_delivered_once_each() {
     explore(|| {
         let rig = Rig::new();
         let other = {
@@ -309,7 +309,7 @@ fn two_threads_that_push_and_drain_deliver_each_once() {
 }
 
 #[test]
-fn waiting_ends_when_what_was_pushed_before_is_delivered_by_whomever() {
+fn wait_ends_when_any_thread_has_delivered_the_earlier_commits() {
     explore(|| {
         let rig = Rig::new();
         rig.push([1, 2]);
@@ -332,7 +332,7 @@ fn waiting_ends_when_what_was_pushed_before_is_delivered_by_whomever() {
 }
 
 #[test]
-fn what_is_handed_over_is_delivered_without_anybody_waiting() {
+fn handed_over_deliveries_are_made_without_a_waiter() {
     explore(|| {
         let rig = Rig::new();
         rig.push([1]);
@@ -348,7 +348,7 @@ fn what_is_handed_over_is_delivered_without_anybody_waiting() {
 }
 
 #[test]
-fn what_is_pushed_while_another_thread_delivers_is_not_left_behind() {
+fn commit_pushed_while_another_thread_delivers_is_delivered() {
     explore(|| {
         let rig = Rig::new();
         rig.push([1]);
@@ -364,7 +364,7 @@ fn what_is_pushed_while_another_thread_delivers_is_not_left_behind() {
 }
 
 #[test]
-fn subscribers_are_told_before_the_completion_and_in_the_order_of_commits() {
+fn subscribers_are_called_in_the_order_of_commits_and_before_the_completion() {
     explore(|| {
         let rig = Rig::new();
         rig.commit(1);
@@ -382,7 +382,7 @@ fn subscribers_are_told_before_the_completion_and_in_the_order_of_commits() {
 }
 
 #[test]
-fn registrations_and_what_others_wrote_take_their_place_between_the_commits() {
+fn registrations_and_foreign_commits_are_ordered_among_the_commits() {
     explore(|| {
         let rig = Rig::new();
         rig.commit(1);
@@ -398,7 +398,7 @@ fn registrations_and_what_others_wrote_take_their_place_between_the_commits() {
 }
 
 #[test]
-fn what_others_wrote_after_a_registration_has_read_is_told_behind_it_too() {
+fn foreign_commit_between_the_read_and_the_queuing_of_a_registration_is_delivered_after_it() {
     explore(|| {
         let rig = Rig::new();
         let renewals = rig.deliveries.renewals();
@@ -414,7 +414,7 @@ fn what_others_wrote_after_a_registration_has_read_is_told_behind_it_too() {
 }
 
 #[test]
-fn a_call_that_is_given_up_is_made_once_and_the_others_go_on_in_order() {
+fn overdue_call_is_made_once_and_the_other_calls_go_on_in_order() {
     explore(|| {
         let rig = Rig::new();
         rig.commit(1);

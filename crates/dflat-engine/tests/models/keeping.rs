@@ -77,7 +77,7 @@ fn join<const N: usize>(threads: [thread::JoinHandle<()>; N]) {
 }
 
 #[test]
-fn what_two_threads_set_is_what_is_written() {
+fn values_set_by_two_threads_are_written() {
     explore(|| {
         let rig = Rig::new();
         join([rig.set("k", 1), rig.set("k", 2), rig.set("other", 3)]);
@@ -87,7 +87,7 @@ fn what_two_threads_set_is_what_is_written() {
 }
 
 #[test]
-fn a_write_that_fails_is_made_up_for() {
+fn failed_write_is_tried_again() {
     explore(|| {
         let rig = Rig::new();
         rig.engine.fail_next();
@@ -102,7 +102,7 @@ fn a_write_that_fails_is_made_up_for() {
 }
 
 #[test]
-fn direct_changes_and_transactions_follow_one_another() {
+fn direct_changes_and_transactions_of_a_key_are_serialized() {
     explore(|| {
         let rig = Rig::new();
         join([
@@ -115,7 +115,7 @@ fn direct_changes_and_transactions_follow_one_another() {
 }
 
 #[test]
-fn a_change_is_not_lost_to_one_that_reads_the_file() {
+fn concurrent_read_of_the_file_loses_no_change() {
     explore(|| {
         let rig = Rig::new();
         rig.set("k", 5).join().unwrap();
@@ -137,7 +137,7 @@ fn a_change_is_not_lost_to_one_that_reads_the_file() {
 
 /// This also holds if a transaction that failed held the key.
 #[test]
-fn what_was_set_before_is_written_when_it_is_synchronized() {
+fn synchronize_writes_all_values_set_before_it() {
     explore(|| {
         let rig = Rig::new();
         let performed = rig.perform("k", 10, true);
@@ -150,7 +150,7 @@ fn what_was_set_before_is_written_when_it_is_synchronized() {
 }
 
 #[test]
-fn a_subscription_that_begins_meanwhile_does_not_go_back() {
+fn subscription_begun_during_changes_never_delivers_an_older_value() {
     explore(|| {
         let rig = Rig::new();
         let setter = rig.dictionary.clone();
@@ -183,7 +183,7 @@ fn a_subscription_that_begins_meanwhile_does_not_go_back() {
 }
 
 #[test]
-fn subscribers_are_told_in_one_order_that_ends_with_the_value() {
+fn subscribers_get_one_order_of_changes_that_ends_with_the_stored_value() {
     explore(|| {
         let rig = Rig::new();
         let told: [Arc<Mutex<Vec<Option<Value>>>>; 2] = Default::default();

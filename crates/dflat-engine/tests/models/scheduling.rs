@@ -60,7 +60,7 @@ impl Tables {
 
 // Promise: concurrency#C21
 #[test]
-fn overlapping_sets_run_in_the_order_of_calls() {
+fn jobs_of_overlapping_tables_run_in_the_order_of_calls() {
     explore(|| {
         let (scheduler, log) = (scheduler(4), Log::default());
         let sets: [(char, &[&str]); 5] = [
@@ -112,7 +112,7 @@ fn disjoint_jobs_run_at_the_same_time() {
 
 // Promise: concurrency#C21
 #[test]
-fn sets_called_by_many_threads_in_any_order_exclude_each_other_and_all_run() {
+fn jobs_of_overlapping_tables_queued_by_many_threads_exclude_each_other_and_all_run() {
     explore(|| {
         let (scheduler, tables) = (Arc::new(scheduler(3)), Arc::<Tables>::default());
         let callers = [["a", "b"], ["b", "a"]].map(|order| {
@@ -135,7 +135,7 @@ fn sets_called_by_many_threads_in_any_order_exclude_each_other_and_all_run() {
 }
 
 #[test]
-fn no_more_jobs_run_at_a_time_than_there_may_be_threads() {
+fn concurrent_jobs_are_bounded_by_the_threads() {
     explore(|| {
         let scheduler = scheduler(2);
         let (running, most): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
@@ -159,7 +159,7 @@ fn no_more_jobs_run_at_a_time_than_there_may_be_threads() {
 }
 
 #[test]
-fn what_is_accepted_while_another_thread_closes_runs_before_it_is_closed() {
+fn accepted_jobs_run_before_a_concurrent_close_returns() {
     explore(|| {
         let (scheduler, tables) = (Arc::new(scheduler(2)), Arc::<Tables>::default());
         scheduler
@@ -212,7 +212,7 @@ fn two_threads_may_close_at_once() {
 }
 
 #[test]
-fn the_last_job_runs_after_all_that_were_queued_before() {
+fn last_job_runs_after_all_queued_jobs() {
     explore(|| {
         let (scheduler, log) = (Arc::new(scheduler(3)), Log::default());
         for (name, table) in [('1', "a"), ('2', "b"), ('3', "a")] {
@@ -242,7 +242,7 @@ fn the_last_job_runs_after_all_that_were_queued_before() {
 
 // Promise: concurrency#C33
 #[test]
-fn guests_take_their_turn_and_need_no_thread() {
+fn jobs_on_the_callers_thread_take_their_turn() {
     explore(|| {
         let (scheduler, tables) = (Arc::new(scheduler(1)), Arc::<Tables>::default());
         let guests = [&["a"][..], &["b", "a"]].map(|names| {
@@ -268,7 +268,7 @@ fn guests_take_their_turn_and_need_no_thread() {
 }
 
 #[test]
-fn a_guest_either_runs_or_is_refused_while_another_thread_closes() {
+fn job_on_the_callers_thread_runs_or_is_refused_during_a_close() {
     explore(|| {
         let (scheduler, tables) = (Arc::new(scheduler(2)), Arc::<Tables>::default());
         scheduler

@@ -54,7 +54,7 @@ mod tests {
     use crate::ffi::{Access, Connection};
 
     #[test]
-    fn a_log_is_begun_by_a_header_and_a_frame() {
+    fn log_is_begun_once_it_has_a_header_and_a_frame() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         fs::write(&path, []).unwrap();

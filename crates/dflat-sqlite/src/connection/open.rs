@@ -263,7 +263,7 @@ mod tests {
     // Promise: durability#D32, durability#D37
     /// Figure C1: by default, as the one who writes finds it.
     #[test]
-    fn a_new_file_is_set_up_as_stated() {
+    fn new_file_has_the_documented_settings() {
         for (durability, synchronous) in [(Durability::Normal, 1), (Durability::Full, 2)] {
             let directory = tempfile::tempdir().unwrap();
             let options = SqliteOptions {

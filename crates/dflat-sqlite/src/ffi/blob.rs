@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_values_of_one_length_is_written_over() {
+    fn repeated_updates_of_one_length_are_written_in_place() {
         let memory = Path::new(":memory:");
         let mut connection = Connection::open(memory, Access::ReadWrite, None, None).unwrap();
         connection.execute("CREATE TABLE t (p)").unwrap();

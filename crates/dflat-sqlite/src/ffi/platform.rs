@@ -221,7 +221,7 @@ mod tests {
 
     /// The URIs are those of SQLite's page on URIs.
     #[test]
-    fn paths_of_windows_are_uris() {
+    fn windows_paths_become_uris() {
         for (path, expected) in [
             (r"C:\a b\c.db", "///C:/a%20b/c.db"),
             (r"\\?\C:\a?.db", "///C:/a%3F.db"),

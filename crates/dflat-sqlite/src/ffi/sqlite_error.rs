@@ -203,7 +203,7 @@ mod tests {
     /// Tables may be created while a statement is prepared. SQLite tries twice and then reports
     /// that the schema has changed, not that the name is missing.
     #[test]
-    fn a_schema_that_changes_meanwhile_may_lack_a_name() {
+    fn schema_error_may_mean_a_missing_name() {
         assert!(SqliteError::from_code(sqlite::SQLITE_SCHEMA).may_be_missing_name());
         assert!(SqliteError::from_code(sqlite::SQLITE_ERROR).may_be_missing_name());
         assert!(!SqliteError::from_code(sqlite::SQLITE_CORRUPT).may_be_missing_name());
@@ -212,7 +212,7 @@ mod tests {
     /// Space may be missing for a directory entry or for the log's index, as well as for bytes.
     #[cfg(unix)]
     #[test]
-    fn no_space_is_told_whatever_needed_it() {
+    fn missing_space_is_reported_as_storage_full() {
         const EIO: c_int = 5;
         const EACCES: c_int = 13;
         const ENOSPC: c_int = 28;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_never_fits_is_no_matter_of_space() {
+    fn value_beyond_the_size_limit_is_an_invalid_argument() {
         let memory = Path::new(":memory:");
         let mut connection = Connection::open(memory, Access::ReadWrite, None, None).unwrap();
         let error = connection

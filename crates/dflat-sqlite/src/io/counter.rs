@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_summed_up() {
+    fn times_of_several_counters_are_summed() {
         let counters = [Counter::default(), Counter::default()];
         for ns in [2.0_f64, 4.0, 4.0, 4.0] {
             counters[0].note_times(1, ns as u64, ns * ns, ns as u64, ns as u64);

@@ -289,7 +289,7 @@ mod tests {
     /// The tables of a type `f4` in a namespace `post` have names that begin like those of a type
     /// `post`.
     #[test]
-    fn indexes_of_a_type_are_told_from_those_of_another_with_a_longer_name() {
+    fn index_tables_of_a_type_differ_from_those_of_a_type_with_a_longer_name() {
         let own = table(
             "post",
             &[&[Step::Field(4), Step::Field(6)], &[Step::Field(10)]],

@@ -273,7 +273,7 @@ mod tests {
     /// One backup has created its part, and has not locked it, when another to the same place takes
     /// it for one that was left.
     #[test]
-    fn a_part_that_was_deleted_is_not_mistaken_for_that_of_another() {
+    fn partial_file_of_another_backup_is_not_mistaken_for_a_deleted_one() {
         let directory = tempfile::tempdir().unwrap();
         let to = fs::canonicalize(directory.path()).unwrap().join("copy.db");
         let options = SqliteOptions::default();

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_work_gives_is_given() {
+    fn sync_ahead_returns_the_result_of_the_work() {
         let file = tempfile::tempfile().unwrap();
         for asks in [0, 1, 100] {
             let given = sync_ahead(&file, |ask| (0..asks).for_each(|_| ask()));
@@ -47,7 +47,7 @@ mod tests {
     // Promise: durability#D51
     #[cfg(unix)]
     #[test]
-    fn a_sync_that_failed_is_an_error() {
+    fn failed_sync_ahead_is_an_error() {
         // Nothing of a pipe can be on a device.
         let (_reader, writer) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(writer));

@@ -15,7 +15,7 @@ fn back_up(backend: &SqliteBackend, to: &Path) -> dflat_engine::Result<()> {
 }
 
 #[test]
-fn a_copy_takes_no_log_of_an_earlier_file() {
+fn backup_refuses_a_target_with_an_old_log() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let old = three_posts(&at("old.db"));
@@ -47,7 +47,7 @@ fn a_copy_takes_no_log_of_an_earlier_file() {
 }
 
 #[test]
-fn a_copy_of_a_file_read_only_is_of_the_latest_state() {
+fn backup_of_a_read_only_file_has_the_latest_state() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let backend = three_posts(&at("a.db"));

@@ -40,7 +40,7 @@ fn commit(backend: &Arc<SqliteBackend>, key: i64) -> bool {
 }
 
 #[test]
-fn upkeep_and_checkpoints_are_no_commits_of_others() {
+fn upkeep_and_checkpoints_are_not_foreign_commits() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -91,7 +91,7 @@ fn upkeep_and_checkpoints_are_no_commits_of_others() {
 }
 
 #[test]
-fn a_commit_of_another_is_noticed_whatever_else_happens() {
+fn foreign_commit_is_noticed_beside_upkeep_and_checkpoints() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -125,7 +125,7 @@ fn a_commit_of_another_is_noticed_whatever_else_happens() {
 /// While a file can't be opened, written, locked or mapped for a time, transactions fail. The
 /// failures must not count as foreign commits.
 #[test]
-fn what_could_not_be_opened_is_no_commit_of_others() {
+fn failed_open_is_not_a_foreign_commit() {
     let kinds = [
         FileKind::Main,
         FileKind::Log,
@@ -179,7 +179,7 @@ fn what_could_not_be_opened_is_no_commit_of_others() {
 /// When the last connection closes, the log is deleted with its count of commits; the next log may
 /// reach the same count.
 #[test]
-fn a_commit_of_another_is_noticed_if_the_log_was_deleted() {
+fn foreign_commit_is_noticed_after_the_log_was_deleted() {
     let counts = [(0, 1), (1, 1), (2, 1), (2, 2), (2, 5)];
     // Whether the log of the other connection is deleted, too.
     let cases = counts
@@ -230,7 +230,7 @@ fn beside(path: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn who_never_writes_is_overtaken_once_by_each_commit() {
+fn each_foreign_commit_overtakes_a_backend_that_never_writes_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);

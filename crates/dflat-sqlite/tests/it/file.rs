@@ -75,7 +75,7 @@ fn reading_a_file_that_is_missing_creates_none() {
 }
 
 #[test]
-fn what_is_not_a_database_is_refused_and_named() {
+fn file_that_is_not_a_database_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("text.db");
     for content in [&b"short"[..], &[b'x'; 5000]] {
@@ -127,7 +127,7 @@ fn a_new_file_has_a_log_and_incremental_vacuum() {
 
 // Promise: storage-format#S2
 #[test]
-fn a_file_in_rollback_mode_gets_a_log_with_the_first_write() {
+fn first_write_gives_a_file_in_rollback_mode_a_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let mut raw = Raw::open(&path);
@@ -210,7 +210,7 @@ fn two_backends_may_share_a_file() {
 
 // Promise: durability#D35
 #[test]
-fn who_writes_is_waited_for() {
+fn second_writer_waits_for_the_first() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let first = three_posts(&path);
@@ -238,7 +238,7 @@ fn who_writes_is_waited_for() {
 }
 
 #[test]
-fn a_suspension_is_the_same_for_all_who_ask_for_it() {
+fn concurrent_calls_of_suspend_have_one_outcome() {
     const THREADS: usize = 3;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");

@@ -27,7 +27,7 @@ fn try_scan(
 }
 
 #[test]
-fn odd_tables_give_errors() {
+fn tables_of_unexpected_shape_give_errors() {
     let definitions = [
         "CREATE TABLE post (rowid INTEGER PRIMARY KEY, __pk0 TEXT)",
         "CREATE TABLE post (rowid TEXT, __pk0 BLOB, p INTEGER) ",
@@ -67,7 +67,7 @@ fn odd_tables_give_errors() {
 // Promise: durability#D69, storage-format#S6
 /// With computed columns, a file of a few pages could give any number of rows, each of a gigabyte.
 #[test]
-fn what_a_table_gives_must_be_stored_in_it() {
+fn tables_with_computed_columns_are_corrupt() {
     let definitions = [
         "CREATE TABLE post (rowid INTEGER PRIMARY KEY, __pk0, p AS (zeroblob(1000)))",
         "CREATE TABLE post (rowid INTEGER PRIMARY KEY, __pk0, p AS (zeroblob(1000)) STORED)",
@@ -134,7 +134,7 @@ fn index_with_computed_values_is_not_trusted() {
 }
 
 #[test]
-fn payloads_that_are_no_blobs_are_empty() {
+fn payloads_that_are_not_blobs_are_empty() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
@@ -266,7 +266,7 @@ fn a_payload_too_large_loses_the_transaction_and_nothing_else() {
 }
 
 #[test]
-fn equal_values_under_a_lost_unique_index_do_not_stop_writing() {
+fn duplicates_under_a_dropped_unique_index_do_not_stop_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
@@ -281,7 +281,7 @@ fn equal_values_under_a_lost_unique_index_do_not_stop_writing() {
 }
 
 #[test]
-fn descriptors_made_again_and_again_are_forgotten() {
+fn statements_of_too_many_descriptors_are_forgotten() {
     let directory = tempfile::tempdir().unwrap();
     let backend = three_posts(&directory.path().join("a.db"));
     let mut tx = begin(&backend);

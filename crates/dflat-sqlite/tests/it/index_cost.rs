@@ -132,7 +132,7 @@ impl Run {
 
 // Promise: storage-format#S19
 #[test]
-fn what_an_index_adds_to_a_write() {
+fn index_adds_the_documented_pages_to_a_write() {
     let cost = |indexes: &[(u16, bool)]| {
         let directory = tempfile::tempdir().unwrap();
         let mut run = Run::new(directory.path(), indexes);

@@ -10,7 +10,7 @@ use crate::raw::Raw;
 use crate::sample::{begin, ids, snapshot};
 
 #[test]
-fn what_is_not_asked_for_is_not_counted() {
+fn io_is_not_counted_by_default() {
     let directory = tempfile::tempdir().unwrap();
     let backend = SqliteBackend::open(directory.path().join("a.db"), SqliteOptions::default());
     assert_eq!(backend.unwrap().io_report(), None);
@@ -38,7 +38,7 @@ fn opening_and_reading_a_file_writes_nothing() {
 }
 
 #[test]
-fn connections_are_kept() {
+fn connections_stay_open_between_reads() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open_counted(&directory.path().join("a.db"), Durability::Normal);
     insert(&backend, 0, 1, 1);
@@ -57,9 +57,10 @@ fn connections_are_kept() {
 
 /// Figure C2 requires that four transactions of one object make 12 writes of 25 KiB in total at
 /// most. Figure C9 requires no sync, or one for each transaction. An update of a payload changes
-/// one page. An insert changes three, as [`an_insert_costs_what_its_table_asks_for`] derives.
+/// one page. An insert changes three, as
+/// [`insert_writes_one_page_for_each_tree_of_its_table`] derives.
 #[test]
-fn small_commits_cost_what_they_must() {
+fn small_commits_make_the_least_writes() {
     for (durability, syncs) in [(Durability::Normal, 0), (Durability::Full, 4)] {
         let directory = tempfile::tempdir().unwrap();
         let backend = open_counted(&directory.path().join("a.db"), durability);
@@ -85,7 +86,7 @@ const FRAME: u64 = 4096 + 24;
 /// read the file, or row ids would be used again. Transactions in one commit group share the pages,
 /// which is figure C3.
 #[test]
-fn an_insert_costs_what_its_table_asks_for() {
+fn insert_writes_one_page_for_each_tree_of_its_table() {
     let row_id = "rowid INTEGER PRIMARY KEY";
     let tables = [
         (1, format!("({row_id}, __pk0 INTEGER, p BLOB)")),
@@ -128,7 +129,7 @@ fn an_insert_costs_what_its_table_asks_for() {
 
 /// The tables of this library have the trees of the third table above.
 #[test]
-fn a_table_has_the_trees_of_the_original() {
+fn tables_have_the_trees_of_dflat_for_swift() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open_counted(&path, Durability::Normal);
@@ -195,7 +196,7 @@ fn temporary_files_are_counted() {
 }
 
 #[test]
-fn a_report_says_what_a_commit_takes() {
+fn io_report_has_figures_for_each_commit() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open_counted(&directory.path().join("a.db"), Durability::Full);
     insert(&backend, 0, 1, 1);

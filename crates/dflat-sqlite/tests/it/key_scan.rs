@@ -214,7 +214,7 @@ fn a_primary_key_scan_gives_the_range_in_order() {
 /// Dflat for Swift joined the tables of all indexes of a type, and SQLite allows at most 64 tables
 /// in a join.
 #[test]
-fn joined_tables_are_no_limit_to_indexes() {
+fn type_may_have_more_indexes_than_sqlite_joins_tables() {
     const INDEXES: usize = 70;
     let fields: Vec<_> = (0..INDEXES)
         .map(|index| (field(&[Step::Field(2 * index as u16 + 6)], INT), false))

@@ -46,7 +46,7 @@ fn law_1_a_pinned_snapshot_keeps_its_state_and_blocks_no_writer() {
 }
 
 #[test]
-fn law_1_even_a_scan_of_nothing_fixes_the_state() {
+fn law_1_scan_of_an_empty_range_pins_the_state() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -67,7 +67,7 @@ fn law_1_even_a_scan_of_nothing_fixes_the_state() {
 }
 
 #[test]
-fn law_2_a_transaction_sees_its_writes_and_others_after_the_commit() {
+fn law_2_writes_are_visible_to_their_transaction_at_once_and_to_others_after_the_commit() {
     let directory = tempfile::tempdir().unwrap();
     let backend = three_posts(&directory.path().join("a.db"));
     let mut tx = begin(&backend);
@@ -84,7 +84,7 @@ fn law_2_a_transaction_sees_its_writes_and_others_after_the_commit() {
 }
 
 #[test]
-fn law_3_a_writer_waits_for_the_one_before() {
+fn law_3_second_writer_waits_for_the_first() {
     let directory = tempfile::tempdir().unwrap();
     let backend = three_posts(&directory.path().join("a.db"));
     let first = begin(&backend);
@@ -182,7 +182,7 @@ fn law_5_row_ids_increase_and_are_not_used_again() {
 }
 
 #[test]
-fn law_6_rows_come_in_the_order_of_the_ids_given() {
+fn law_6_rows_come_in_the_order_of_the_given_ids() {
     let directory = tempfile::tempdir().unwrap();
     let backend = three_posts(&directory.path().join("a.db"));
     let wanted = [3, 9, 1, 3].map(RowId);
@@ -237,7 +237,7 @@ fn law_8_a_table_never_written_is_empty() {
 }
 
 #[test]
-fn law_9_an_index_is_ready_when_it_has_all_rows() {
+fn law_9_index_is_ready_once_it_has_all_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
@@ -341,7 +341,7 @@ fn foreign_writes_mark_their_rows() {
 // Promise: storage-format#S17
 /// If a table is renamed, its triggers stay on it and keep their names.
 #[test]
-fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
+fn triggers_of_a_renamed_table_do_not_make_its_successor_trusted() {
     for legacy in ["ON", "OFF"] {
         for (renamed, made) in [
             (
@@ -376,7 +376,7 @@ fn triggers_do_not_vouch_for_a_table_that_took_the_place_of_theirs() {
 /// Code of an earlier version, which does not know all of these kinds of indexes, leaves its own
 /// triggers in the file when it writes.
 #[test]
-fn triggers_of_older_code_do_not_vouch_for_indexes_that_it_does_not_know() {
+fn triggers_of_an_earlier_version_do_not_make_newer_indexes_trusted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
@@ -426,7 +426,7 @@ fn index_with_too_many_foreign_rows_is_not_trusted() {
 }
 
 #[test]
-fn law_10_after_close_everything_is_shut_down() {
+fn law_10_calls_after_close_fail_with_shut_down() {
     let directory = tempfile::tempdir().unwrap();
     let backend = three_posts(&directory.path().join("a.db"));
     let mut open_snapshot = snapshot(&backend, View::Pinned);

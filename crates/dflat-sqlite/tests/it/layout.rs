@@ -124,7 +124,7 @@ fn files_of_the_original_are_written() {
 
 // Promise: storage-format#S8
 #[test]
-fn keys_and_index_rows_stand_in_the_columns() {
+fn keys_and_index_values_are_stored_in_columns() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);
@@ -227,7 +227,7 @@ fn names_that_sql_reserves_can_be_stored() {
 /// The knowledge of a table's index is kept while a transaction writes, even if the transaction
 /// uses more tables than are remembered from one transaction to the next.
 #[test]
-fn a_value_is_unique_in_a_transaction_over_many_tables() {
+fn unique_index_holds_in_a_transaction_over_many_tables() {
     const TABLES: usize = 300;
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));

@@ -125,7 +125,7 @@ fn shuffle(backend: &Arc<SqliteBackend>, seed: u64) -> Vec<(RowId, bool)> {
 /// Besides unused pages, pages in use may hold deleted data: when SQLite moves rows between pages,
 /// it leaves copies of rows behind. With seed 9, one such copy is left by incremental vacuum.
 #[test]
-fn nothing_deleted_is_left_after_a_purge() {
+fn purge_erases_all_deleted_data() {
     for seed in 0..12_u64 {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
@@ -146,7 +146,7 @@ fn nothing_deleted_is_left_after_a_purge() {
 /// `ANALYZE`, which a SQLite shell may run, keeps samples of the values of indexes.
 #[cfg(feature = "bundled")]
 #[test]
-fn samples_of_deleted_values_are_purged() {
+fn purge_erases_samples_of_deleted_values() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -215,7 +215,7 @@ fn unused_pages_are_given_back_in_steps() {
 }
 
 #[test]
-fn a_file_of_the_original_needs_to_be_compacted_first() {
+fn file_of_dflat_for_swift_is_reclaimed_only_after_compact() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -242,7 +242,7 @@ fn a_file_of_the_original_needs_to_be_compacted_first() {
 }
 
 #[test]
-fn a_purge_says_that_a_reader_is_in_the_way() {
+fn purge_beside_a_reader_is_busy() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     let mut tx = begin(&backend);

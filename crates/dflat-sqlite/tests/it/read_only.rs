@@ -9,7 +9,7 @@ use crate::raw::Raw;
 use crate::sample::*;
 
 #[test]
-fn one_scan_shows_one_state() {
+fn scan_of_a_read_only_file_shows_one_state() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = three_posts(&path);

@@ -104,7 +104,7 @@ fn traced_program() {
 }
 
 #[test]
-fn what_is_counted_is_what_the_system_sees() {
+fn counted_calls_equal_the_traced_system_calls() {
     let probe = ["-o", "/dev/null", "true"];
     let probe = Command::new("strace").args(probe).output();
     if !probe.is_ok_and(|probe| probe.status.success()) {

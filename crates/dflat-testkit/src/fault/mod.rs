@@ -63,19 +63,30 @@
 //! | vacuum, check, repair, suspend, backup | some: M | some: M | some: M | some: M | some: M |
 //! | the copy of a backup | K | K | K | K | K |
 //!
-//! In `fault_calls.rs`: W is `each_write_fails` and `each_write_is_cut_short`, S is
-//! `each_sync_truncation_and_deletion_fails`, R `each_read_fails`, O `each_open_and_lock_fails`,
-//! L `the_device_fails_for_good`, H `a_workspace_goes_on_when_the_device_is_well_again`,
-//! T `a_write_in_the_midst_of_a_transaction_fails`, P `a_call_of_writing_in_place_fails`,
-//! C `a_call_of_a_checkpoint_fails` and M `a_call_of_maintenance_fails`.
-//! D is `dictionary.rs::values_survive_each_call_that_fails`,
-//! B `fault_building.rs::each_call_of_building_fails`, K `backup.rs::a_copy_is_whole_or_not_there`.
-//! M closes to one file, too. With `-` the work makes no call that the first row does not make.
+//! The letters are these tests:
 //!
-//! A fault that no call met, because threads in the background do not call the same each time, is
-//! tried again; few may be left. EIO is given to all calls, ENOSPC to those that may need space:
-//! writes, syncs, truncations, opens and maps. Locks fail with BUSY, too.
-//! `disk.rs::a_disk_that_is_full_loses_nothing` meets a disk that is full for real.
+//! | Letter | Test |
+//! |---|---|
+//! | W | `failed_write_loses_no_commit` and `short_write_loses_no_commit` in `fault_calls.rs` |
+//! | S | `failed_sync_truncation_or_deletion_loses_no_commit` in `fault_calls.rs` |
+//! | R | `failed_read_loses_no_commit` in `fault_calls.rs` |
+//! | O | `failed_open_or_lock_loses_no_commit` in `fault_calls.rs` |
+//! | L | `lasting_failure_loses_no_commit` in `fault_calls.rs` |
+//! | H | `workspace_goes_on_when_the_device_works_again` in `fault_calls.rs` |
+//! | T | `failed_write_inside_a_transaction_loses_no_commit` in `fault_calls.rs` |
+//! | P | `failed_write_in_place_loses_no_commit` in `fault_calls.rs` |
+//! | C | `failed_checkpoint_loses_no_commit` in `fault_calls.rs` |
+//! | M | `failed_maintenance_loses_no_commit` in `fault_calls.rs`, which also closes to one file |
+//! | D | `values_survive_each_call_that_fails` in `dictionary.rs` |
+//! | B | `failed_call_of_index_building_loses_no_commit` in `fault_building.rs` |
+//! | K | `backup_is_complete_or_absent` in `backup.rs` |
+//!
+//! `-`: this work makes no call that the work of the first row does not make.
+//!
+//! Background threads do not make the same calls in each run. So a fault that no call met is tried
+//! again, and the test fails if too many faults met no call. EIO is injected into all calls, ENOSPC
+//! into those that may need space: writes, syncs, truncations, opens and maps. Locks also fail with
+//! BUSY. `full_disk_loses_no_commit` in `disk.rs` fills a real disk.
 
 mod building;
 mod device;

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_is_read_as_it_is_printed() {
+    fn fault_case_round_trips_as_text() {
         let case = Case {
             point: 17,
             cut: PowerCut::Random,

@@ -31,7 +31,7 @@ fn tables_changed_by_sql_give_values_or_errors() {
 
 // Promise: durability#D59
 #[test]
-fn the_log_of_another_file_gives_what_sqlite_reads_or_errors() {
+fn log_of_another_file_gives_the_rows_that_sqlite_reads_or_errors() {
     run("foreign-log", 40, foreign_log::run_seed);
 }
 
@@ -47,7 +47,7 @@ fn damaged_schemas_compile_or_are_refused_with_a_reason() {
 }
 
 #[test]
-fn fields_with_an_index_answer_as_their_twins_without() {
+fn indexed_fields_answer_like_unindexed_ones() {
     run("twin", 20, twin::run_seed);
 }
 
@@ -73,7 +73,7 @@ fn replay(target: &str, check: fn(&[u8])) {
 }
 
 #[test]
-fn inputs_that_reach_much_code_are_borne() {
+fn kept_fuzz_inputs_never_panic() {
     replay("payload", payload::check_bytes);
     replay("file", file::check_bytes);
     replay("schema", |bytes| {

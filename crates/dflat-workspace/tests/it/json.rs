@@ -54,7 +54,7 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
 }
 
 #[test]
-fn malformed_payloads_are_no_json() {
+fn malformed_payloads_are_refused_as_json() {
     let table = table("1");
     let cut = &payload("a", 7)[..10];
     assert!(serde_json::to_string(&JsonType::of(&table).value(cut)).is_err());

@@ -7,7 +7,7 @@ use crate::post::{Color, Content, Post, PostChangeRequest, PostData, TextContent
 const PAGE: &str = include_str!("../../../../docs/compatibility.md");
 
 #[test]
-fn the_tour_of_the_original() -> Result<()> {
+fn tour_of_dflat_for_swift_runs() -> Result<()> {
     let workspace = Workspace::in_memory();
     let created = create(&workspace)?;
     fetch_and_subscribe(&workspace)?;
@@ -105,7 +105,7 @@ fn fetch_and_subscribe(workspace: &Workspace) -> Result<()> {
 }
 
 #[test]
-fn every_block_of_the_page_is_that_code() {
+fn every_block_of_the_page_is_in_this_file() {
     let squeeze = |text: &str| {
         let text = text.split_whitespace().collect::<String>();
         // rustfmt breaks lines where a page need not, and then puts a comma.

@@ -29,7 +29,7 @@ fn change(tx: &TransactionContext, seen: &Post) -> Result<()> {
 }
 
 #[test]
-fn the_ways_to_change_objects() -> Result<()> {
+fn examples_of_the_concurrency_page_run() -> Result<()> {
     let workspace = Workspace::in_memory();
     let first = workspace.perform_changes([Post::TABLE], |tx| {
         let data = PostData {
@@ -86,7 +86,7 @@ fn the_ways_to_change_objects() -> Result<()> {
 }
 
 #[test]
-fn every_block_of_the_page_is_that_code() {
+fn every_block_of_the_page_is_in_this_file() {
     let source = squeeze(include_str!("concurrency_page.rs"));
     let blocks: Vec<&str> = PAGE.split("```rust\n").skip(1).collect();
     for block in &blocks {

@@ -9,7 +9,7 @@ use crate::post::Post;
 const PAGE: &str = include_str!("../../../../docs/durability.md");
 
 #[test]
-fn the_ways_to_keep_a_file() -> Result<()> {
+fn examples_of_the_durability_page_run() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let path = folder.join("posts.dflat");
@@ -41,7 +41,7 @@ fn the_ways_to_keep_a_file() -> Result<()> {
 }
 
 #[test]
-fn every_block_of_the_page_is_that_code() {
+fn every_block_of_the_page_is_in_this_file() {
     let source = squeeze(include_str!("durability_page.rs"));
     let blocks: Vec<&str> = PAGE.split("```rust\n").skip(1).collect();
     for block in &blocks {

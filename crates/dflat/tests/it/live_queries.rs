@@ -24,7 +24,7 @@ fn add(workspace: &Workspace, title: &'static str, priority: i32) -> Result<()> 
 }
 
 #[test]
-fn the_four_steps() -> Result<()> {
+fn examples_of_the_live_queries_page_run() -> Result<()> {
     let workspace = Workspace::in_memory();
     let (queue, jobs) = mpsc::channel();
     let (shown, lists) = mpsc::channel();
@@ -83,7 +83,7 @@ pub(crate) fn squeeze(text: &str) -> String {
 }
 
 #[test]
-fn every_block_of_the_page_is_that_code() {
+fn every_block_of_the_page_is_in_this_file() {
     let source = squeeze(include_str!("live_queries.rs"));
     let blocks = PAGE.split("```rust\n").skip(1);
     let blocks: Vec<&str> = blocks

@@ -20,7 +20,7 @@ fn same<T>(written: &Predicate<T>, meant: &Predicate<T>) {
     unused_qualifications,
     reason = "that a path will do is what is tested"
 )]
-fn operators_mean_the_methods_of_fields() {
+fn operators_call_the_methods_of_fields() {
     let n = || Post::PRIORITY;
     same(&query!(Post: priority == 1), &n().eq(1));
     same(&query!(Post: priority != -1), &n().ne(-1));

@@ -164,7 +164,7 @@ fn both() -> Rights {
 }
 
 #[test]
-fn results_of_the_page_are_as_it_says() -> Result<()> {
+fn results_on_the_page_are_right() -> Result<()> {
     let workspace = some_posts()?;
     let fetch = || workspace.fetch::<Post>();
     let titles = |fetch: dflat::Fetch<'_, Post>| -> Result<String> {
@@ -323,7 +323,7 @@ fn blocks_of_the_page_on_modelling_run() -> Result<()> {
 }
 
 #[test]
-fn every_block_of_the_pages_is_that_code() {
+fn every_block_of_the_pages_is_in_this_file() {
     let squeeze = |text: &str| {
         text.split_whitespace()
             .collect::<String>()

@@ -46,7 +46,7 @@ fn the_program_at_the_top_runs() -> Result<()> {
 }
 
 #[test]
-fn the_settings_are_kept() -> Result<()> {
+fn settings_example_of_the_readme_runs() -> Result<()> {
     let workspace = Workspace::in_memory();
 
     let settings = workspace.dictionary();

@@ -15,13 +15,13 @@ fn data(title: &str, priority: i32) -> PostData {
 }
 
 #[test]
-fn the_tour_on_memory() {
+fn tour_runs_in_memory() {
     tour(&Workspace::in_memory());
 }
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn the_tour_on_a_file() {
+fn tour_runs_on_a_file() {
     let directory = tempfile::tempdir().unwrap();
     tour(&Workspace::open(directory.path().join("post.db")).unwrap());
 }
@@ -180,7 +180,7 @@ fn no_handler_starts_after_a_shutdown_began() {
 }
 
 #[test]
-fn a_users_error_keeps_what_caused_it() {
+fn user_error_keeps_its_source() {
     let cause = std::io::Error::other("the root cause");
     let error = dflat::Error::with_source(ErrorKind::Io, "what failed", cause);
     let error = dflat::Error::user(error);

@@ -115,7 +115,7 @@ fn examples_give_their_diagnostic() {
 }
 
 #[test]
-fn the_overview_compiles() {
+fn overview_of_the_schema_page_compiles() {
     let document = document();
     let (_, example) = document.split_once("```fbs\n").unwrap();
     let example = example.split("```").next().unwrap();

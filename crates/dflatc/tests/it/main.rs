@@ -37,7 +37,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
-fn the_code_is_that_of_a_build_script() {
+fn dflatc_and_a_build_script_generate_equal_code() {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let folder = folder(&[]);
     for name in ["bench_doc", "dict", "equipment", "monster", "post"] {

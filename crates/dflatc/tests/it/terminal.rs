@@ -13,7 +13,7 @@ fn a_pipe_gets_plain_text() {
 
 /// `script` of util-linux runs the compiler in a terminal. The test is skipped without it.
 #[test]
-fn a_terminal_gets_colours_unless_they_are_unwanted() {
+fn terminal_gets_colours_unless_no_color_is_set() {
     let is_there = Command::new("script")
         .arg("--version")
         .stdout(Stdio::null())

@@ -184,7 +184,7 @@ fn lines_of_the_same_name_are_alternatives() {
 }
 
 #[test]
-fn a_line_needs_its_front() {
+fn floor_line_must_name_a_room_of_the_repository() {
     let found = |table: &str| check(table, &[file("crates/low/src/lib.rs", "")], &[]).len();
     assert_eq!(found("```floors\nlow: a > b\n```\n"), 0);
     assert_eq!(found("```floors\nlow/a: b > c\n```\n"), 1);
@@ -192,7 +192,7 @@ fn a_line_needs_its_front() {
 }
 
 #[test]
-fn crates_are_bound_too() {
+fn floors_bind_crates_too() {
     use DependencyKind::{Build, Development, Normal};
     let count = |packages: &[Package]| {
         let front = [file("crates/low/src/lib.rs", "")];

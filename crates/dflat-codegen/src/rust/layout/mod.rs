@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_as_the_only_argument_stays_behind_its_caller() {
+    fn call_as_the_only_argument_stays_on_the_line_of_its_caller() {
         let steps = Expr::Array(vec![atom("::dflat::codegen::Step::Field(14)")]).reference();
         let path = call("::dflat::codegen::Path::new", [atom("\"content\""), steps]);
         check(

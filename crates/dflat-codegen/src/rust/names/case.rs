@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases() {
+    fn identifiers_are_converted_to_each_case() {
         for (name, expected_snake, expected_camel) in [
             ("hp_old", "hp_old", "HpOld"),
             ("hpOld", "hp_old", "HpOld"),

@@ -9,7 +9,7 @@ fn log(commits: u32) -> CommitCount {
 }
 
 #[test]
-fn a_log_that_counts_the_same_is_another() {
+fn log_with_an_equal_count_and_another_salt_is_another_log() {
     let commits = Commits::default();
     let first = commits.note_begin(of(0, 0));
     commits.note_commit(first, Some(log(1)));
@@ -29,7 +29,7 @@ fn a_log_that_counts_the_same_is_another() {
 /// A connection that has begun no log yet begins one of a salt of its own choice where a
 /// checkpoint has left an empty one.
 #[test]
-fn a_log_that_an_own_commit_begins_is_no_other() {
+fn log_begun_by_an_own_commit_is_not_foreign() {
     let commits = Commits::default();
     let first = commits.note_begin(log(5));
     commits.note_commit(first, Some(log(6)));
@@ -45,7 +45,7 @@ fn a_log_that_an_own_commit_begins_is_no_other() {
 }
 
 #[test]
-fn another_file_under_an_empty_log_is_noticed() {
+fn changed_file_under_an_empty_log_is_noticed() {
     let empty = of(0, 0);
     let commits = Commits::default();
     commits.note_empty_log(1);
@@ -60,7 +60,7 @@ fn another_file_under_an_empty_log_is_noticed() {
 }
 
 #[test]
-fn only_commits_of_others_overtake() {
+fn only_foreign_commits_overtake_a_state() {
     let commits = Commits::default();
     let first = commits.note_begin(log(5));
     let read = commits.state(Some(log(5)));
@@ -79,7 +79,7 @@ fn only_commits_of_others_overtake() {
 }
 
 #[test]
-fn a_reader_is_overtaken_by_what_is_not_ours() {
+fn only_foreign_commits_overtake_a_reader() {
     let commits = Commits::default();
     let ours = commits.note_begin(log(5));
     let read = ours.state();
@@ -101,7 +101,7 @@ fn a_reader_is_overtaken_by_what_is_not_ours() {
 }
 
 #[test]
-fn who_only_reads_is_overtaken_once_by_each_commit() {
+fn each_foreign_commit_overtakes_a_reader_once() {
     let commits = Commits::default();
     let read = commits.state(Some(log(5)));
     assert!(!commits.is_overtaken(log(5), read), "nobody has committed");
@@ -127,7 +127,7 @@ fn who_only_reads_is_overtaken_once_by_each_commit() {
 }
 
 #[test]
-fn counts_may_wrap_and_begin_anew() {
+fn commit_counts_may_wrap_and_restart() {
     let commits = Commits::default();
     let last = commits.note_begin(log(u32::MAX));
     commits.note_commit(last, None);
@@ -141,7 +141,7 @@ fn counts_may_wrap_and_begin_anew() {
 }
 
 #[test]
-fn states_before_the_log_are_known_by_the_header() {
+fn states_before_the_log_are_compared_by_the_header() {
     let commits = Commits::default();
     let (nothing, read) = (
         StateId::default(),

@@ -72,7 +72,7 @@ fn other(path: &Path) -> Connection {
 const INSERT: &str = "INSERT INTO page (__pk0, p) SELECT MAX(rowid) + 1000, x'00' FROM page";
 
 #[test]
-fn a_transaction_is_kept_until_somebody_commits() {
+fn read_transaction_is_kept_until_the_next_commit() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -108,7 +108,7 @@ fn a_transaction_is_kept_until_somebody_commits() {
 }
 
 #[test]
-fn a_pinned_state_is_not_shared_with_later_readers() {
+fn pinned_snapshot_is_not_shared_with_later_readers() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -167,7 +167,7 @@ fn statement_cache_is_bounded() {
 
 /// The original's pool of readers never shrank.
 #[test]
-fn reader_pool_shrinks_to_those_thidle() {
+fn reader_pool_shrinks_to_the_idle_maximum() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -187,7 +187,7 @@ fn reader_pool_shrinks_to_those_thidle() {
 }
 
 #[test]
-fn who_gives_up_reading_leaves_nothing_behind() {
+fn abandoned_read_leaves_no_open_transaction() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     (0..10).for_each(|key| commit(&backend, key));
@@ -221,7 +221,7 @@ fn who_gives_up_reading_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_readers_idle_keep_does_not_pin_the_log() {
+fn idle_readers_do_not_pin_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -261,7 +261,7 @@ fn what_readers_idle_keep_does_not_pin_the_log() {
 }
 
 #[test]
-fn upkeep_ends_what_is_kept() {
+fn upkeep_ends_kept_read_transactions() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, 0);
@@ -278,7 +278,7 @@ fn upkeep_ends_what_is_kept() {
 }
 
 #[test]
-fn nothing_is_kept_of_a_file_without_a_log() {
+fn no_read_transaction_is_kept_without_a_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path);
@@ -299,7 +299,7 @@ fn nothing_is_kept_of_a_file_without_a_log() {
 }
 
 #[test]
-fn threads_read_while_others_write_and_the_end_waits_for_them() {
+fn close_waits_for_readers_that_run_beside_writers() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, 0);

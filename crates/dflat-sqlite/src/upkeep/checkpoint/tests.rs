@@ -79,7 +79,7 @@ fn largest_log(backend: &Arc<SqliteBackend>, commits: i64, mut after_each: impl 
 
 // Promise: durability#D38
 #[test]
-fn the_log_is_taken_in_behind_the_writer() {
+fn checkpoints_keep_the_log_short_during_writes() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     let largest = largest_log(&backend, 100, || {
@@ -93,7 +93,7 @@ fn the_log_is_taken_in_behind_the_writer() {
 /// The failure of a log that only checkpoints in between take in: with readers that overlap it
 /// never starts again.
 #[test]
-fn readers_that_overlap_do_not_starve_it() {
+fn overlapping_readers_do_not_prevent_checkpoints() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, -1);
@@ -118,7 +118,7 @@ fn readers_that_overlap_do_not_starve_it() {
 
 // Promise: durability#D41, durability#D42
 #[test]
-fn a_snapshot_pins_the_log_until_it_ends() {
+fn snapshot_pins_the_log_until_it_ends() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"));
     commit(&backend, -1);
@@ -214,7 +214,7 @@ fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
 
 // Promise: durability#D19, durability#D41
 #[test]
-fn nobody_waits_for_a_device_that_fails() {
+fn writers_do_not_wait_for_a_failing_device() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let plan = FaultPlan::attach(&path).unwrap();

@@ -83,7 +83,7 @@ fn report(backend: &SqliteBackend) -> IoReport {
 
 // Promise: durability#D44
 #[test]
-fn unused_pages_are_given_back_when_nobody_writes() {
+fn idle_time_gives_unused_pages_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = open(&path, SOON);
@@ -101,7 +101,7 @@ fn unused_pages_are_given_back_when_nobody_writes() {
 }
 
 #[test]
-fn nothing_is_done_when_there_is_nothing_to_do() {
+fn reclaim_below_the_thresholds_writes_nothing() {
     // Too small a share; too few pages; not wanted.
     let few = Reclaim::Idle {
         pages: 300,
@@ -122,7 +122,7 @@ fn nothing_is_done_when_there_is_nothing_to_do() {
 
 /// While someone writes nothing is given back; then it is.
 #[test]
-fn a_writer_goes_first() {
+fn writer_goes_before_reclaim() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"), SOON);
     fill(&backend, 200);
@@ -136,7 +136,7 @@ fn a_writer_goes_first() {
 }
 
 #[test]
-fn a_step_gives_back_no_more_than_asked_for() {
+fn reclaim_step_gives_back_at_most_the_requested_pages() {
     let directory = tempfile::tempdir().unwrap();
     let backend = open(&directory.path().join("a.db"), Reclaim::Never);
     fill(&backend, 200);
@@ -152,7 +152,7 @@ fn a_step_gives_back_no_more_than_asked_for() {
 }
 
 #[test]
-fn closing_does_not_wait_for_the_time_of_idleness() {
+fn close_does_not_wait_for_an_idle_reclaim() {
     let directory = tempfile::tempdir().unwrap();
     let later = Reclaim::Idle {
         pages: 16,
@@ -167,7 +167,7 @@ fn closing_does_not_wait_for_the_time_of_idleness() {
 }
 
 #[test]
-fn a_file_that_cannot_give_back_pages_is_left_alone_until_it_is_compacted() {
+fn file_without_incremental_vacuum_is_not_reclaimed_before_compact() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");

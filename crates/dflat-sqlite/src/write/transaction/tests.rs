@@ -47,7 +47,7 @@ fn limit_pages(backend: &SqliteBackend, count: i64) {
 
 /// SQLite rolls back by itself when the disk is full. The limit on pages simulates a full disk.
 #[test]
-fn a_full_disk_keeps_nothing_of_the_transaction() {
+fn full_disk_undoes_the_whole_transaction() {
     let table = table();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
@@ -111,7 +111,7 @@ fn update(
 
 /// Dflat for Swift sets a savepoint for each change and releases it.
 #[test]
-fn submit_savepoint() {
+fn conflict_leaves_the_transaction_usable_without_a_savepoint() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
@@ -171,7 +171,7 @@ fn damage(path: &Path) -> Vec<String> {
 /// Runs of updates that are written in place, interrupted by other lengths, rows that do not exist,
 /// inserts, deletions, reads, and transactions that are rolled back.
 #[test]
-fn payloads_written_over_are_those_replaced() {
+fn payloads_written_in_place_are_read_back() {
     const ROWS: u64 = 40;
     // A payload of the last length needs overflow pages.
     const LENGTHS: [usize; 3] = [16, 200, 9000];
@@ -242,7 +242,7 @@ fn payloads_written_over_are_those_replaced() {
 
 /// SQLite updates such an index when a statement writes, but not when a blob is overwritten.
 #[test]
-fn an_index_that_others_made_of_payloads_is_kept() {
+fn foreign_index_over_payloads_stays_correct() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let backend = SqliteBackend::open(path.clone(), SqliteOptions::default()).unwrap();

@@ -44,7 +44,7 @@ pub(super) fn store_behind(w: &Workspace, key: &str, long_value: i64) {
 }
 
 // Promise: compatibility#P53
-pub fn a_value_of_each_type_is_there_at_once_and_stored(open: Open) {
+pub fn value_of_each_type_is_readable_at_once_and_stored(open: Open) {
     let w = open();
     let d = w.dictionary();
     d.set("bool", true).unwrap();
@@ -99,7 +99,7 @@ enum Mode {
 }
 
 // Promise: compatibility#P54
-pub fn a_value_of_serdes_is_read_back(open: Open) {
+pub fn serde_value_is_read_back(open: Open) {
     let w = open();
     let d = w.dictionary();
     let mut window = Window {
@@ -218,7 +218,7 @@ pub fn updates_by_many_threads_lose_nothing(open: Open) {
     assert_eq!(stored_numbers(&w), BTreeMap::from([("n".to_owned(), 1000)]));
 }
 
-pub fn an_update_can_remove(open: Open) {
+pub fn dictionary_update_can_remove_a_key(open: Open) {
     let w = open();
     let d = w.dictionary();
     d.set("n", 1_i64).unwrap();
@@ -228,7 +228,7 @@ pub fn an_update_can_remove(open: Open) {
 }
 
 // Promise: compatibility#P57
-pub fn what_was_set_is_written_before_the_shutdown_ends(open: Open) {
+pub fn shutdown_writes_all_set_values(open: Open) {
     let w = open();
     let d = w.dictionary();
     (0..100).for_each(|n| d.set(&n.to_string(), n).unwrap());

@@ -71,7 +71,7 @@ pub fn a_transaction_that_fails_changes_no_value(open: Open) {
     }
 }
 
-pub fn a_group_of_changes_that_is_undone_changes_no_value(open: Open) {
+pub fn undone_savepoint_changes_no_dictionary_value(open: Open) {
     let w = open();
     let d = w.dictionary();
     let outside = d.clone();
@@ -96,7 +96,7 @@ pub fn a_group_of_changes_that_is_undone_changes_no_value(open: Open) {
     assert_eq!(d.get::<i64>("new").unwrap(), None);
 }
 
-pub fn a_panic_in_a_group_of_changes_loses_no_direct_change(open: Open) {
+pub fn panic_in_a_savepoint_loses_no_direct_dictionary_change(open: Open) {
     let w = open();
     let d = w.dictionary();
     let outside = d.clone();
@@ -204,7 +204,7 @@ pub fn a_direct_change_waits_for_the_transaction_that_uses_the_key(open: Open) {
     assert_eq!(stored_numbers(&w), BTreeMap::from(numbers));
 }
 
-pub fn a_transaction_must_name_the_dictionary(open: Open) {
+pub fn transaction_must_declare_the_dictionary(open: Open) {
     let w = open();
     let d = w.dictionary();
     w.perform([Item::TABLE], |tx| {

@@ -209,7 +209,7 @@ fn create(w: &Fixture, id: i32, list: i32, title: Option<&str>) -> Result<Task> 
     done.wait()
 }
 
-pub fn values_that_are_unique_together_are_refused_together(open: Open) {
+pub fn unique_index_over_several_fields_refuses_equal_combinations(open: Open) {
     let w = open();
     create(&w, 1, 1, Some("a")).unwrap();
     create(&w, 2, 1, Some("b")).unwrap();
@@ -246,7 +246,7 @@ pub fn values_that_are_unique_together_are_refused_together(open: Open) {
     assert_eq!(title.first().unwrap().unwrap().id(), 3);
 }
 
-pub fn a_unique_index_of_some_objects_refuses_nothing_beyond_them(open: Open) {
+pub fn unique_index_with_a_condition_ignores_other_objects(open: Open) {
     let w = open();
     let made = |id: i32, slug: &str, state: State| {
         let slug = Some(slug.to_owned());
@@ -298,7 +298,7 @@ pub fn declared_indexes_are_ready_from_the_first_write(open: Open) {
     assert!(plan.contains("the index on list, due"), "{plan}");
 }
 
-pub fn plans_use_an_index_of_some_objects_where_the_query_asks_for_no_others(open: Open) {
+pub fn index_with_a_condition_serves_queries_that_imply_its_condition(open: Open) {
     let w = open();
     let mut random = Random::new(5);
     w.create::<Task>((0..200).map(|id| task(id, &mut random)));
@@ -342,7 +342,7 @@ pub fn plans_use_an_index_of_some_objects_where_the_query_asks_for_no_others(ope
     }
 }
 
-pub fn plans_use_the_order_of_several_fields(open: Open) {
+pub fn index_over_several_fields_serves_their_order(open: Open) {
     let w = open();
     let mut random = Random::new(6);
     w.create::<Task>((0..200).map(|id| task(id, &mut random)));

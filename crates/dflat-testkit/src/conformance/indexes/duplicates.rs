@@ -74,8 +74,9 @@ fn heavy() -> dflat::Predicate<v6::Book> {
     v6::Book::WEIGHT.gt(3) & v6::Book::ISBN.eq("isbn 199")
 }
 
-/// As `unique_upgrade`, for values that are to be unique together, and for those of some objects.
-pub fn what_is_there_twice_together_is_reported_with_its_keys(open: Open) {
+/// As `duplicates_from_before_a_unique_index_stay_and_are_reported`, for indexes over several
+/// fields and for indexes with a condition.
+pub fn duplicates_in_a_unique_index_are_reported_with_their_keys(open: Open) {
     use dflat::Value::{Int, Text};
     let books: Vec<v1::BookData> = (0..MANY).map(doubled).collect();
     let w = shelf(open, books.clone());
@@ -104,7 +105,7 @@ pub fn what_is_there_twice_together_is_reported_with_its_keys(open: Open) {
 
 /// Duplicates from before the index stay and are found, and no further one is accepted. After they
 /// are resolved, the index refuses duplicates of their values as of any other.
-pub fn what_is_there_twice_together_stays_until_it_is_mended(open: Open) {
+pub fn duplicates_in_a_unique_index_stay_until_they_are_resolved(open: Open) {
     let w = shelf(open, (0..MANY).map(doubled));
     assert_eq!(insert_unique(&w, MANY, None, (100, 100)), Ok(()));
     w.indexes_ready().wait().unwrap();

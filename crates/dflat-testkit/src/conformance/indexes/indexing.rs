@@ -103,7 +103,7 @@ pub fn indexes_are_built_on_demand(open: Open) {
     futures::executor::block_on(w.indexes_ready()).unwrap();
 }
 
-pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
+pub fn wait_for_indexes_ends_after_a_shutdown(open: Open) {
     let w = shelf(open, (0..4 * MANY).map(book));
     w.build_indexes([v2::Book::TABLE]).unwrap();
     let ready = w.indexes_ready();
@@ -120,7 +120,7 @@ pub fn a_shutdown_says_that_indexes_are_not_built(open: Open) {
 // Promise: compatibility#P49, storage-format#S18
 /// Duplicates from before a unique index was added stay, are found, and are reported with their
 /// count and keys. Further duplicates are refused.
-pub fn unique_upgrade(open: Open) {
+pub fn duplicates_from_before_a_unique_index_stay_and_are_reported(open: Open) {
     let twice = |id: i32| v1::BookData {
         isbn: Some(format!("isbn {}", id % 700)),
         ..book(id)
@@ -177,7 +177,7 @@ pub fn unique_upgrade(open: Open) {
 
 // Promise: compatibility#P48
 /// An object that changes between two batches is indexed by its new values.
-pub fn backfill_stale_update(open: Open) {
+pub fn object_changed_while_an_index_is_built_has_its_new_values_in_it(open: Open) {
     let w = shelf(open, (0..MANY).map(book));
     w.build_indexes([v2::Book::TABLE]).unwrap();
     let mut random = Random::new(8);
@@ -226,7 +226,7 @@ pub fn older_versions_leave_no_stale_entries(open: Open) {
     agree(&w);
 }
 
-pub fn an_index_may_become_unique_and_a_unique_one_may_not_be_any_more(open: Open) {
+pub fn index_may_become_unique_or_stop_being_unique(open: Open) {
     let w = open();
     for (id, isbn, pages) in [(1, "a", 1), (2, "b", 2), (3, "c", 2)] {
         insert(&w, id, isbn, pages).unwrap();
@@ -298,7 +298,7 @@ fn agree_with_other_defaults(w: &Fixture) {
 // Promise: storage-format#S15
 /// A value that equals its default is not in an object's bytes, so that another default makes it
 /// another value, and what an index has of it is not true any more.
-pub fn a_default_that_changed_changes_no_answer(open: Open) {
+pub fn changed_default_changes_no_answer(open: Open) {
     let w = open();
     w.create::<v2::Book>((0..100).map(|id| v2::BookData {
         id,

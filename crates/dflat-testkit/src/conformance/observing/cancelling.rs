@@ -21,7 +21,7 @@ pub fn cancel_stops_callbacks(open: Open) {
 }
 
 // Promise: live-queries#L30
-pub fn cancel_stops_the_catching_up_too(open: Open) {
+pub fn cancel_stops_pending_first_deliveries(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
     w.change(&old, |data| data.rank = 2);
@@ -122,7 +122,7 @@ pub fn dropped_subscription_is_cancelled(open: Open) {
 }
 
 // Promise: concurrency#C70
-pub fn callback_that_panics_is_not_called_again_and_others_are(open: Open) {
+pub fn callback_that_panics_is_not_called_again_and_the_others_are(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -145,7 +145,7 @@ type Ends = Box<dyn std::any::Any + Send>;
 
 // Promise: live-queries#L33
 /// Each callback ends another subscription; the last ends its own.
-pub fn callbacks_may_end_whatever_else_is_subscribed(open: Open) {
+pub fn callbacks_may_end_any_subscription(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let query = || w.observe(w.fetch::<Item>()).unwrap();

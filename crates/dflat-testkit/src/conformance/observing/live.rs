@@ -91,7 +91,7 @@ pub fn count_is_delivered_only_when_it_changes(open: Open) {
 }
 
 // Promise: live-queries#L9
-pub fn count_that_comes_back_while_it_waits_is_not_delivered(open: Open) {
+pub fn pending_count_that_returns_to_the_delivered_one_is_not_delivered(open: Open) {
     let (w, objects) = four(open);
     let query = || w.fetch::<Item>().filter(Item::RANK.gt(0));
     let (queue, jobs) = mpsc::channel();
@@ -151,7 +151,7 @@ pub fn projection_distinguishes_zero_and_minus_zero(open: Open) {
 }
 
 // Promise: live-queries#L10
-pub fn projection_that_waits_distinguishes_zero_and_minus_zero(open: Open) {
+pub fn pending_projection_distinguishes_zero_and_minus_zero(open: Open) {
     let w = open();
     let object = w.create::<Twin>([TwinData::default()]).remove(0);
     let mut values = w.stream(w.fetch::<Twin>().live_select(Twin::F64_B)).unwrap();
@@ -187,7 +187,7 @@ pub fn without_initial_only_changes_are_delivered(open: Open) {
 }
 
 // Promise: live-queries#L17
-pub fn executor_runs_callbacks_and_no_commit_waits_for_it(open: Open) {
+pub fn commits_do_not_wait_for_callbacks_on_an_executor(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
     let (send, told) = mpsc::channel();
@@ -213,7 +213,7 @@ pub fn executor_runs_callbacks_and_no_commit_waits_for_it(open: Open) {
 }
 
 // Promise: live-queries#L19
-pub fn job_that_is_dropped_is_made_up_for(open: Open) {
+pub fn dropped_executor_job_is_replaced_at_the_next_delivery(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
     let (send, told) = mpsc::channel();
@@ -227,7 +227,7 @@ pub fn job_that_is_dropped_is_made_up_for(open: Open) {
 }
 
 // Promise: live-queries#L21
-pub fn stream_with_room_gives_every_delivery(open: Open) {
+pub fn stream_within_its_capacity_gives_every_delivery(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.observe(by_rank(&w)).unwrap().buffer(8).stream();
     assert_eq!(block_on(stream.next()).unwrap().unwrap().len(), 4);
@@ -239,7 +239,7 @@ pub fn stream_with_room_gives_every_delivery(open: Open) {
 }
 
 // Promise: live-queries#L21, live-queries#L22
-pub fn stream_without_room_makes_one_of_many(open: Open) {
+pub fn stream_beyond_its_capacity_merges_deliveries(open: Open) {
     let (w, objects) = four(open);
     let mut stream = w.stream(by_rank(&w)).unwrap();
     assert_eq!(block_on(stream.next()).unwrap().unwrap().len(), 4);
@@ -296,7 +296,7 @@ pub fn stream_subscribes_when_it_is_polled(open: Open) {
 }
 
 // Promise: live-queries#L23
-pub fn iterator_waits_for_deliveries_and_ends_with_the_object(open: Open) {
+pub fn iterator_waits_for_deliveries_and_ends_with_the_deletion_of_the_object(open: Open) {
     let (w, objects) = four(open);
     let stream = w.observe(&objects[0]).unwrap().buffer(8).stream();
     let (send, told) = mpsc::channel();
@@ -319,7 +319,7 @@ pub fn waiting_for_a_delivery_inside_a_handler_is_refused(open: Open) {
 }
 
 // Promise: live-queries#L24
-pub fn watch_holds_the_latest(open: Open) {
+pub fn cell_holds_the_latest_delivery(open: Open) {
     let (w, objects) = four(open);
     let watch = w.observe(by_rank(&w)).unwrap().watch().unwrap();
     w.settle::<Item>();
@@ -435,7 +435,7 @@ pub fn the_same_query_twice_gets_the_same_deliveries(open: Open) {
 }
 
 // Promise: live-queries#L4
-pub fn window_follows_without_being_fetched_as_long_as_rows_beside_it_last(open: Open) {
+pub fn window_is_updated_without_a_fetch_while_it_holds_rows_beside_it(open: Open) {
     let w = open();
     let items = (0..200).map(|n| item(&format!("k{n:03}"), n));
     let objects = w.create::<Item>(items);
@@ -457,7 +457,7 @@ pub fn window_follows_without_being_fetched_as_long_as_rows_beside_it_last(open:
     drop(subscription);
 }
 
-pub fn query_that_comes_after_one_of_many_ranges_gets_everything(open: Open) {
+pub fn query_registered_after_many_ranges_gets_every_delivery(open: Open) {
     // So few that all are looked through, and so many that they are put in order.
     for count in [2, 40] {
         let (w, _) = four(open);

@@ -42,7 +42,7 @@ pub fn one_transaction_makes_one_delivery_of_its_final_state(open: Open) {
 }
 
 // Promise: live-queries#L5
-pub fn identity_is_never_published(open: Open) {
+pub fn unchanged_object_is_never_delivered(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -64,7 +64,7 @@ pub fn identity_is_never_published(open: Open) {
     drop(subscription);
 }
 
-pub fn rolled_back_changes_are_never_published(open: Open) {
+pub fn rolled_back_changes_are_never_delivered(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, events) = mpsc::channel();
@@ -211,7 +211,7 @@ pub fn subscription_takes_its_place_in_the_order_of_calls(open: Open) {
 }
 
 // Promise: concurrency#C66, live-queries#L15, compatibility#P40
-pub fn callbacks_come_objects_first_then_results_then_completion(open: Open) {
+pub fn object_callbacks_come_before_result_callbacks_and_the_completion(open: Open) {
     let w = open();
     let a = w.create::<Item>([item("a", 1)]).remove(0);
     let b = w.create::<Other>([other(1)]).remove(0);
@@ -268,7 +268,7 @@ pub fn committed_state_is_visible_inside_a_callback(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn waiting_inside_a_callback_would_deadlock(open: Open) {
+pub fn wait_inside_a_callback_is_refused(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, kinds) = mpsc::channel();

@@ -73,21 +73,21 @@ fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
 }
 
 // Promise: live-queries#L3
-pub fn a_result_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+pub fn result_changed_during_its_registration_misses_and_repeats_no_delivery(
     open: Open,
 ) {
     race(open, |w, _| follow(w, |w| w.fetch().order_by(Item::RANK.descending())));
 }
 
 // Promise: live-queries#L3
-pub fn a_window_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+pub fn window_changed_during_its_registration_misses_and_repeats_no_delivery(
     open: Open,
 ) {
     race(open, |w, _| follow(w, |w| w.fetch().order_by(Item::RANK.descending()).limit(2)));
 }
 
 // Promise: live-queries#L3
-pub fn an_object_that_others_change_while_it_is_subscribed_to_misses_and_repeats_nothing(
+pub fn object_changed_during_its_registration_misses_and_repeats_no_delivery(
     open: Open,
 ) {
     race(open, |w, clock| {

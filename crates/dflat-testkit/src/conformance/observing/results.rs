@@ -37,7 +37,7 @@ fn above_one(w: &Fixture) -> Fetch<'_, Item> {
 }
 
 // Promise: live-queries#L1, compatibility#P41
-pub fn query_gets_its_result_first(open: Open) {
+pub fn first_delivery_of_a_query_is_its_result(open: Open) {
     let (w, _) = four(open);
     let (subscription, results) = follow(&w, above_one(&w));
     assert_eq!(next(&results), ["b", "c", "d"]);
@@ -280,7 +280,7 @@ pub fn result_fetched_in_a_transaction_can_be_subscribed_to(open: Open) {
     drop(subscription);
 }
 
-pub fn result_of_an_aborted_transaction_is_put_right_first(open: Open) {
+pub fn first_delivery_corrects_the_result_of_an_aborted_transaction(open: Open) {
     let (w, _) = four(open);
     let (send, fetched) = mpsc::channel();
     let handle = w.perform_changes([Item::TABLE], move |tx| {
@@ -296,7 +296,7 @@ pub fn result_of_an_aborted_transaction_is_put_right_first(open: Open) {
     drop(subscription);
 }
 
-pub fn result_of_an_old_snapshot_is_put_right_first(open: Open) {
+pub fn first_delivery_corrects_the_result_of_an_old_snapshot(open: Open) {
     let (w, objects) = four(open);
     let snapshot = w.snapshot().unwrap();
     w.delete(&objects[1]);

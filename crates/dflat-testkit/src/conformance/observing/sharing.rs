@@ -26,7 +26,7 @@ fn is_shared(a: &Item, b: &Item) -> bool {
 }
 
 // Promise: live-queries#L40
-pub fn objects_that_did_not_change_are_shared_with_the_result_before(open: Open) {
+pub fn unchanged_objects_are_shared_with_the_previous_result(open: Open) {
     let w = open();
     let objects = ranked(&w, 100);
     let (subscription, told) = updates(&w);
@@ -58,7 +58,7 @@ pub fn subscribers_of_one_result_share_its_list(open: Open) {
 }
 
 /// Rows that leave, come and change, alone and in runs, at the ends and between.
-pub fn a_list_that_changes_by_rows_in_any_place_is_what_a_fetch_gives(open: Open) {
+pub fn live_result_changed_at_any_positions_equals_a_fetch(open: Open) {
     let w = open();
     let mut objects = ranked(&w, 60);
     let query = || w.fetch::<Item>().filter(Item::RANK.lt(30));

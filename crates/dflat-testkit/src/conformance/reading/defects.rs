@@ -1,5 +1,5 @@
-//! Defects of the original that concern queries: each law bears the name that its defect has in
-//! our notes, and fails where the defect is.
+//! Laws against defects of Dflat for Swift that concern queries. The comment above each law
+//! describes the defect; the law fails on an implementation that has it.
 
 use dflat::{Fetch, Predicate};
 use futures::StreamExt;
@@ -23,7 +23,7 @@ fn sizes(items: &[Item]) -> Vec<i32> {
 }
 
 /// The limit was applied by row id and the rest sorted.
-pub fn limit_unindexed_sort(open: Open) {
+pub fn limit_applies_after_an_order_without_an_index(open: Open) {
     let w = sized(open, &[9, 5, 1, 7, 3]);
     let two = w.fetch::<Item>().order_by(Item::SIZE.ascending()).limit(2).all().unwrap();
     assert_eq!(sizes(&two), [1, 3]);
@@ -36,7 +36,7 @@ fn smallest(w: &Fixture, limit: usize) -> Fetch<'_, Item> {
 }
 
 /// A limited live query kept an object that was to leave.
-pub fn live_limit_move_out(open: Open) {
+pub fn limited_live_query_drops_an_object_that_leaves(open: Open) {
     let w = sized(open, &[1, 2, 3]);
     let mut told = w.stream(smallest(&w, 2)).unwrap();
     let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
@@ -46,7 +46,7 @@ pub fn live_limit_move_out(open: Open) {
 }
 
 /// A limited live query that was filled up again had more objects than its limit.
-pub fn live_limit_refill(open: Open) {
+pub fn refilled_live_query_respects_its_limit(open: Open) {
     let w = sized(open, &[1, 2, 3, 4, 5, 6]);
     let mut told = w.stream(smallest(&w, 3)).unwrap();
     let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
@@ -56,7 +56,7 @@ pub fn live_limit_refill(open: Open) {
 }
 
 /// A live query made a delivery although nothing had changed.
-pub fn live_spurious(open: Open) {
+pub fn unchanged_live_query_makes_no_delivery(open: Open) {
     let w = sized(open, &[1, 2, 3]);
     let mut told = w.stream(smallest(&w, 2)).unwrap();
     let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
@@ -72,7 +72,7 @@ pub fn live_spurious(open: Open) {
 }
 
 /// Booleans were not ordered in a scan.
-pub fn bool_less_than(open: Open) {
+pub fn booleans_are_ordered(open: Open) {
     let w = open();
     w.create::<Twin>([(1, true), (2, false)].map(|(id, flag)| TwinData {
         id,
@@ -94,7 +94,7 @@ pub fn bool_less_than(open: Open) {
 }
 
 /// A scan took canonically equal strings for equal, an index did not, and NUL ended a value.
-pub fn string_equality(open: Open) {
+pub fn strings_are_equal_only_if_their_bytes_are(open: Open) {
     let w = open();
     let names = ["\u{e9}", "e\u{301}", "a", "a\0b", "a\0"];
     w.create::<Item>(names.map(|name| ItemData {
@@ -119,7 +119,7 @@ pub fn string_equality(open: Open) {
 }
 
 /// An empty union's type code had three answers.
-pub fn union_none(open: Open) {
+pub fn type_code_of_an_empty_union_is_the_same_in_all_queries(open: Open) {
     let w = open();
     let empty = NestedData { id: 1, ..NestedData::default() };
     w.create::<Nested>([empty]);
@@ -141,7 +141,7 @@ pub fn union_none(open: Open) {
 }
 
 /// More values than SQLite has variables gave an empty result.
-pub fn in_huge(open: Open) {
+pub fn in_takes_more_values_than_sqlite_has_variables(open: Open) {
     let w = sized(open, &[1, 70_000, 3]);
     let found = |predicate| owned_ids(&w.fetch::<Item>().filter(predicate).all().unwrap());
     for field in [|| Item::RANK, || Item::SIZE] {
@@ -151,7 +151,7 @@ pub fn in_huge(open: Open) {
 }
 
 /// Values above the signed range ended the process when they were asked for.
-pub fn uint32_large_and_uint64_large(open: Open) {
+pub fn large_unsigned_values_are_queried(open: Open) {
     let w = open();
     w.create::<Wide>([u64::MAX, 1 << 63, 5].map(|id| WideData { id, rank: id, size: id }));
     w.create::<Twin>([TwinData { id: 1, u32_a: u32::MAX, u32_b: u32::MAX, ..TwinData::default() }]);
@@ -168,7 +168,7 @@ pub fn uint32_large_and_uint64_large(open: Open) {
 }
 
 /// A division by zero ended the process in a scan.
-pub fn mod_zero(open: Open) {
+pub fn remainder_of_a_division_by_zero_is_missing(open: Open) {
     let w = sized(open, &[0, 4]);
     for n in [|| Item::RANK, || Item::SIZE] {
         assert!(w.fetch::<Item>().filter((n() % 0).eq(0)).all().unwrap().is_empty());
@@ -178,7 +178,7 @@ pub fn mod_zero(open: Open) {
 }
 
 /// An overflow ended the process in a scan and gave a float in SQL.
-pub fn add_overflow(open: Open) {
+pub fn overflow_of_a_sum_is_missing(open: Open) {
     let w = sized(open, &[i32::MAX, 0]);
     for n in [|| Item::RANK, || Item::SIZE] {
         let sum = || n() + i64::MAX;

@@ -139,7 +139,7 @@ pub fn strings_are_tested(open: Open) {
     assert_eq!(items(&w, either), names, "it is unknown for a missing string");
 }
 
-pub fn between_and_not_in_leave_out_what_is_missing(open: Open) {
+pub fn between_and_not_in_exclude_missing_values(open: Open) {
     let w = open();
     let names = [Some("a"), Some("b"), None, Some("c")];
     w.create::<Item>((0..).zip(names).map(|(n, name)| ItemData {
@@ -159,7 +159,7 @@ pub fn between_and_not_in_leave_out_what_is_missing(open: Open) {
     assert_eq!(items(&w, Item::NAME.eq(Item::NICK)), ["0", "1", "3"]);
 }
 
-pub fn members_of_vectors_are_asked_for(open: Open) {
+pub fn conditions_test_the_members_of_vectors(open: Open) {
     let w = open();
     let empty = crate::schema::BagData { id: 2, ..Default::default() };
     w.create::<Bag>([bag(1), empty]);
@@ -188,7 +188,7 @@ pub fn members_of_vectors_are_asked_for(open: Open) {
     assert_eq!(bags(&w, !trees), [0; 0], "what should hold the vector is missing");
 }
 
-pub fn members_that_are_missing_leave_it_open(open: Open) {
+pub fn missing_members_make_a_condition_missing(open: Open) {
     let w = open();
     w.create::<Bag>([bag(1)]);
     // NaN, -0.0 and infinity.
@@ -225,7 +225,7 @@ fn nested(id: i32, x: Option<i32>, url: Option<&str>, body: Option<Body>) -> Nes
     }
 }
 
-pub fn order_goes_by_what_is_nested_and_computed(open: Open) {
+pub fn order_may_use_nested_and_computed_values(open: Open) {
     let w = open();
     let note = |stars| Some(Body::Note(Note { text: None, stars }));
     w.create::<Nested>([
@@ -254,7 +254,7 @@ pub fn order_goes_by_what_is_nested_and_computed(open: Open) {
     }
 }
 
-pub fn order_can_be_given_by_value(open: Open) {
+pub fn order_may_follow_a_list_of_values(open: Open) {
     let w = open();
     let levels = [Level::Low, Level::High, Level::Mid, Level::High];
     w.create::<Item>((0..).zip(levels).map(|(n, level)| ItemData {
@@ -271,7 +271,7 @@ pub fn order_can_be_given_by_value(open: Open) {
     assert_eq!(by(Item::ID.position_in(["2", "3"]).ascending()), ["2", "3", "0", "1"]);
 }
 
-pub fn live_results_follow_what_is_computed(open: Open) {
+pub fn live_results_follow_computed_conditions(open: Open) {
     let w = numbered(open, [1, 2, 3, 4]);
     let even = || w.fetch::<Item>().filter((Item::SIZE % 2).eq(0) & Item::ID.like("%"));
     let query = even().order_by((0 - Item::SIZE).ascending());

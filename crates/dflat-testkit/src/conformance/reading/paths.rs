@@ -69,7 +69,7 @@ pub fn fields_of_nested_tables_are_queried(open: Open) {
     assert_eq!(found(&w, Nested::PROFILE.point().x().is_null()).len(), 6);
 }
 
-pub fn default_in_a_nested_table_holds_where_the_table_is(open: Open) {
+pub fn default_of_a_nested_field_holds_only_if_its_table_is_present(open: Open) {
     let w = open();
     w.create::<Nested>([
         NestedData {

@@ -30,7 +30,7 @@ fn plan(w: &Fixture, predicate: Predicate<Item>) -> String {
     w.fetch::<Item>().filter(predicate).explain().unwrap().to_string()
 }
 
-pub fn a_condition_is_served_by_its_key(open: Open) {
+pub fn condition_on_a_key_reads_only_its_range(open: Open) {
     let w = pairs(open, 100);
     for (fast, slow, expected) in [
         (Item::RANK.eq(3), Item::SIZE.eq(3), "range of the index on rank"),
@@ -102,7 +102,7 @@ pub fn prefix_of_a_composite_key_is_a_range(open: Open) {
     assert_eq!(ranged.iter().collect::<Vec<_>>(), expected);
 }
 
-pub fn an_order_with_a_limit_is_read_off_its_index(open: Open) {
+pub fn order_with_a_limit_is_read_from_its_index(open: Open) {
     let w = pairs(open, 200);
     for (fast, slow) in [
         (Item::NAME.ascending(), Item::NICK.ascending()),
@@ -120,7 +120,7 @@ pub fn an_order_with_a_limit_is_read_off_its_index(open: Open) {
     assert_eq!(w.fetch::<Item>().min(Item::NAME).unwrap(), w.fetch().min(Item::NICK).unwrap());
 }
 
-pub fn pages_behind_many_equal_values_are_exact(open: Open) {
+pub fn pages_after_many_equal_values_are_exact(open: Open) {
     let w = pairs(open, 400);
     for (fast, slow) in [
         (Item::NAME.ascending(), Item::NICK.ascending()),
@@ -148,7 +148,7 @@ pub fn pages_behind_many_equal_values_are_exact(open: Open) {
     }
 }
 
-pub fn a_range_of_most_objects_ends_with_reading_all(open: Open) {
+pub fn range_of_most_objects_reads_the_whole_table(open: Open) {
     let w = pairs(open, 2000);
     let orders = [
         None,
@@ -180,7 +180,7 @@ pub fn a_range_of_most_objects_ends_with_reading_all(open: Open) {
     }
 }
 
-pub fn a_value_of_most_objects_ends_with_reading_all(open: Open) {
+pub fn value_of_most_objects_reads_the_whole_table(open: Open) {
     let w = open();
     // Of one value there are more than are followed at first, and fewer than an eighth.
     w.create::<Item>((0..6000).map(|n| item(&format!("{n:04}"), i32::from(n % 10 == 1))));
@@ -203,7 +203,7 @@ pub fn a_value_of_most_objects_ends_with_reading_all(open: Open) {
     }
 }
 
-pub fn counts_need_the_index_alone(open: Open) {
+pub fn counts_read_only_the_index(open: Open) {
     let w = pairs(open, 300);
     let count = |predicate| w.fetch::<Item>().filter(predicate).count().unwrap();
     assert_eq!(count(Item::RANK.lt(50)), count(Item::SIZE.lt(50)));
@@ -227,7 +227,7 @@ pub fn in_of_ten_thousand_keys_is_exact(open: Open) {
     assert_eq!(owned_ids(&by_key.all().unwrap()), ["0299", "0298"]);
 }
 
-pub fn pages_behind_a_replaced_object_are_those_of_all_rows(open: Open) {
+pub fn pages_after_a_replaced_object_equal_those_of_a_full_scan(open: Open) {
     let w = open();
     let named = |id: &str| ItemData { nick: Some(id.into()), ..item(id, 0) };
     w.create::<Item>(["a", "b", "c"].map(named));
@@ -249,7 +249,7 @@ pub fn pages_behind_a_replaced_object_are_those_of_all_rows(open: Open) {
     assert_eq!(rest[2], rest[3]);
 }
 
-pub fn a_place_of_another_value_of_a_fixed_key_is_before_or_behind_all(open: Open) {
+pub fn cursor_with_another_value_of_a_fixed_key_precedes_or_follows_all_rows(open: Open) {
     let w = pairs(open, 300);
     for of in [|| Item::RANK, || Item::SIZE] {
         let fetch = |value| w.fetch::<Item>().filter(of().eq(value)).order_by(of().ascending());

@@ -92,7 +92,7 @@ pub fn missing_values_come_first_and_last_when_descending(open: Open) {
 }
 
 // Promise: compatibility#P29
-pub fn limit_takes_the_first_of_the_order(open: Open) {
+pub fn limit_returns_the_first_objects_of_the_order(open: Open) {
     let w = ranked(open);
     let first = |order, limit| {
         let fetch = w.fetch::<Item>().order_by(order).limit(limit);
@@ -130,7 +130,7 @@ pub fn limit_applies_after_the_condition(open: Open) {
     assert_eq!(two(Item::RANK.gt(1) & Item::SIZE.lt(3)), ["c", "f"]);
 }
 
-pub fn first_is_the_first_or_none(open: Open) {
+pub fn first_returns_the_first_object_or_none(open: Open) {
     let w = ranked(open);
     let first = w.fetch::<Item>().order_by(Item::RANK.descending()).first();
     assert_eq!(first.unwrap().unwrap().id(), "a");
@@ -138,7 +138,7 @@ pub fn first_is_the_first_or_none(open: Open) {
 }
 
 // Promise: compatibility#P29
-pub fn filters_add_up(open: Open) {
+pub fn several_filters_are_conjoined(open: Open) {
     let w = ranked(open);
     let fetch = w.fetch::<Item>().filter(Item::RANK.ge(2)).filter(Item::SIZE.lt(3));
     assert_eq!(ids(&fetch.all().unwrap()), ["c", "f"]);
@@ -228,7 +228,7 @@ pub fn in_finds_each_object_once(open: Open) {
     assert_eq!(found(&w, !Item::NICK.in_(["n2"])), ["a", "e"]);
 }
 
-pub fn in_of_nothing_is_false_and_not_in_of_nothing_is_what_has_a_value(open: Open) {
+pub fn in_of_an_empty_list_is_false_and_its_negation_true_for_present_values(open: Open) {
     let w = ranked(open);
     assert!(found(&w, Item::RANK.in_([0; 0])).is_empty());
     assert!(found(&w, Item::NICK.in_([""; 0])).is_empty());
@@ -277,7 +277,7 @@ pub fn whole_key_with_more_conditions_checks_them(open: Open) {
     assert_eq!(found(&w, Item::ID.eq("a") | Item::ID.eq("b")), ["a", "b"]);
 }
 
-pub fn a_range_in_the_order_of_its_index_with_a_limit(open: Open) {
+pub fn range_in_the_order_of_its_index_with_a_limit_is_exact(open: Open) {
     let w = ranked(open);
     let fetch = |order, limit| {
         let fetch = w.fetch::<Item>().filter(Item::RANK.ge(2));

@@ -18,7 +18,7 @@ pub fn snapshot_is_fixed_when_it_is_taken(open: Open) {
     assert_eq!(w.fetch::<Item>().all().unwrap().len(), 2);
 }
 
-pub fn snapshot_of_nothing_stays_empty(open: Open) {
+pub fn snapshot_of_an_empty_workspace_stays_empty(open: Open) {
     let w = open();
     let snapshot = w.snapshot().unwrap();
     w.create::<Item>([item("a", 1)]);
@@ -37,7 +37,7 @@ pub fn snapshot_covers_all_types(open: Open) {
 }
 
 // Promise: compatibility#P36
-pub fn closures_snapshot_is_fixed_by_its_first_fetch(open: Open) {
+pub fn snapshot_of_a_closure_is_pinned_by_its_first_fetch(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
     let (first, second) = w

@@ -36,7 +36,7 @@ fn ordered<'w>(fetch: Fetch<'w, Item>, order: Option<&Order<Item>>) -> Fetch<'w,
     }
 }
 
-pub fn offset_passes_over_the_first_of_the_order(open: Open) {
+pub fn offset_skips_the_first_objects_of_the_order(open: Open) {
     let w = many(open, 30);
     for order in orders() {
         let fetch = || ordered(w.fetch(), order.as_ref());
@@ -85,7 +85,7 @@ pub fn pages_stay_right_under_writes(open: Open) {
     assert_eq!(ids(&next), ["0002", "0016", "0016a", "0003"]);
 }
 
-pub fn place_of_another_order_is_refused(open: Open) {
+pub fn cursor_of_another_order_is_refused(open: Open) {
     let w = many(open, 3);
     for of in orders() {
         let place = ordered(w.fetch(), of.as_ref()).all().unwrap().end().unwrap();
@@ -155,7 +155,7 @@ pub fn objects_stream_inside_a_transaction(open: Open) {
     assert_eq!(seen, (301, Some("new".to_owned())));
 }
 
-pub fn counts_count(open: Open) {
+pub fn counts_respect_filters_limits_and_offsets(open: Open) {
     let w = many(open, 30);
     let fetch = || w.fetch::<Item>();
     assert_eq!(fetch().count().unwrap(), 30);
@@ -190,7 +190,7 @@ pub fn sums_means_and_extremes_are_computed(open: Open) {
     assert_eq!(fetch().max(Item::LEVEL).unwrap(), Some(Level::Mid));
 }
 
-pub fn fields_are_read_alone(open: Open) {
+pub fn single_fields_are_read(open: Open) {
     let w = open();
     w.create::<Item>([("a", None), ("b", Some("x"))].map(|(id, name)| ItemData {
         name: name.map(Into::into),

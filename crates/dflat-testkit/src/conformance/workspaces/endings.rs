@@ -12,7 +12,7 @@ use crate::fixture::{Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest};
 
 // Promise: concurrency#C71, compatibility#P44
-pub fn shutdown_finishes_what_was_queued(open: Open) {
+pub fn shutdown_finishes_queued_work(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
     let blocking = w.perform_changes([Item::TABLE], move |_| {
@@ -37,7 +37,7 @@ pub fn shutdown_finishes_what_was_queued(open: Open) {
 }
 
 // Promise: compatibility#P45
-pub fn after_shutdown_everything_says_so(open: Open) {
+pub fn every_call_after_shutdown_fails_with_shut_down(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let fetched = w.fetch::<Item>().all().unwrap();
@@ -100,7 +100,7 @@ pub fn shutdown_of_an_unused_workspace_succeeds(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn shutdown_inside_a_handler_would_deadlock(open: Open) {
+pub fn shutdown_inside_a_handler_is_refused(open: Open) {
     let w = open();
     let inside = (*w).clone();
     let kind = w.perform([Item::TABLE], move |_| Ok(inside.shutdown().unwrap_err().kind()));
@@ -109,7 +109,7 @@ pub fn shutdown_inside_a_handler_would_deadlock(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn shutdown_inside_a_callback_would_deadlock(open: Open) {
+pub fn shutdown_inside_a_callback_is_refused(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let (send, kinds) = mpsc::channel();
@@ -181,7 +181,7 @@ pub fn subscribers_of_queued_work_are_notified_before_shutdown_ends(open: Open) 
 }
 
 // Promise: concurrency#C71
-pub fn dropping_the_last_workspace_finishes_what_was_queued(open: Open) {
+pub fn dropping_the_last_workspace_finishes_queued_work(open: Open) {
     let (w, directory) = open().into_parts();
     let count = Arc::new(Mutex::new(0));
     let handles: Vec<_> = (0..20)
@@ -253,7 +253,7 @@ pub fn subscription_outlives_its_workspace_without_harm(open: Open) {
 }
 
 // Promise: live-queries#L33
-pub fn callback_may_hold_the_last_workspace(open: Open) {
+pub fn callback_may_own_the_last_workspace(open: Open) {
     let (w, directory) = open().into_parts();
     let create = |id: &str| {
         let data = item(id, 1);
@@ -278,7 +278,7 @@ pub fn callback_may_hold_the_last_workspace(open: Open) {
     drop(directory);
 }
 
-pub fn callback_that_cancels_itself_may_hold_the_last_workspace(open: Open) {
+pub fn callback_that_cancels_itself_may_own_the_last_workspace(open: Open) {
     let (w, directory) = open().into_parts();
     let created = w.perform_changes([Item::TABLE], move |tx| {
         tx.submit(ItemChangeRequest::creation(item("a", 1)))

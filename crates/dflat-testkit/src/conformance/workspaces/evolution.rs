@@ -82,7 +82,7 @@ fn change_by_v1(
 }
 
 // Promise: compatibility#P15, storage-format#S22
-pub fn update_by_older_code_keeps_what_newer_code_wrote(open: Open) {
+pub fn update_by_older_code_keeps_fields_of_newer_code(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     change_by_v1(&w, "a", |note| {
@@ -111,7 +111,7 @@ pub fn update_by_older_code_keeps_what_newer_code_wrote(open: Open) {
     assert_eq!(stored(&w, "a"), wanted);
 }
 
-pub fn identity_of_older_code_writes_nothing(open: Open) {
+pub fn update_without_changes_by_older_code_writes_nothing(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     let outcome = change_by_v1(&w, "a", |_| {}).unwrap();
@@ -119,7 +119,7 @@ pub fn identity_of_older_code_writes_nothing(open: Open) {
     assert_eq!(stored(&w, "a"), newest("a"));
 }
 
-pub fn unknown_values_give_way_to_what_older_code_writes_instead(open: Open) {
+pub fn older_code_replaces_unknown_values_that_it_writes(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     change_by_v1(&w, "a", |note| {
@@ -146,7 +146,7 @@ pub fn unknown_values_give_way_to_what_older_code_writes_instead(open: Open) {
     assert_eq!(stored(&w, "a"), wanted);
 }
 
-pub fn members_of_vectors_keep_what_is_hidden_in_them(open: Open) {
+pub fn members_of_vectors_keep_their_unknown_fields(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     let mut wanted = newest("a");
@@ -213,7 +213,7 @@ pub fn ambiguous_members_are_refused_and_the_transaction_goes_on(open: Open) {
     assert_eq!(stored(&w, "a"), wanted);
 }
 
-pub fn upsert_by_older_code_keeps_what_newer_code_wrote(open: Open) {
+pub fn upsert_by_older_code_keeps_fields_of_newer_code(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     let mut seen = w.get::<v1::Note>("a").unwrap().unwrap().to_data();
@@ -247,7 +247,7 @@ pub fn older_code_never_replaces_the_newest_schema(open: Open) {
     assert_eq!(w.get::<v1::Note>("first").unwrap().unwrap().old(), 4);
 }
 
-pub fn older_code_finds_by_its_indexes_what_newer_code_wrote(open: Open) {
+pub fn older_code_finds_objects_of_newer_code_by_its_indexes(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
     let found = w.fetch::<v1::Note>().filter(v1::Note::RANK.eq(1)).all().unwrap();
@@ -257,7 +257,7 @@ pub fn older_code_finds_by_its_indexes_what_newer_code_wrote(open: Open) {
     assert_eq!(found.len(), 1);
 }
 
-pub fn newer_code_finds_by_its_indexes_what_older_code_wrote(open: Open) {
+pub fn newer_code_finds_objects_of_older_code_by_its_indexes(open: Open) {
     let w = open();
     let ids = |predicate| -> Vec<String> {
         let found = w.fetch::<v3::Note>().filter(predicate).all().unwrap();
@@ -342,7 +342,7 @@ fn ids_by_mood(w: &Fixture, mood: v2::Mood) -> Vec<String> {
 }
 
 // Promise: storage-format#S21
-pub fn index_that_older_code_does_not_know_never_lies(open: Open) {
+pub fn index_unknown_to_older_code_gives_right_answers(open: Open) {
     let w = open();
     w.create::<v2::Note>(["a", "b", "c"].map(|id| v2::NoteData {
         id: id.into(),
@@ -363,7 +363,7 @@ pub fn index_that_older_code_does_not_know_never_lies(open: Open) {
 }
 
 // Promise: storage-format#S21
-pub fn index_that_newer_code_gave_up_never_lies(open: Open) {
+pub fn index_removed_by_newer_code_gives_right_answers(open: Open) {
     let w = open();
     w.create::<v1::Note>([v1::NoteData {
         id: "a".into(),

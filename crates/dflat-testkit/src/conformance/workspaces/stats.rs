@@ -21,7 +21,7 @@ fn since(w: &Fixture, before: &Stats) -> [u64; 6] {
     ]
 }
 
-pub fn nothing_done_is_nothing_counted(open: Open) {
+pub fn new_workspace_has_zero_stats(open: Open) {
     let w = open();
     assert_eq!(w.stats(), Stats::default());
 }
@@ -55,7 +55,7 @@ pub fn conflicts_are_counted(open: Open) {
     assert_eq!(since(&w, &start)[2], 2);
 }
 
-pub fn groups_are_counted_with_their_sizes(open: Open) {
+pub fn commit_groups_are_counted_with_their_sizes(open: Open) {
     let w = open();
     let start = w.stats();
     let (go, goes) = mpsc::channel::<()>();
@@ -94,7 +94,7 @@ pub fn deliveries_are_counted(open: Open) {
     assert_eq!(since(&w, &start)[5], 3);
 }
 
-pub fn look_ups_are_counted_with_those_that_read_nothing(open: Open) {
+pub fn lookups_are_counted_with_those_that_were_saved(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1), item("b", 2)]);
     let counts = |w: &Fixture| (w.stats().look_ups, w.stats().look_ups_saved);
@@ -116,7 +116,7 @@ pub fn look_ups_are_counted_with_those_that_read_nothing(open: Open) {
     assert_eq!(counts(&w), (3, 2));
 }
 
-pub fn oldest_snapshot_is_known_while_it_is_held(open: Open) {
+pub fn stats_have_the_age_of_the_oldest_snapshot(open: Open) {
     let w = open();
     assert_eq!(w.stats().oldest_snapshot, None);
     let first = w.snapshot().unwrap();

@@ -142,7 +142,7 @@ pub fn blocking_transactions_of_disjoint_types_can_meet(open: Open) {
 }
 
 // Promise: concurrency#C35
-pub fn blocking_inside_a_handler_or_callback_would_deadlock(open: Open) {
+pub fn blocking_call_inside_a_handler_or_callback_is_refused(open: Open) {
     let w = open();
     let inside = (*w).clone();
     let block = move || {
@@ -165,7 +165,7 @@ pub fn blocking_inside_a_handler_or_callback_would_deadlock(open: Open) {
 }
 
 // Promise: concurrency#C32
-pub fn blocking_after_shutdown_says_so_and_before_is_finished(open: Open) {
+pub fn blocking_transaction_finishes_before_shutdown_and_is_refused_after_it(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
     let first = w.perform_changes([Item::TABLE], move |_| {

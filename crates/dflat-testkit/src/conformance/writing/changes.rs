@@ -36,7 +36,7 @@ pub fn vectors_of_everything_are_read_back(open: Open) {
     assert_eq!((empty.limit(), empty.ratio().is_nan(), empty.maybe()), (u64::MAX, true, None));
 }
 
-pub fn data_read_back_and_saved_again_is_the_identity(open: Open) {
+pub fn data_saved_unchanged_writes_nothing(open: Open) {
     let w = open();
     let created = w.create::<Bag>([bag(1)]).remove(0);
     let again = w.perform([Bag::TABLE], move |tx| {
@@ -83,7 +83,7 @@ pub fn composite_key_is_compared_by_all_its_parts(open: Open) {
 }
 
 // Promise: compatibility#P22
-pub fn submit_returns_inserted_identity_updated_or_deleted(open: Open) {
+pub fn submit_returns_inserted_unchanged_updated_or_deleted(open: Open) {
     let w = open();
     let outcomes = w.perform([Item::TABLE], |tx| {
         let inserted = tx.submit(ItemChangeRequest::creation(item("a", 1)))?;
@@ -219,7 +219,7 @@ pub fn change_starts_from_the_latest_values(open: Open) {
 }
 
 // Promise: compatibility#P28
-pub fn change_of_a_deleted_object_is_none(open: Open) {
+pub fn change_of_a_deleted_object_makes_no_request(open: Open) {
     let w = open();
     let old = w.create::<Item>([item("a", 1)]).remove(0);
     w.delete(&old);
@@ -247,7 +247,7 @@ pub fn request_made_before_a_deletion_fails_with_not_found(open: Open) {
 }
 
 // Promise: compatibility#P28
-pub fn upsert_inserts_then_is_identity_then_replaces_everything(open: Open) {
+pub fn upsert_inserts_then_changes_nothing_then_replaces_everything(open: Open) {
     let w = open();
     let named = ItemData {
         name: Some("n".into()),

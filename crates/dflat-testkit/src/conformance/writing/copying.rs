@@ -32,7 +32,7 @@ fn size(objects: usize) -> NonZeroUsize {
     NonZeroUsize::new(objects).unwrap()
 }
 
-pub fn copies_have_every_object(open: Open) {
+pub fn table_copy_has_every_object(open: Open) {
     let w = open();
     let nothing = w.copy_table::<Item, Other>(numbered).run().unwrap();
     assert_eq!((nothing.copied, nothing.present), (0, 0));
@@ -55,7 +55,7 @@ pub fn copies_have_every_object(open: Open) {
     assert_eq!(w.fetch::<Item>().count().unwrap(), 25);
 }
 
-pub fn a_copy_passes_over_what_is_there(open: Open) {
+pub fn table_copy_skips_present_keys(open: Open) {
     let w = open();
     items(&w, 0, 20);
     let newer = OtherData { id: 3, note: Some("newer".into()) };
@@ -70,7 +70,7 @@ pub fn a_copy_passes_over_what_is_there(open: Open) {
     assert_eq!((done.copied, done.present), (2, 20));
 }
 
-pub fn a_copy_that_failed_goes_on_where_it_ended(open: Open) {
+pub fn failed_table_copy_resumes_where_it_ended(open: Open) {
     let w = open();
     items(&w, 0, 20);
     let failing = |item: &Item| match item.rank() {
@@ -85,7 +85,7 @@ pub fn a_copy_that_failed_goes_on_where_it_ended(open: Open) {
     assert_eq!(ids(&w), (0..20).collect::<Vec<_>>());
 }
 
-pub fn a_copy_takes_turns_with_others(open: Open) {
+pub fn table_copy_takes_turns_with_transactions(open: Open) {
     let w = open();
     items(&w, 0, 10);
     let copied = w
@@ -102,7 +102,7 @@ pub fn a_copy_takes_turns_with_others(open: Open) {
     assert_eq!(ids(&w), (0..9).chain(10..12).collect::<Vec<_>>());
 }
 
-pub fn a_copy_does_not_overwrite_a_unique_value(open: Open) {
+pub fn table_copy_does_not_overwrite_a_unique_value(open: Open) {
     let w = open();
     let other = |id| OtherData { id, note: None };
     w.create::<Other>([1, 2, 3].map(other));
@@ -116,7 +116,7 @@ pub fn a_copy_does_not_overwrite_a_unique_value(open: Open) {
     assert_eq!(w.fetch::<Item>().count().unwrap(), 1);
 }
 
-pub fn a_copy_inside_a_handler_would_deadlock(open: Open) {
+pub fn table_copy_inside_a_handler_is_refused(open: Open) {
     let w = open();
     let inside = dflat::Workspace::clone(&w);
     let kind = w.perform([Item::TABLE], move |_| {

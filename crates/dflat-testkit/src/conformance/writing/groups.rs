@@ -38,7 +38,7 @@ fn told_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
 }
 
 // Promise: concurrency#C29
-pub fn member_may_wait_for_its_predecessors_completion(open: Open) {
+pub fn group_member_may_wait_for_the_completion_before_it(open: Open) {
     let w = open();
     let held = hold(&w);
     let told = told_member(&w, "first");
@@ -49,7 +49,7 @@ pub fn member_may_wait_for_its_predecessors_completion(open: Open) {
 }
 
 // Promise: concurrency#C29
-pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Open) {
+pub fn group_member_that_has_written_may_wait_for_the_completion_before_it(open: Open) {
     let w = open();
     let held = hold(&w);
     let told = told_member(&w, "first");
@@ -67,7 +67,7 @@ pub fn member_that_has_written_may_wait_for_its_predecessors_completion(open: Op
 }
 
 // Promise: concurrency#C30
-pub fn waiting_for_a_predecessor_takes_only_milliseconds(open: Open) {
+pub fn wait_for_the_completion_before_takes_milliseconds(open: Open) {
     let w = open();
     let mut least = SOON;
     for round in 0..5 {
@@ -105,7 +105,7 @@ pub fn finished_member_does_not_wait_for_a_slow_successor(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first", "slow"]);
 }
 
-pub fn keys_that_changed_places_survive_being_written_again(open: Open) {
+pub fn swapped_keys_survive_being_written_again(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 2)]);
     let held = hold(&w);
@@ -152,7 +152,7 @@ pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
 }
 
 // Promise: concurrency#C44
-pub fn conflict_in_a_member_leaves_it_and_its_neighbours_usable(open: Open) {
+pub fn conflict_in_a_group_member_leaves_its_group_usable(open: Open) {
     let w = open();
     let held = hold(&w);
     let told = told_member(&w, "a");
@@ -289,7 +289,7 @@ pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
 }
 
 // Promise: concurrency#C27
-pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
+pub fn settle_waits_for_queued_work_and_its_deliveries(open: Open) {
     let w = open();
     (*w).settle().unwrap();
     let (tell, told) = mpsc::channel();
@@ -312,7 +312,7 @@ pub fn settling_waits_for_queued_work_and_what_follows_from_it(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn settling_inside_a_handler_would_deadlock(open: Open) {
+pub fn settle_inside_a_handler_is_refused(open: Open) {
     let w = open();
     let inside = (*w).clone();
     let kind = w.perform([Item::TABLE], move |_| Ok(inside.settle().unwrap_err().kind()));
@@ -320,7 +320,7 @@ pub fn settling_inside_a_handler_would_deadlock(open: Open) {
 }
 
 /// An object fetched before a queue of transactions is, in each, what those before made of it.
-pub fn members_see_what_their_predecessors_made_of_an_object_fetched_before(open: Open) {
+pub fn group_members_see_earlier_changes_of_an_object_fetched_before(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 0), item("b", 0), item("c", 0)]);
     let before = w.fetch::<Item>().all().unwrap();

@@ -170,7 +170,7 @@ fn random_work(
     (before, after)
 }
 
-pub fn a_large_transaction_agrees_with_a_model_whatever_becomes_of_what_it_inserts(open: Open) {
+pub fn large_transaction_with_random_changes_agrees_with_a_model(open: Open) {
     for seed in 0..4 {
         let w = open();
         let (_, after) = random_work(&w, seed, |_| Ok(()));
@@ -203,7 +203,7 @@ fn insert_some(tx: &TransactionContext, name: &str, count: usize) -> Result<()> 
     Ok(())
 }
 
-pub fn no_object_gets_the_identity_of_one_that_was_not_committed(open: Open) {
+pub fn row_ids_of_aborted_inserts_are_not_used_again(open: Open) {
     let w = open();
     let mut last: Item = w.create([item("first", 0)]).remove(0);
     for count in [255, 256, 257, 511, 512, 513] {
@@ -220,7 +220,7 @@ pub fn no_object_gets_the_identity_of_one_that_was_not_committed(open: Open) {
     }
 }
 
-pub fn nested_groups_of_many_insertions_are_kept_and_undone(open: Open) {
+pub fn nested_savepoints_of_many_insertions_are_kept_and_undone(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
         insert_some(tx, "a", MANY)?;
@@ -241,7 +241,7 @@ pub fn nested_groups_of_many_insertions_are_kept_and_undone(open: Open) {
     }
 }
 
-pub fn a_group_that_begins_a_transaction_is_undone_however_large_it_is(open: Open) {
+pub fn savepoint_of_any_size_at_the_start_of_a_transaction_is_undone(open: Open) {
     let undo = || Err::<(), _>(Error::new(ErrorKind::InvalidArgument, "undo"));
     for count in [1, 255, 256, 257, MANY, 2 * MANY] {
         let w = open();
@@ -269,7 +269,7 @@ pub fn a_group_that_begins_a_transaction_is_undone_however_large_it_is(open: Ope
     }
 }
 
-pub fn durability_asked_for_in_a_group_that_is_undone_leaves_what_was_before_it(open: Open) {
+pub fn durability_set_in_an_undone_savepoint_keeps_the_changes_before_it(open: Open) {
     for keeps in [false, true] {
         let w = open();
         w.perform([Item::TABLE], move |tx| {
@@ -290,7 +290,7 @@ pub fn durability_asked_for_in_a_group_that_is_undone_leaves_what_was_before_it(
     }
 }
 
-pub fn a_request_made_before_many_insertions_replaces_what_is_stored(open: Open) {
+pub fn request_made_before_many_insertions_replaces_the_stored_object(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
         let created = tx.submit(ItemChangeRequest::creation(item("a", 1)))?;

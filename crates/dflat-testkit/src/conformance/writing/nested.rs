@@ -39,7 +39,7 @@ fn shown(items: &[Item]) -> Vec<(&str, i32)> {
 }
 
 // Promise: concurrency#C53
-pub fn group_that_fails_is_undone_and_the_rest_is_kept(open: Open) {
+pub fn failed_savepoint_is_undone_and_the_rest_is_kept(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("old", 1), item("gone", 2)]);
     w.perform([Item::TABLE], move |tx| {
@@ -65,7 +65,7 @@ pub fn group_that_fails_is_undone_and_the_rest_is_kept(open: Open) {
 }
 
 // Promise: concurrency#C53
-pub fn group_that_succeeds_is_kept(open: Open) {
+pub fn successful_savepoint_is_kept(open: Open) {
     let w = open();
     let value = w.perform([Item::TABLE], |tx| {
         insert(tx, "a", 1)?;
@@ -79,7 +79,7 @@ pub fn group_that_succeeds_is_kept(open: Open) {
 }
 
 // Promise: concurrency#C53
-pub fn groups_can_be_nested(open: Open) {
+pub fn savepoints_can_be_nested(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
         let a = insert(tx, "a", 1)?;
@@ -151,7 +151,7 @@ pub fn undone_changes_are_never_delivered(open: Open) {
     assert!(drained(&told).is_empty(), "nothing was changed");
 }
 
-pub fn keys_that_changed_places_in_an_undone_group_are_back(open: Open) {
+pub fn keys_swapped_in_an_undone_savepoint_are_restored(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 2)]);
     w.perform([Item::TABLE], move |tx| {
@@ -174,7 +174,7 @@ pub fn keys_that_changed_places_in_an_undone_group_are_back(open: Open) {
 }
 
 // Promise: concurrency#C55
-pub fn conflict_inside_a_group_leaves_it_usable(open: Open) {
+pub fn conflict_inside_a_savepoint_leaves_it_usable(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
     w.perform([Item::TABLE], |tx| {
@@ -188,7 +188,7 @@ pub fn conflict_inside_a_group_leaves_it_usable(open: Open) {
 }
 
 // Promise: concurrency#C58
-pub fn panic_in_a_group_undoes_the_group_and_goes_on(open: Open) {
+pub fn panic_in_a_savepoint_undoes_it_and_goes_on(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
         insert(tx, "kept", 1)?;
@@ -214,7 +214,7 @@ pub fn panic_in_a_group_undoes_the_group_and_goes_on(open: Open) {
 }
 
 // Promise: concurrency#C57
-pub fn abort_in_a_group_aborts_the_transaction(open: Open) {
+pub fn abort_in_a_savepoint_aborts_the_transaction(open: Open) {
     let w = open();
     let handle = w.perform_changes([Item::TABLE], |tx| {
         insert(tx, "a", 1)?;
@@ -232,7 +232,7 @@ pub fn abort_in_a_group_aborts_the_transaction(open: Open) {
 }
 
 // Promise: concurrency#C56
-pub fn objects_of_an_undone_group_are_looked_up_again(open: Open) {
+pub fn objects_of_an_undone_savepoint_are_looked_up_again(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 1)]);
     w.perform([Item::TABLE], move |tx| {
@@ -258,7 +258,7 @@ pub fn objects_of_an_undone_group_are_looked_up_again(open: Open) {
 }
 
 // Promise: concurrency#C56
-pub fn request_of_an_undone_group_starts_from_what_is_stored(open: Open) {
+pub fn request_of_an_undone_savepoint_starts_from_the_stored_object(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 1)]);
     w.perform([Item::TABLE], move |tx| {
@@ -318,7 +318,7 @@ pub fn transaction_whose_only_changes_are_undone_succeeds(open: Open) {
     w.create::<Item>([item("a", 1)]);
 }
 
-pub fn error_that_loses_the_transaction_loses_it_in_a_group_too(open: Open) {
+pub fn error_in_a_savepoint_loses_the_transaction_only_if_it_does_outside(open: Open) {
     let w = open();
     w.perform([Item::TABLE], |tx| {
         let undeclared = tx.nested(|tx| tx.submit(OtherChangeRequest::creation(other(1))));
@@ -329,7 +329,7 @@ pub fn error_that_loses_the_transaction_loses_it_in_a_group_too(open: Open) {
 }
 
 // Promise: concurrency#C54
-pub fn undone_group_is_not_written_again_with_its_transaction(open: Open) {
+pub fn undone_savepoint_is_not_written_again_with_its_transaction(open: Open) {
     let w = open();
     for undone_before in [true, false] {
         w.perform([Item::TABLE], |tx| {
@@ -429,7 +429,7 @@ fn change_at_random(
 }
 
 // Promise: concurrency#C53
-pub fn random_groups_leave_what_the_model_has(open: Open) {
+pub fn random_savepoints_agree_with_a_model(open: Open) {
     let w = open();
     let (tell, told) = mpsc::channel();
     let _all = w

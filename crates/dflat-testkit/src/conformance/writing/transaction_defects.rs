@@ -1,5 +1,5 @@
-//! Defects of the original that concern transactions, change requests, hangs and hidden errors,
-//! each under the name it has in the reference. None is here.
+//! Laws against defects of Dflat for Swift that concern transactions, change requests, hangs and
+//! hidden errors.
 
 // Promise: concurrency#C76
 use std::sync::mpsc;
@@ -19,7 +19,7 @@ use crate::schema::{
     WideData,
 };
 
-pub fn update_pk_collision(open: Open) {
+pub fn update_to_an_existing_key_is_a_conflict(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 1), item("b", 2)]);
     let (tell, told) = mpsc::channel();
@@ -37,11 +37,11 @@ pub fn update_pk_collision(open: Open) {
     changes::moving_a_key_onto_another_is_a_conflict(open);
 }
 
-pub fn update_unique_collision(open: Open) {
+pub fn update_to_an_existing_unique_value_is_a_conflict(open: Open) {
     changes::unique_conflict_is_undone(open);
 }
 
-pub fn cross_table_index_cache(open: Open) {
+pub fn indexes_follow_transactions_of_changing_sets_of_types(open: Open) {
     let w = open();
     // A transaction of two types writes the first ones; then one of each type alone; then both.
     let insert = |n: i32, items: bool, others: bool| {
@@ -67,11 +67,11 @@ pub fn cross_table_index_cache(open: Open) {
     }
 }
 
-pub fn nested_snapshot(open: Open) {
+pub fn snapshot_inside_a_snapshot_is_independent(open: Open) {
     snapshots::nested_snapshots_are_independent(open);
 }
 
-pub fn vector_of_structs(open: Open) {
+pub fn vectors_of_structs_keep_their_order(open: Open) {
     let w = open();
     let points = bag(1).points;
     let mut object = w.create::<Bag>([bag(1)]).remove(0);
@@ -82,7 +82,7 @@ pub fn vector_of_structs(open: Open) {
     assert_eq!(w.get::<Bag>(1).unwrap().unwrap().to_data().points, points);
 }
 
-pub fn stale_upsert(open: Open) {
+pub fn upsert_from_an_outdated_object_replaces_the_stored_one(open: Open) {
     let w = open();
     let stale = w.create::<Item>([item("a", 1)]).remove(0);
     w.delete(&stale);
@@ -96,15 +96,15 @@ pub fn stale_upsert(open: Open) {
     assert_eq!(w.fetch::<Item>().all().unwrap().len(), 1);
 }
 
-pub fn cancel_outdated(open: Open) {
-    cancelling::cancel_stops_the_catching_up_too(open);
+pub fn cancel_prevents_the_first_delivery_of_an_outdated_object(open: Open) {
+    cancelling::cancel_stops_pending_first_deliveries(open);
 }
 
-pub fn cancel_race(open: Open) {
+pub fn no_callback_runs_after_a_concurrent_cancel(open: Open) {
     cancelling::cancel_waits_for_a_callback_that_is_running(open);
 }
 
-pub fn multi_type_deadlock(open: Open) {
+pub fn transactions_of_overlapping_types_do_not_deadlock(open: Open) {
     let w = open();
     let orders = [[Item::TABLE, Other::TABLE], [Other::TABLE, Item::TABLE]];
     thread::scope(|scope| {
@@ -123,11 +123,11 @@ pub fn multi_type_deadlock(open: Open) {
     transactions::many_threads_with_overlapping_types_do_not_deadlock(open);
 }
 
-pub fn duplicate_type(open: Open) {
-    transactions::type_named_twice_is_as_good_as_once(open);
+pub fn duplicate_declaration_of_a_type_is_harmless(open: Open) {
+    transactions::type_may_be_declared_twice(open);
 }
 
-pub fn querybuilder_leak(open: Open) {
+pub fn dropped_queries_hold_no_reader(open: Open) {
     let w = open();
     // Far more than there are readers.
     for _ in 0..200 {
@@ -136,13 +136,13 @@ pub fn querybuilder_leak(open: Open) {
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
 }
 
-pub fn blocking_shutdown_inside_callbacks(open: Open) {
-    endings::shutdown_inside_a_handler_would_deadlock(open);
-    endings::shutdown_inside_a_callback_would_deadlock(open);
-    blocking::blocking_inside_a_handler_or_callback_would_deadlock(open);
+pub fn blocking_shutdown_inside_callbacks_is_refused(open: Open) {
+    endings::shutdown_inside_a_handler_is_refused(open);
+    endings::shutdown_inside_a_callback_is_refused(open);
+    blocking::blocking_call_inside_a_handler_or_callback_is_refused(open);
 }
 
-pub fn thread_explosion(open: Open) {
+pub fn queued_transactions_of_one_type_share_few_threads(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
     let held = w.perform_changes([Item::TABLE], move |_| {
@@ -170,7 +170,7 @@ pub fn thread_explosion(open: Open) {
     assert!(threads.len() <= 4, "{} threads for one type", threads.len());
 }
 
-pub fn uint32_large_and_uint64_large(open: Open) {
+pub fn large_unsigned_keys_are_stored_and_found(open: Open) {
     let w = open();
     let wide = |id: u64| WideData { id, rank: id, size: id };
     let values = [u64::from(u32::MAX), i64::MAX as u64 + 1, u64::MAX];
@@ -183,7 +183,7 @@ pub fn uint32_large_and_uint64_large(open: Open) {
     values::unsigned_numbers_above_the_signed_range_are_keys(open);
 }
 
-pub fn double_submit(open: Open) {
+pub fn two_requests_of_one_object_are_both_carried_out(open: Open) {
     // The same request twice does not compile. Two of one object are two changes.
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
@@ -197,7 +197,7 @@ pub fn double_submit(open: Open) {
     assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 3);
 }
 
-pub fn subscribe_aborted_insert(open: Open) {
+pub fn subscription_to_an_aborted_insert_delivers_its_deletion(open: Open) {
     let w = open();
     let never = Arc::new(Mutex::new(None));
     let out = Arc::clone(&never);
@@ -218,16 +218,16 @@ pub fn subscribe_aborted_insert(open: Open) {
     assert!(drained(&told).is_empty());
 }
 
-pub fn requests_outside_a_transaction(open: Open) {
+pub fn request_outside_its_transaction_is_refused(open: Open) {
     // Looking an object up to change it takes a transaction; without one it does not compile.
     optimistic::request_of_another_transaction_is_refused(open);
 }
 
-pub fn undeclared_type(open: Open) {
+pub fn undeclared_type_is_refused(open: Open) {
     transactions::undeclared_type_is_an_error_and_the_transaction_goes_on(open);
 }
 
-pub fn try_submit_on_a_duplicate(open: Open) {
+pub fn duplicate_key_undoes_a_handler_that_returns_the_error(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
     let submitted = w.perform_changes([Item::TABLE], |tx| {
@@ -239,7 +239,7 @@ pub fn try_submit_on_a_duplicate(open: Open) {
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a"], "all or nothing");
 }
 
-pub fn completion_only_says_whether(open: Open) {
+pub fn completion_gets_the_error_of_a_duplicate_key(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
     let (tell, told) = mpsc::channel();
@@ -253,7 +253,7 @@ pub fn completion_only_says_whether(open: Open) {
     assert!(message.contains("Item") && message.contains("id = \"a\""), "{message}");
 }
 
-pub fn fetch_hides_errors(open: Open) {
+pub fn fetch_returns_its_error(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
     let (workspace, _directory) = w.into_parts();

@@ -23,7 +23,7 @@ impl fmt::Display for Mine {
 impl std::error::Error for Mine {}
 
 // Promise: compatibility#P27
-pub fn abort_undoes_what_was_before_and_after(open: Open) {
+pub fn abort_undoes_earlier_and_later_changes(open: Open) {
     let w = open();
     w.create::<Item>([item("kept", 1)]);
     let error = w
@@ -99,7 +99,7 @@ pub fn no_type_at_all_is_an_invalid_argument(open: Open) {
 }
 
 // Promise: concurrency#C20
-pub fn type_named_twice_is_as_good_as_once(open: Open) {
+pub fn type_may_be_declared_twice(open: Open) {
     let w = open();
     w.perform([Item::TABLE, Item::TABLE], |tx| {
         tx.submit(ItemChangeRequest::creation(item("a", 1)))
@@ -276,7 +276,7 @@ pub fn performing_inside_a_handler_is_queued(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn waiting_inside_a_handler_would_deadlock(open: Open) {
+pub fn wait_inside_a_handler_is_refused(open: Open) {
     let w = open();
     let inside = (*w).clone();
     let kind = w.perform([Item::TABLE], move |_| {
@@ -288,7 +288,7 @@ pub fn waiting_inside_a_handler_would_deadlock(open: Open) {
 }
 
 // Promise: concurrency#C24
-pub fn awaiting_inside_a_handler_would_deadlock(open: Open) {
+pub fn await_inside_a_handler_is_refused(open: Open) {
     let w = open();
     let inside = (*w).clone();
     let kind = w.perform([Item::TABLE], move |_| {
@@ -390,7 +390,7 @@ pub fn one_slow_handler_does_not_hold_up_another_type(open: Open) {
 }
 
 // Promise: concurrency#C37, concurrency#C43
-pub fn failing_transactions_in_a_queue_take_no_neighbour_along(open: Open) {
+pub fn failed_transactions_in_a_queue_fail_no_other(open: Open) {
     let w = open();
     let (go, goes) = mpsc::channel::<()>();
     let first = w.perform_changes([Item::TABLE], move |_| {

@@ -18,7 +18,7 @@ fn many(open: Open) -> Fixture {
     w
 }
 
-pub fn all_that_meet_a_condition_are_changed(open: Open) {
+pub fn update_by_condition_changes_all_matching_objects(open: Open) {
     let w = many(open);
     // Each object is moved to where the condition holds again: it must not be met twice.
     let changed = w.perform([Item::TABLE], |tx| {
@@ -39,7 +39,7 @@ pub fn all_that_meet_a_condition_are_changed(open: Open) {
     assert_eq!(none, 0);
 }
 
-pub fn all_that_meet_a_condition_are_deleted(open: Open) {
+pub fn deletion_by_condition_deletes_all_matching_objects(open: Open) {
     let w = many(open);
     let deleted = w.perform([Item::TABLE], |tx| {
         tx.submit(ChangeRequest::<Item>::creation(item("own", 1)))?;
@@ -114,7 +114,7 @@ pub fn writes_by_query_make_the_deliveries_of_single_writes(open: Open) {
     assert_eq!((by_query.0.len(), by_query.1.len()), (2, 1));
 }
 
-pub fn a_write_by_query_of_an_undeclared_type_is_refused(open: Open) {
+pub fn write_by_query_of_an_undeclared_type_is_refused(open: Open) {
     let w = open();
     let refused = w.perform([Item::TABLE], |tx| Ok(tx.delete_where(Other::ID.eq(1)).unwrap_err()));
     assert_eq!(refused.kind(), ErrorKind::UndeclaredType);

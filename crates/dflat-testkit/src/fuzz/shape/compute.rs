@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_the_domains_are_met() {
+    fn computed_values_respect_the_limits_of_their_domains() {
         let (least, most) = (Cell::Whole(i64::MIN.into()), Cell::Whole(i64::MAX.into()));
         let one = Cell::Whole(-1);
         let signed = |operator, left, right| computed(operator, Domain::Signed, left, right);

@@ -159,7 +159,7 @@ fn check(old: &Version, new: &Version, random: &mut Random) -> Evolution {
 
 // Promise: compatibility#P16
 #[test]
-fn verdicts_are_what_objects_show() {
+fn verdicts_on_schema_changes_agree_with_stored_objects() {
     let (mut breaking, mut free) = (0, 0);
     let mut codes = BTreeMap::new();
     for seed in 0..400 {

@@ -49,10 +49,10 @@ fn tell(text: &str) {
 
 // Promise: durability#D25
 #[test]
-fn a_disk_that_is_full_loses_nothing() {
+fn full_disk_loses_no_commit() {
     let directory = tempfile::tempdir().unwrap();
     let Some(small) = Small::mount(directory.path()) else {
-        tell("skipped: a_disk_that_is_full_loses_nothing, as nothing can be mounted here");
+        tell("skipped: full_disk_loses_no_commit, as nothing can be mounted here");
         return;
     };
     let path = small.0.join("full.db");
@@ -99,7 +99,7 @@ fn a_disk_that_is_full_loses_nothing() {
 
 // Promise: durability#D27
 #[test]
-fn names_may_be_odd() {
+fn files_may_have_unusual_names() {
     let directory = tempfile::tempdir().unwrap();
     let long = "l".repeat(200);
     let names = [
@@ -149,7 +149,7 @@ fn names_may_be_odd() {
 
 // Promise: durability#D26
 #[test]
-fn what_is_in_the_way_is_named() {
+fn error_of_opening_names_the_obstacle() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::create_dir(at("directory")).unwrap();
@@ -204,7 +204,7 @@ fn links_lead_to_the_file_or_are_an_error() {
 
 // Promise: compatibility#P52
 #[test]
-fn a_file_may_be_protected_at_every_level() {
+fn file_protection_has_every_level() {
     use FileProtection::{Complete, CompleteUnlessOpen, CompleteUntilFirstUserAuthentication};
     let directory = tempfile::tempdir().unwrap();
     let levels = [
@@ -226,7 +226,7 @@ fn a_file_may_be_protected_at_every_level() {
 }
 
 #[test]
-fn what_is_saved_goes_nowhere_where_something_is() {
+fn salvage_overwrites_no_existing_file() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let workspace = Workspace::open(at("a.db")).unwrap();

@@ -21,7 +21,7 @@ fn workload(device: &Device) -> Outcome {
 
 // Promise: durability#D20
 #[test]
-fn each_call_of_building_fails() {
+fn failed_call_of_index_building_loses_no_commit() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
     fault::each(&operations, &failures, workload);
@@ -40,7 +40,7 @@ fn each_call_of_building_fails() {
 
 // Promise: durability#D7
 #[test]
-fn a_loss_of_power_while_indexes_are_built_leaves_all_that_was_acknowledged() {
+fn loss_of_power_while_indexes_are_built_leaves_all_acknowledged_commits() {
     let device = Device::new(Durability::Full);
     prepare_building(&device);
     device.record();

@@ -78,14 +78,14 @@ fn run(device: &Device, large: bool) -> Result<(Ledger, u64), String> {
 
 // Promise: durability#D10
 #[test]
-fn each_write_fails() {
+fn failed_write_loses_no_commit() {
     fault::each(&[Operation::Write], &FAILURES, workload);
 }
 
 // Promise: durability#D22
 /// SQLite writes before the commit then, and rolls back by itself if it can't.
 #[test]
-fn a_write_in_the_midst_of_a_transaction_fails() {
+fn failed_write_inside_a_transaction_loses_no_commit() {
     let large = |device: &Device| workload_of(device, true);
     fault::each_sampled(&[Operation::Write], &FAILURES, 6, large);
     fault::each_sampled(&[Operation::Read], &IO, 6, large);
@@ -93,7 +93,7 @@ fn a_write_in_the_midst_of_a_transaction_fails() {
 
 // Promise: durability#D17
 #[test]
-fn a_call_of_maintenance_fails() {
+fn failed_maintenance_loses_no_commit() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
     fault::each_sampled(&operations, &FAILURES, 50, maintained);
     fault::each_sampled(&LOOKING, &IO, 30, maintained);
@@ -117,7 +117,7 @@ fn maintained(device: &Device) -> Outcome {
 /// A transaction that changes many objects without changing their lengths, which are then written
 /// in place.
 #[test]
-fn a_call_of_writing_in_place_fails() {
+fn failed_write_in_place_loses_no_commit() {
     let operations = [Operation::Read, Operation::Write, Operation::Lock];
     fault::each_sampled(&operations, &FAILURES, 20, |device| {
         let notes = |letter: &str| letter.repeat(5000);
@@ -174,7 +174,7 @@ fn a_call_of_writing_in_place_fails() {
 /// The log is taken into the file, and starts again, while the workload goes on: at other calls
 /// each time.
 #[test]
-fn a_call_of_a_checkpoint_fails() {
+fn failed_checkpoint_loses_no_commit() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
     let large = |device: &Device| workload_of(device, true);
     fault::each_checkpointing(&LOOKING, &IO, 8, large);
@@ -198,28 +198,28 @@ fn a_call_of_a_checkpoint_fails() {
 
 // Promise: durability#D10
 #[test]
-fn each_write_is_cut_short() {
+fn short_write_loses_no_commit() {
     let actions = [Action::Shorten(Failure::NoSpace)];
     fault::each(&[Operation::Write], &actions, workload);
 }
 
 // Promise: durability#D11
 #[test]
-fn each_sync_truncation_and_deletion_fails() {
+fn failed_sync_truncation_or_deletion_loses_no_commit() {
     let operations = [Operation::Flush, Operation::Truncate, Operation::Delete];
     fault::each(&operations, &FAILURES, workload);
 }
 
 // Promise: durability#D12
 #[test]
-fn each_read_fails() {
+fn failed_read_loses_no_commit() {
     let operations = [Operation::Read, Operation::Size, Operation::Access];
     fault::each(&operations, &IO, workload);
 }
 
 // Promise: durability#D13
 #[test]
-fn each_open_and_lock_fails() {
+fn failed_open_or_lock_loses_no_commit() {
     let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::CannotOpen)];
     fault::each(&[Operation::Open], &actions, workload);
     let actions = [Action::Fail(Failure::Io), Action::Fail(Failure::Busy)];
@@ -229,7 +229,7 @@ fn each_open_and_lock_fails() {
 
 // Promise: durability#D14, durability#D24
 #[test]
-fn the_device_fails_for_good() {
+fn lasting_failure_loses_no_commit() {
     let operations = [Operation::Write, Operation::Flush];
     fault::each_lasting(&operations, &IO, workload_to_the_end);
     let operations = [
@@ -251,7 +251,7 @@ fn the_device_fails_for_good() {
 // Promise: durability#D16
 /// Not only when it is opened anew: reading and writing go on.
 #[test]
-fn a_workspace_goes_on_when_the_device_is_well_again() {
+fn workspace_goes_on_when_the_device_works_again() {
     let recovering = |device: &Device| {
         let mut ledger = Ledger::default();
         ledger.heals_before = 6;
@@ -266,7 +266,7 @@ fn a_workspace_goes_on_when_the_device_is_well_again() {
 
 // Promise: durability#D15
 #[test]
-fn an_error_says_what_happened() {
+fn errors_have_the_kind_of_the_failed_call() {
     for (failure, kind) in [
         (Failure::Io, ErrorKind::Io),
         (Failure::NoSpace, ErrorKind::StorageFull),
@@ -321,7 +321,7 @@ fn a_forgotten_write_is_noticed() {
 }
 
 #[test]
-fn a_slow_device_changes_nothing() {
+fn slow_device_loses_no_commit() {
     let actions = [Action::Delay(Duration::from_millis(3))];
     let operations = [Operation::Write, Operation::Flush, Operation::Lock];
     fault::each_sampled(&operations, &actions, 8, |device| {

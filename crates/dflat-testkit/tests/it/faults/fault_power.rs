@@ -27,7 +27,7 @@ fn cut_power(durability: Durability, lie: Option<Fault>) -> Outcome {
 /// Some transactions ask for full durability, before or after their first change, in a workspace
 /// without it: none of them is lost, and neither is what was committed before one.
 #[test]
-fn a_loss_of_power_leaves_what_transactions_asked_to_be_full() {
+fn loss_of_power_leaves_the_commits_that_requested_full_durability() {
     let device = Device::new(Durability::Normal);
     device.record();
     let mut ledger = Ledger::default();
@@ -67,13 +67,13 @@ fn a_loss_of_power_leaves_a_prefix_of_the_commits() {
 
 // Promise: durability#D4
 #[test]
-fn a_loss_of_power_leaves_all_that_full_durability_acknowledged() {
+fn loss_of_power_leaves_all_commits_acknowledged_with_full_durability() {
     assert_eq!(cut_power(Durability::Full, None), Ok(()));
 }
 
 // Promise: durability#D5
 #[test]
-fn a_loss_of_power_during_maintenance_leaves_all_that_was_acknowledged() {
+fn loss_of_power_during_maintenance_leaves_all_acknowledged_commits() {
     let device = Device::new(Durability::Full);
     device.record();
     let mut ledger = Ledger::default();
@@ -106,7 +106,7 @@ fn a_loss_of_power_around_a_checkpoint_leaves_a_prefix_of_the_commits() {
 // Promise: durability#D8
 /// A sync fails, for each of them, and later the power.
 #[test]
-fn a_loss_of_power_after_a_failed_sync_leaves_what_was_acknowledged() {
+fn loss_of_power_after_a_failed_sync_leaves_all_acknowledged_commits() {
     let mut failed = 0;
     let syncs = [Durability::Full, Durability::Normal].map(|durability| {
         let device = Device::new(durability);

@@ -86,7 +86,7 @@ fn last(workspace: &Workspace) -> u32 {
 
 /// Not a test by itself: the program that is killed by the one below, which starts it.
 #[test]
-fn the_program_that_is_killed() {
+fn killed_program() {
     let Some(path) = std::env::var_os(PATH) else {
         return;
     };
@@ -107,18 +107,14 @@ fn the_program_that_is_killed() {
 
 // Promise: durability#D1
 #[test]
-fn a_program_that_is_killed_has_all_that_was_acknowledged() {
+fn killed_program_leaves_all_acknowledged_commits() {
     let kills = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("killed.db");
     let mut random = Random::new(7);
     for kill in 0..kills {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "faults::kill::the_program_that_is_killed",
-                "--nocapture",
-            ])
+            .args(["--exact", "faults::kill::killed_program", "--nocapture"])
             .env(PATH, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

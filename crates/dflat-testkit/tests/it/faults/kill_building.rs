@@ -32,7 +32,7 @@ fn written(number: i32, books: i32) -> (i32, i32) {
 
 /// Not a test by itself: the program that is killed by the one below, which starts it.
 #[test]
-fn the_program_that_builds() {
+fn index_building_program() {
     let Some(path) = std::env::var_os(PATH) else {
         return;
     };
@@ -74,7 +74,7 @@ fn start(path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "faults::kill_building::the_program_that_builds",
+            "faults::kill_building::index_building_program",
             "--nocapture",
         ])
         .env(PATH, path)
@@ -141,7 +141,7 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
 
 // Promise: durability#D2
 #[test]
-fn building_survives_kills_and_comes_to_its_end() {
+fn index_building_survives_kills_and_finishes() {
     let kills: i32 = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());
     // More would make a file that takes longer to compare than to build.
     let kills = (kills / 4).min(50);

@@ -41,7 +41,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 // Promise: durability#D28, durability#D46
 #[test]
-fn a_copy_is_one_state_whatever_is_written_meanwhile() {
+fn backup_has_one_state_while_writes_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
     put(&workspace, 0..2000);
@@ -82,7 +82,7 @@ fn a_copy_is_one_state_whatever_is_written_meanwhile() {
 
 // Promise: durability#D48
 #[test]
-fn nothing_is_ever_overwritten() {
+fn backup_never_overwrites_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let workspace = Workspace::open(at("a.db")).unwrap();
@@ -110,7 +110,7 @@ fn nothing_is_ever_overwritten() {
 
 // Promise: durability#D49
 #[test]
-fn a_copy_that_is_given_up_leaves_nothing() {
+fn cancelled_backup_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
     put(&workspace, 0..2000);
@@ -155,7 +155,7 @@ fn a_progress_callback_cannot_shut_down() {
 }
 
 #[test]
-fn an_empty_workspace_has_an_empty_copy() {
+fn backup_of_an_empty_workspace_is_empty() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(directory.path().join("a.db")).unwrap();
     let copy = directory.path().join("copy.db");
@@ -166,7 +166,7 @@ fn an_empty_workspace_has_an_empty_copy() {
 // Promise: durability#D47
 /// Every call on the copy fails once: there is no copy then, and the file is as it was.
 #[test]
-fn a_copy_is_whole_or_not_there() {
+fn backup_is_complete_or_absent() {
     let run = |fault: Option<Fault>| {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
@@ -237,7 +237,7 @@ fn a_copy_is_whole_or_not_there() {
 /// Partial files of a killed program are deleted. Files that are being written stay, and so do
 /// files of other programs.
 #[test]
-fn parts_that_were_left_are_deleted() {
+fn left_partial_files_are_deleted() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let parts = || {

@@ -1,4 +1,4 @@
-//! Defects of the original that have to do with files, each under the name it has in the reference.
+//! Tests against defects of Dflat for Swift that concern files.
 
 // Promise: concurrency#C76
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::writing::groups::{Rig, insert, kind, on_each_backend};
 use crate::writing::scripted::Call;
 
 on_each_backend! {
-    disk_full
-    commit_failing_for_any_reason
+    full_disk_undoes_a_transaction_that_ignores_the_error
+    failed_commit_leaves_the_workspace_usable
 }
 
 // Promise: concurrency#C48
-fn disk_full(rig: &Rig) {
+fn full_disk_undoes_a_transaction_that_ignores_the_error(rig: &Rig) {
     rig.insert("a").wait().unwrap();
     rig.script.fail(Call::Write, 1);
     let full = rig.workspace.perform_changes([Item::TABLE], |tx| {
@@ -33,7 +33,7 @@ fn disk_full(rig: &Rig) {
     rig.insert("d").wait().unwrap();
 }
 
-fn commit_failing_for_any_reason(rig: &Rig) {
+fn failed_commit_leaves_the_workspace_usable(rig: &Rig) {
     rig.script.fail(Call::Commit, 0);
     assert_eq!(kind(rig.insert("a")), Some(ErrorKind::StorageFull));
     assert!(rig.ids().is_empty());
@@ -74,13 +74,13 @@ fn is_corrupt(path: &Path) {
 }
 
 #[test]
-fn corrupt_blob() {
+fn damaged_payload_is_corrupt_in_every_read() {
     let (_directory, path) = damaged("x'ffffffff00'");
     is_corrupt(&path);
 }
 
 #[test]
-fn null_blob() {
+fn missing_payload_is_corrupt_in_every_read() {
     let (_directory, path) = damaged("NULL");
     is_corrupt(&path);
 }
@@ -102,7 +102,7 @@ fn empty_indexes(path: &Path) {
 }
 
 #[test]
-fn stale_reader_index() {
+fn reader_notices_that_an_index_was_built() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
@@ -186,7 +186,7 @@ fn open_failures_and_the_codes_of_sqlite_are_seen() {
 
 // Promise: live-queries#L12
 #[test]
-fn a_live_query_that_cannot_be_fetched_says_so() {
+fn live_query_that_cannot_be_fetched_delivers_the_error() {
     bounded(|| {
         let (_directory, path) = damaged("NULL");
         let workspace = Workspace::open(&path).unwrap();
@@ -217,7 +217,7 @@ fn while_damaged(path: &Path, step: impl FnOnce()) {
 
 // Promise: live-queries#L12
 #[test]
-fn a_result_whose_renewal_fails_gets_the_difference_to_the_last_delivery() {
+fn result_after_a_failed_renewal_has_the_difference_from_the_last_delivery() {
     bounded(|| {
         let (_directory, path) = damaged("p");
         let workspace = Workspace::open(&path).unwrap();
@@ -244,7 +244,7 @@ fn a_result_whose_renewal_fails_gets_the_difference_to_the_last_delivery() {
 
 // Promise: live-queries#L13
 #[test]
-fn an_object_whose_catching_up_fails_ends_its_subscription_with_the_error() {
+fn object_whose_first_delivery_fails_ends_its_subscription_with_the_error() {
     bounded(|| {
         let (_directory, path) = damaged("p");
         let workspace = Workspace::open(&path).unwrap();

@@ -22,7 +22,7 @@ fn rows(path: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
 
 // Promise: compatibility#P60, compatibility#P61, storage-format#S12
 #[test]
-fn values_of_the_original_are_read_changed_and_left_alone() {
+fn dictionary_values_of_dflat_for_swift_are_read_and_changed() {
     for file in FILES {
         let directory = tempfile::tempdir().unwrap();
         let path = copy(file, directory.path());
@@ -76,7 +76,7 @@ fn values_of_the_original_are_read_changed_and_left_alone() {
 }
 
 #[test]
-fn what_was_set_and_removed_is_so_after_reopening() {
+fn dictionary_changes_survive_reopening() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
     let open = || {
@@ -111,7 +111,7 @@ fn what_was_set_and_removed_is_so_after_reopening() {
 }
 
 #[test]
-fn a_key_whose_row_is_damaged_keeps_no_other_from_being_written() {
+fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
     let workspace = Workspace::open(&path).unwrap();

@@ -31,7 +31,7 @@ fn rows(value: &Value) -> &Vec<Value> {
 
 // Promise: compatibility#P47
 #[test]
-fn every_document_reads_as_the_original_read_it() {
+fn documents_read_as_dflat_for_swift_read_them() {
     each(|workspace, _| {
         let contents = contents();
         let docs = workspace.fetch::<BenchDoc>().all().unwrap();
@@ -50,7 +50,7 @@ fn every_document_reads_as_the_original_read_it() {
 
 // Promise: compatibility#P47
 #[test]
-fn every_monster_reads_as_the_original_read_it() {
+fn monsters_read_as_dflat_for_swift_read_them() {
     each(|workspace, _| {
         let contents = contents();
         let monsters = workspace.fetch::<Monster>().all().unwrap();
@@ -71,7 +71,7 @@ fn every_monster_reads_as_the_original_read_it() {
 
 // Promise: compatibility#P62
 #[test]
-fn the_dictionary_reads_as_the_original_read_it() {
+fn dictionary_reads_as_dflat_for_swift_read_it() {
     each(|workspace, _| {
         let contents = contents();
         let item = |key| workspace.get::<DictItem>((key, "")).unwrap().unwrap();
@@ -104,7 +104,7 @@ fn the_dictionary_reads_as_the_original_read_it() {
 }
 
 #[test]
-fn queries_find_what_the_original_found() {
+fn queries_find_what_dflat_for_swift_found() {
     each(|workspace, _| {
         let docs = |p| workspace.fetch::<BenchDoc>().filter(p).all().unwrap().len();
         assert_eq!(docs(BenchDoc::TAG.eq("high")), 33);
@@ -152,7 +152,7 @@ fn check_monsters(workspace: &Workspace, all: &[MonsterData]) {
 }
 
 #[test]
-fn counts_are_those_the_original_was_asked_for() {
+fn counts_equal_those_of_dflat_for_swift() {
     each(|workspace, _| {
         let monsters = |p| workspace.fetch::<Monster>().filter(p).all().unwrap().len();
         assert_eq!(monsters(Monster::MANA.gt(300)), 49);
@@ -162,7 +162,7 @@ fn counts_are_those_the_original_was_asked_for() {
 
 // Promise: compatibility#P51
 #[test]
-fn file_changed_by_ours_stays_right() {
+fn file_of_dflat_for_swift_changed_by_this_library_is_read_back() {
     each(|workspace, path| {
         let mut expected: Vec<MonsterData> =
             rows(&contents()["monsters"]).iter().map(monster).collect();
@@ -242,7 +242,7 @@ fn check_by_sql(path: &std::path::Path) {
 
 // Promise: compatibility#P7
 #[test]
-fn reading_a_file_of_the_originals_changes_no_byte_of_it() {
+fn reading_a_file_of_dflat_for_swift_changes_no_byte() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy(FILES[0], directory.path());
     let before = std::fs::read(&path).unwrap();
@@ -258,7 +258,7 @@ fn reading_a_file_of_the_originals_changes_no_byte_of_it() {
 
 // Promise: compatibility#P47
 #[test]
-fn file_written_by_ours_has_the_originals_schema() {
+fn new_file_has_the_sql_schema_of_dflat_for_swift() {
     let directory = tempfile::tempdir().unwrap();
     let original = copy(FILES[0], directory.path());
     let path = directory.path().join("ours.db");

@@ -133,7 +133,7 @@ fn every_reader_says_corrupt(damaged: &Damaged) {
 }
 
 #[test]
-fn corrupt_row_is_named_by_every_reader() {
+fn error_of_a_corrupt_row_names_it_in_every_read() {
     bounded(|| {
         let damaged = Damaged::new();
         damaged.write(Some(&[0xFF; 64]));
@@ -153,7 +153,7 @@ fn row_without_a_payload_is_corrupt() {
 }
 
 #[test]
-fn payload_that_is_text_does_no_harm() {
+fn payload_that_is_text_never_panics() {
     bounded(|| {
         let damaged = Damaged::new();
         let changed = damaged
@@ -250,7 +250,7 @@ fn in_directory(name: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn file_that_is_no_database_says_so_and_is_left_alone() {
+fn file_that_is_not_a_database_is_refused_and_unchanged() {
     let (directory, path) = in_directory("note.txt");
     let text = b"This is a note, and no database at all. ".repeat(50);
     fs::write(&path, &text).unwrap();

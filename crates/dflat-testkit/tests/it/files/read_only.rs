@@ -184,7 +184,7 @@ fn refuses_to_write(workspace: &Workspace) {
 }
 
 #[test]
-fn what_is_opened_to_be_read_only_is_not_written() {
+fn file_opened_read_only_is_not_written() {
     let expected = expected();
     for left in ALL {
         let directory = make(left);
@@ -252,7 +252,7 @@ const DIRECTORY: &str = "DFLAT_READ_ONLY_DIRECTORY";
 const EXPECTED: &str = "DFLAT_READ_ONLY_EXPECTED";
 
 #[test]
-fn what_cannot_be_written_is_read() {
+fn file_without_write_permission_is_read() {
     if let (Ok(directory), Ok(expected)) = (env::var(DIRECTORY), env::var(EXPECTED)) {
         return read_without_permission(Path::new(&directory), &expected);
     }
@@ -275,7 +275,7 @@ fn what_cannot_be_written_is_read() {
         child
             .args([
                 "--exact",
-                "files::read_only::what_cannot_be_written_is_read",
+                "files::read_only::file_without_write_permission_is_read",
             ])
             .env(DIRECTORY, directory.path())
             .env(EXPECTED, &expected);

@@ -81,7 +81,7 @@ fn a_repair_reports_its_progress_and_can_be_cancelled() {
 
 // Promise: durability#D66
 #[test]
-fn a_repair_that_is_given_up_keeps_what_it_has_mended() {
+fn cancelled_repair_keeps_its_finished_parts() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     damaged(&path);
@@ -163,7 +163,7 @@ fn salvage_reports_its_progress_and_leaves_nothing_if_cancelled() {
 }
 
 #[test]
-fn salvage_reports_its_progress_whichever_rows_there_are() {
+fn salvage_reports_progress_with_gaps_between_row_ids() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     damaged(&at("a.db"));
@@ -187,7 +187,7 @@ fn salvage_reports_its_progress_whichever_rows_there_are() {
 // Promise: durability#D65
 /// Also if a program that was killed has left a log.
 #[test]
-fn saving_leaves_the_source_and_its_directory_alone() {
+fn salvage_leaves_the_source_and_its_directory_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let before = home.path().join("before.db");
     damaged(&before);
@@ -289,7 +289,7 @@ fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
 /// Whether the other has the larger row id or the smaller: what is read then is out of order, and
 /// one of both can't be looked up.
 #[test]
-fn rows_are_saved_to_which_damage_gave_the_id_of_others() {
+fn rows_with_a_duplicated_row_id_are_salvaged() {
     let directory = tempfile::tempdir().unwrap();
     for (from, to) in [(3, 8), (8, 3), (5, 6), (6, 5), (2, 120), (10, 1)] {
         let [path, saved] = ["a", "saved"].map(|n| directory.path().join(format!("{n}{from}.db")));
@@ -309,7 +309,7 @@ fn rows_are_saved_to_which_damage_gave_the_id_of_others() {
 // Promise: durability#D62
 /// Whichever of both comes first.
 #[test]
-fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
+fn salvage_keeps_the_row_whose_key_columns_match() {
     let directory = tempfile::tempdir().unwrap();
     for (damaged, sound) in [(3, 8), (8, 3)] {
         let [path, saved] =
@@ -338,7 +338,7 @@ fn of_rows_with_one_key_that_is_saved_beside_which_it_is_stored() {
 
 // Promise: durability#D63
 #[test]
-fn objects_that_damage_made_equal_in_a_unique_index_are_all_saved() {
+fn objects_made_equal_in_a_unique_index_by_damage_are_all_salvaged() {
     let directory = tempfile::tempdir().unwrap();
     let [path, saved] = ["a", "b"].map(|name| directory.path().join(name));
     ten(&path);
@@ -377,7 +377,7 @@ fn first_leaf(path: &Path, table: &str) -> usize {
 // Promise: durability#D61
 /// As many row ids are missing as are looked up in turn, or one more or less.
 #[test]
-fn what_comes_behind_a_gap_is_saved_from_its_first_row_on() {
+fn rows_after_a_gap_are_all_salvaged() {
     let directory = tempfile::tempdir().unwrap();
     for gap in [1099, 1100, 1101] {
         let [path, saved] = ["a", "saved"].map(|n| directory.path().join(format!("{n}{gap}.db")));

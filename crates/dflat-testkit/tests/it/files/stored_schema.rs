@@ -51,7 +51,7 @@ fn without_a_stored_schema_older_code_loses_nothing() {
 
 // Promise: storage-format#S23
 #[test]
-fn a_stored_schema_of_a_later_format_is_left_and_nothing_written_that_it_may_speak_of() {
+fn stored_schema_of_a_later_format_blocks_updates_of_its_objects() {
     bounded(|| {
         let later = [255u8, 1, 2, 3];
         let w = file(|sql| {
@@ -108,7 +108,7 @@ fn an_invalid_stored_schema_is_replaced_and_fails_no_transaction() {
 }
 
 #[test]
-fn a_stored_schema_of_another_table_sends_no_write_there() {
+fn stored_schema_of_another_table_redirects_no_write() {
     bounded(|| {
         type Change = fn(&mut TableDescriptor);
         let changes: [Change; 2] = [
@@ -135,7 +135,7 @@ fn a_stored_schema_of_another_table_sends_no_write_there() {
 }
 
 #[test]
-fn an_index_that_no_schema_lists_is_dropped_before_it_is_stale() {
+fn index_that_no_schema_lists_is_dropped_at_the_next_write() {
     bounded(|| {
         let w = Fixture::sqlite();
         w.create::<v2::Note>([v2::NoteData {

@@ -302,7 +302,7 @@ impl<T: serde::de::DeserializeOwned> FromJson for T {}
 
 // Promise: compatibility#P63
 #[test]
-fn flatc_reads_and_writes_the_same() {
+fn flatc_reads_and_writes_equal_values() {
     if Command::new("flatc").arg("--version").output().is_err() {
         let required = std::env::var_os("DFLAT_REQUIRE_FLATC").is_some_and(|value| value == "1");
         assert!(!required, "flatc is required but absent");
@@ -327,7 +327,7 @@ fn flatc_reads_and_writes_the_same() {
 }
 
 #[test]
-fn what_is_no_value_of_the_type_is_refused() {
+fn json_of_another_type_is_refused_with_its_field() {
     use conformance::BagData;
     for (value, error) in [
         (json!([]), "expected an object for a Bag"),
@@ -375,7 +375,7 @@ fn what_is_no_value_of_the_type_is_refused() {
 }
 
 #[test]
-fn json_takes_what_people_write() {
+fn json_accepts_names_numbers_and_text_as_flatc_does() {
     use conformance::{BagData, Level};
     let bag: BagData = serde_json::from_value(json!({
         "id": "7", "maybe": null, "ratio": "-inf", "levels": ["Level.Mid", 9],

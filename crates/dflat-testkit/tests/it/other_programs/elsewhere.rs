@@ -20,12 +20,12 @@ on_each_backend! {
     a_commit_between_the_first_read_and_the_first_change_is_busy
     a_foreign_commit_before_the_first_read_or_after_the_first_change_is_no_conflict
     a_transaction_that_changes_nothing_is_not_overtaken
-    a_reader_whose_group_is_committed_reads_nothing_that_came_later
+    reader_whose_commit_group_ended_is_busy_if_a_foreign_commit_followed
     a_member_that_is_written_again_after_a_commit_elsewhere_is_busy
     a_retrying_handler_runs_until_it_is_not_overtaken
-    a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end
+    retrying_handler_that_is_always_overtaken_finally_locks_the_file
     a_retrying_handlers_own_error_is_not_retried
-    what_follows_a_state_that_is_not_known_is_read_again
+    commit_after_an_unknown_state_is_read_again
 }
 
 // Promise: concurrency#C5
@@ -92,7 +92,7 @@ fn read_twice(rig: &Rig, id: &'static str, between: impl FnOnce()) -> Result<usi
     reader.wait()
 }
 
-fn a_reader_whose_group_is_committed_reads_nothing_that_came_later(rig: &Rig) {
+fn reader_whose_commit_group_ended_is_busy_if_a_foreign_commit_followed(rig: &Rig) {
     const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
     for (before, id) in IDS.into_iter().enumerate() {
         assert_eq!(read_twice(rig, id, || {}).unwrap(), before + 1);
@@ -148,7 +148,7 @@ fn a_retrying_handler_runs_until_it_is_not_overtaken(rig: &Rig) {
 }
 
 // Promise: concurrency#C9
-fn a_retrying_handler_that_is_always_overtaken_keeps_others_out_in_the_end(rig: &Rig) {
+fn retrying_handler_that_is_always_overtaken_finally_locks_the_file(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     let mut runs = 0;
     let handle = rig
@@ -180,7 +180,7 @@ fn a_retrying_handlers_own_error_is_not_retried(rig: &Rig) {
     assert!(rig.ids().is_empty());
 }
 
-fn what_follows_a_state_that_is_not_known_is_read_again(rig: &Rig) {
+fn commit_after_an_unknown_state_is_read_again(rig: &Rig) {
     rig.script.hide_states();
     let (tell, told) = mpsc::channel();
     let w = &rig.workspace;
@@ -322,7 +322,7 @@ fn other_processes_wait_from_the_first_change_on() {
 
 // Promise: concurrency#C13
 #[test]
-fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
+fn reader_of_a_file_without_a_log_blocks_other_writers() {
     on_each_file(|path, w, excludes| {
         let other = path.to_owned();
         let reads = w.perform_changes([Item::TABLE], move |tx| {
@@ -335,7 +335,7 @@ fn a_reader_of_a_file_without_a_log_keeps_others_from_writing() {
 
 // Promise: concurrency#C7
 #[test]
-fn internal_work_of_the_workspace_is_no_conflict() {
+fn internal_work_of_the_workspace_causes_no_conflict() {
     on_each_file(|_, w, excludes| {
         for round in 0..3 {
             if excludes {

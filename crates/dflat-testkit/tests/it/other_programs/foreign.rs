@@ -280,7 +280,7 @@ fn refresh_reads_again_only_foreign_writes() {
 }
 
 #[test]
-fn a_commit_on_a_foreign_state_is_delivered_once() {
+fn commit_after_a_foreign_commit_is_delivered_once() {
     bounded(|| {
         let w = Fixture::sqlite();
         let (subscriptions, told, write) = watched(&w);

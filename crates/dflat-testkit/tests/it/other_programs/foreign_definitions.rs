@@ -63,7 +63,7 @@ fn assert_true(w: &Fixture, when: &str) {
 // Promise: storage-format#S10
 /// No trigger runs for rows that `REPLACE` deletes because of a foreign unique index.
 #[test]
-fn what_is_replaced_for_an_index_of_others_is_gone_from_ours() {
+fn row_replaced_by_a_foreign_unique_index_leaves_the_indexes() {
     bounded(|| {
         let w = shelf();
         execute(
@@ -84,7 +84,7 @@ fn what_is_replaced_for_an_index_of_others_is_gone_from_ours() {
 
 // Promise: storage-format#S9
 #[test]
-fn an_index_table_of_other_columns_is_made_anew() {
+fn index_table_with_other_columns_is_rebuilt() {
     for change in [
         "ALTER TABLE library__book__f8 RENAME COLUMN f8 TO x",
         "ALTER TABLE library__book__f6 RENAME COLUMN f6 TO x",
@@ -112,7 +112,7 @@ fn an_index_table_of_other_columns_is_made_anew() {
 
 // Promise: storage-format#S9
 #[test]
-fn a_unique_index_that_was_exchanged_is_made_anew() {
+fn exchanged_unique_index_is_rebuilt() {
     for columns in [
         "library__book__f6 (f6) WHERE rowid < 0",
         "library__book__f6 (f6, rowid)",

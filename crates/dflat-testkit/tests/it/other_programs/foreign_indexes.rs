@@ -284,7 +284,7 @@ fn one(seed: u64) -> usize {
 
 // Promise: compatibility#P50
 #[test]
-fn queries_are_right_whatever_others_do_to_the_file() {
+fn queries_are_right_after_random_foreign_writes() {
     let effects = Arc::new(AtomicUsize::new(0));
     let kept = seeds::kept(SEEDS);
     let kept = kept.iter().map(|line| line.parse().unwrap());
@@ -338,7 +338,7 @@ const STATES: [(&str, [&str; 4]); 16] = [
 /// In each state that another program's statement leaves an index in, plans use it or they do not,
 /// and queries are right; after our next write, and building, they use it again.
 #[test]
-fn plans_use_what_is_ready_in_each_state() {
+fn plans_use_only_ready_indexes() {
     bounded(move || {
         let w = Fixture::sqlite();
         w.create::<Book>((0..60).map(|id| v2::BookData {

@@ -69,14 +69,14 @@ fn update(path: &Path) -> Vec<TwinData> {
 
 /// Its `rowid` is a column like any other then.
 #[test]
-fn a_table_copied_by_create_table_as() {
+fn table_recreated_by_create_table_as_is_updated() {
     let sql = "DELETE FROM twin WHERE __pk0 = 0; ALTER TABLE twin RENAME TO old; \
                CREATE TABLE twin AS SELECT * FROM old; DROP TABLE old;";
     updated_as_before(sql, 1);
 }
 
 #[test]
-fn a_unique_generated_column() {
+fn table_recreated_with_a_unique_generated_column_is_updated() {
     let sql = "ALTER TABLE twin RENAME TO old; \
                CREATE TABLE twin (rowid INTEGER PRIMARY KEY AUTOINCREMENT, __pk0 INTEGER, p BLOB, \
                h AS (hex(p)) UNIQUE, UNIQUE(__pk0)); \
@@ -85,7 +85,7 @@ fn a_unique_generated_column() {
 }
 
 #[test]
-fn a_stored_generated_column_and_a_check() {
+fn table_recreated_with_a_stored_generated_column_is_updated() {
     let sql = "ALTER TABLE twin RENAME TO old; \
                CREATE TABLE twin (rowid INTEGER PRIMARY KEY AUTOINCREMENT, __pk0 INTEGER, p BLOB, \
                h AS (hex(p)) STORED, CHECK (h = hex(p)), UNIQUE(__pk0)); \
@@ -94,7 +94,7 @@ fn a_stored_generated_column_and_a_check() {
 }
 
 #[test]
-fn a_table_without_row_ids() {
+fn table_recreated_without_row_ids_is_updated() {
     let sql = "ALTER TABLE twin RENAME TO old; \
                CREATE TABLE twin (rowid INTEGER PRIMARY KEY, __pk0 INTEGER, p BLOB, \
                UNIQUE(__pk0)) WITHOUT ROWID; \

@@ -41,7 +41,7 @@ fn locks(directory: &Path) -> usize {
 
 // Promise: durability#D52
 #[test]
-fn no_lock_is_held_and_no_log_is_left() {
+fn suspension_holds_no_lock_and_leaves_no_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let workspace = open(&path);
@@ -61,7 +61,7 @@ fn no_lock_is_held_and_no_log_is_left() {
 
 // Promise: durability#D53, durability#D55
 #[test]
-fn what_is_queued_waits_and_what_others_write_is_seen() {
+fn queued_transactions_wait_for_resume_and_then_see_foreign_commits() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let workspace = open(&path);
@@ -145,7 +145,7 @@ fn a_snapshot_prevents_suspension_and_stays_readable() {
 
 // Promise: durability#D57
 #[test]
-fn a_shutdown_ends_it() {
+fn shutdown_ends_a_suspension() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     for by_drop in [false, true] {

@@ -86,7 +86,7 @@ where
 
 // Promise: storage-format#S20
 #[test]
-fn objects_outside_of_a_condition_write_what_they_write_without_the_index() {
+fn objects_outside_the_condition_of_an_index_write_no_entries() {
     bounded(|| {
         let without = spent::<v1::Book>(
             |id| v1::BookData {
@@ -161,7 +161,7 @@ fn an_index_with_a_condition_has_the_objects_that_meet_it() {
 }
 
 #[test]
-fn a_check_finds_what_is_wrong_with_declared_indexes_and_a_repair_mends_it() {
+fn check_finds_damage_in_declared_indexes_and_repair_mends_it() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");

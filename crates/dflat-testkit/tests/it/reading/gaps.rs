@@ -42,7 +42,7 @@ fn reached_of_many(costs: &Costs, n: usize) -> usize {
 }
 
 #[test]
-fn a_gap_between_row_ids_does_not_pass_for_rows() {
+fn gap_between_row_ids_is_not_counted_as_rows() {
     let n = 6010;
     for behind in [1 << 17, 1 << 20, 1 << 40, i64::MAX - 6000] {
         let reached = reached_of_many(&Costs::in_clusters(&[(0, 6000), (behind, 10)]), n);
@@ -57,7 +57,7 @@ fn a_gap_between_row_ids_does_not_pass_for_rows() {
 }
 
 #[test]
-fn gaps_beside_which_is_looked_pass_for_rows_up_to_the_last_id() {
+fn gaps_between_sampled_row_ids_count_as_rows_up_to_the_last_id() {
     // Rows at the places alone.
     for ids in [10_000_i64, 20_000, 1 << 40] {
         let width = ids / 16 + 1;

@@ -123,7 +123,7 @@ fn indexes_without_their_tree_change_no_answer() {
 }
 
 #[test]
-fn rows_deleted_by_plain_sql_are_gone() {
+fn rows_deleted_with_sql_are_gone() {
     bounded(|| {
         let workspace = Fixture::sqlite();
         workspace.create::<Twin>(twins(0..60));
@@ -194,7 +194,7 @@ fn file_is_the_same_after_it_was_closed_and_opened() {
 
 /// Each object is passed once, in whatever pieces, and opening alone builds nothing.
 #[test]
-fn building_goes_on_where_it_was_interrupted() {
+fn index_building_resumes_where_it_was_interrupted() {
     bounded(|| {
         const BOOKS: u64 = 3000;
         let fixture = Fixture::sqlite();

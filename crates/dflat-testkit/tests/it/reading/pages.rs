@@ -14,7 +14,7 @@ fn bag(id: i32) -> BagData {
 
 /// Another program may use any row id.
 #[test]
-fn the_smallest_row_id_of_all_is_no_harm() {
+fn row_with_the_smallest_row_id_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
     let w = Workspace::open(&path).unwrap();
@@ -36,7 +36,7 @@ fn the_smallest_row_id_of_all_is_no_harm() {
 
 /// In each transaction an object goes and another comes, so that there is always one.
 #[test]
-fn a_page_is_of_one_moment() {
+fn page_has_one_state() {
     let directory = tempfile::tempdir().unwrap();
     let w = Workspace::open(directory.path().join("test.db")).unwrap();
     let create = |id| {

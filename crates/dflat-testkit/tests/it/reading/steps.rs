@@ -11,7 +11,7 @@ use dflat_testkit::schema::{Item, Task};
 use crate::reading::costs::{COUNT, Costs, by, cost, filtered, plain, reached_max};
 
 #[test]
-fn a_limit_ends_the_reading() {
+fn limit_ends_the_scan() {
     let costs = Costs::new();
     let limited = |query: Query| Query {
         limit: Some(10),
@@ -43,7 +43,7 @@ fn a_limit_ends_the_reading() {
 }
 
 #[test]
-fn a_page_costs_itself() {
+fn page_reads_only_its_own_rows() {
     let costs = Costs::new();
     // In the middle of twenty equal ranks.
     for direction in [Direction::Ascending, Direction::Descending] {
@@ -71,7 +71,7 @@ fn a_page_costs_itself() {
 }
 
 #[test]
-fn a_range_costs_what_it_has() {
+fn range_reads_only_its_own_rows() {
     let costs = Costs::new();
     assert_eq!(costs.fetch(&filtered(&Item::ID.eq("00007"))), cost(1, 1, 0));
     assert_eq!(
@@ -121,7 +121,7 @@ fn counts_and_extremes_read_no_objects() {
 }
 
 #[test]
-fn an_index_has_the_values_of_its_field() {
+fn index_serves_the_values_of_its_field() {
     let costs = Costs::new();
     let rank: Expression = by(&Item::RANK.eq(0), Direction::Ascending).key;
     let size: Expression = by(&Item::SIZE.eq(0), Direction::Ascending).key;
@@ -159,7 +159,7 @@ fn an_index_has_the_values_of_its_field() {
 }
 
 #[test]
-fn an_index_over_several_fields_has_the_values_of_all() {
+fn index_over_several_fields_serves_the_values_of_each() {
     let costs = Costs::of_tasks();
     let field = |condition: &dflat::Predicate<Task>| {
         let bytes = condition.to_bytes().unwrap();
@@ -213,7 +213,7 @@ fn an_index_over_several_fields_has_the_values_of_all() {
 }
 
 #[test]
-fn a_choice_costs_entries_and_saves_rows() {
+fn choice_of_an_index_reads_entries_and_saves_rows() {
     let costs = Costs::new();
     // 600 and 800 rows, of which 240 are in both: counted, then read.
     let both = Item::RANK.lt(30) & Item::NAME.lt("200");
@@ -259,7 +259,7 @@ fn no_plan_costs_much_more_than_reading_everything() {
 }
 
 #[test]
-fn what_no_key_serves_reads_each_row_once() {
+fn condition_without_a_key_reads_each_row_once() {
     let costs = Costs::new();
     let computed = Predicate::Compare {
         left: Expression::Literal(Value::Int(1)),
@@ -274,7 +274,7 @@ fn what_no_key_serves_reads_each_row_once() {
 }
 
 #[test]
-fn a_condition_that_was_sent_has_the_defaults_of_the_schema() {
+fn decoded_condition_must_have_the_defaults_of_the_schema() {
     let read = |default| {
         let mut condition = plain(&Item::RANK.eq(3));
         if let Predicate::Compare { left, .. } = &mut condition

@@ -96,7 +96,7 @@ fn subscriptions_of_one_workspace_get_the_commits_of_the_other() {
 
 // Promise: concurrency#C14
 #[test]
-fn transactions_of_both_take_turns_in_the_order_of_calls() {
+fn transactions_of_two_workspaces_run_in_the_order_of_calls() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let (a, b) = (
@@ -129,7 +129,7 @@ fn transactions_of_both_take_turns_in_the_order_of_calls() {
 // Promise: concurrency#C14
 #[test]
 #[cfg(unix)]
-fn a_file_is_one_by_whatever_path() {
+fn paths_of_one_file_share_one_engine() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let a = Workspace::open(&path).unwrap();
@@ -156,7 +156,7 @@ fn a_file_is_one_by_whatever_path() {
 
 // Promise: concurrency#C14
 #[test]
-fn a_file_that_exists_and_was_not_used_is_one() {
+fn existing_file_opened_twice_shares_one_engine() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         create(&Workspace::open(&path).unwrap(), "1");
@@ -171,7 +171,7 @@ fn a_file_that_exists_and_was_not_used_is_one() {
 // Promise: concurrency#C18
 #[test]
 #[cfg(unix)]
-fn a_file_that_was_deleted_and_made_again_is_another() {
+fn recreated_file_gets_its_own_engine() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let old = Workspace::open(&path).unwrap();
@@ -243,7 +243,7 @@ fn an_option_that_differs_is_an_error_that_names_it() {
 
 // Promise: concurrency#C16
 #[test]
-fn closing_one_leaves_the_others_working() {
+fn shutdown_of_one_workspace_leaves_the_other_working() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let (a, b) = (
@@ -303,7 +303,7 @@ fn closing_one_leaves_the_others_working() {
 
 // Promise: concurrency#C16
 #[test]
-fn one_may_be_dropped_inside_a_handler_of_the_other() {
+fn workspace_may_be_dropped_inside_a_handler_of_another() {
     in_directory(|directory| {
         let path = directory.join("a.db");
         let (a, b) = (

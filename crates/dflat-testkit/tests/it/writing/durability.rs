@@ -56,7 +56,7 @@ fn commit(workspace: &Workspace, id: i32, durability: Option<Durability>, late: 
 
 // Promise: durability#D29, durability#D33
 #[test]
-fn a_transaction_waits_for_the_device_if_it_or_its_workspace_says_so() {
+fn transaction_with_full_durability_waits_for_the_device() {
     use Durability::{Full, Normal};
     for (workspace_is, asked, late, expected) in [
         (Normal, None, false, 0),
@@ -121,7 +121,7 @@ fn deliveries_wait_for_the_device() {
 
 // Promise: durability#D30
 #[test]
-fn a_full_member_makes_its_group_full() {
+fn full_durability_of_one_member_applies_to_its_commit_group() {
     let (_directory, workspace) = open(Durability::Normal);
     commit(&workspace, 0, None, false);
     commit(&workspace, 1, None, false);
@@ -156,7 +156,7 @@ fn a_full_member_makes_its_group_full() {
 /// The changes of a transaction are written again when it requests more durability, and are undone
 /// when it fails.
 #[test]
-fn a_transaction_that_asked_and_failed_leaves_nothing() {
+fn aborted_transaction_that_requested_full_durability_leaves_nothing() {
     let (_directory, workspace) = open(Durability::Normal);
     commit(&workspace, 0, None, false);
     let failed = workspace.perform_changes([Other::TABLE], |tx| {

@@ -55,17 +55,17 @@ macro_rules! on_each_backend {
 pub(crate) use on_each_backend;
 
 on_each_backend! {
-    a_full_disk_inside_a_member_takes_no_neighbour_along
-    a_full_disk_while_reading_takes_no_neighbour_along
-    a_transaction_that_cannot_be_started_fails_no_other
-    a_commit_that_fails_fails_every_member_and_is_not_delivered
+    full_disk_inside_a_transaction_fails_no_other_in_its_group
+    full_disk_during_a_read_fails_no_other_in_its_group
+    transaction_that_cannot_be_started_fails_no_other
+    failed_commit_fails_its_whole_group_and_is_not_delivered
     members_that_read_uncommitted_changes_fail_too
     members_that_read_uncommitted_changes_and_wrote_fail_too
     members_that_read_nothing_uncommitted_do_not_fail
-    a_member_that_cannot_be_written_again_takes_only_its_readers_along
+    transaction_that_cannot_be_written_again_fails_only_its_readers_too
     a_transaction_that_cannot_be_written_again_leaves_nothing_behind
-    a_full_disk_while_undoing_a_nested_group_loses_its_transaction
-    a_member_is_written_again_without_the_nested_group_that_it_undid
+    full_disk_while_undoing_a_savepoint_loses_its_transaction
+    transaction_is_written_again_without_its_undone_savepoint
 }
 
 impl Rig {
@@ -165,7 +165,7 @@ pub(crate) fn kind<R>(handle: TransactionHandle<R>) -> Option<ErrorKind> {
 }
 
 // Promise: concurrency#C45, concurrency#C46
-fn a_full_disk_inside_a_member_takes_no_neighbour_along(rig: &Rig) {
+fn full_disk_inside_a_transaction_fails_no_other_in_its_group(rig: &Rig) {
     let runs: Arc<Mutex<Vec<&str>>> = Arc::default();
     let hold = rig.hold();
     let handles = ["a", "b", "c", "d"].map(|id| {
@@ -188,7 +188,7 @@ fn a_full_disk_inside_a_member_takes_no_neighbour_along(rig: &Rig) {
 }
 
 // Promise: concurrency#C45
-fn a_full_disk_while_reading_takes_no_neighbour_along(rig: &Rig) {
+fn full_disk_during_a_read_fails_no_other_in_its_group(rig: &Rig) {
     let hold = rig.hold();
     let first = rig.insert("a");
     let reader = rig.workspace.perform_changes([Item::TABLE], |tx| {
@@ -205,7 +205,7 @@ fn a_full_disk_while_reading_takes_no_neighbour_along(rig: &Rig) {
 }
 
 // Promise: concurrency#C52
-fn a_transaction_that_cannot_be_started_fails_no_other(rig: &Rig) {
+fn transaction_that_cannot_be_started_fails_no_other(rig: &Rig) {
     rig.script.fail(Call::Begin, 0);
     assert_eq!(kind(rig.insert("a")), Some(FULL));
     assert_eq!(kind(rig.insert("b")), None);
@@ -213,7 +213,7 @@ fn a_transaction_that_cannot_be_started_fails_no_other(rig: &Rig) {
 }
 
 // Promise: concurrency#C49
-fn a_commit_that_fails_fails_every_member_and_is_not_delivered(rig: &Rig) {
+fn failed_commit_fails_its_whole_group_and_is_not_delivered(rig: &Rig) {
     kind(rig.insert("before"));
     let (tell, told) = mpsc::channel();
     let all = rig.workspace.fetch::<Item>();
@@ -323,7 +323,7 @@ fn members_that_read_nothing_uncommitted_do_not_fail(rig: &Rig) {
 }
 
 // Promise: concurrency#C51
-fn a_member_that_cannot_be_written_again_takes_only_its_readers_along(rig: &Rig) {
+fn transaction_that_cannot_be_written_again_fails_only_its_readers_too(rig: &Rig) {
     let hold = rig.hold();
     let first = rig.insert("a");
     let reader = rig.workspace.perform_changes([Item::TABLE], |tx| {
@@ -395,7 +395,7 @@ fn insert_and_undo(tx: &TransactionContext, id: &str) -> Result<()> {
 }
 
 // Promise: concurrency#C59
-fn a_full_disk_while_undoing_a_nested_group_loses_its_transaction(rig: &Rig) {
+fn full_disk_while_undoing_a_savepoint_loses_its_transaction(rig: &Rig) {
     // The third write is the deletion of what the group inserted.
     rig.script.fail(Call::Write, 2);
     let lost = rig.workspace.perform_changes([Item::TABLE], |tx| {
@@ -410,7 +410,7 @@ fn a_full_disk_while_undoing_a_nested_group_loses_its_transaction(rig: &Rig) {
 }
 
 // Promise: concurrency#C54
-fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
+fn transaction_is_written_again_without_its_undone_savepoint(rig: &Rig) {
     let hold = rig.hold();
     let member = rig.workspace.perform_changes([Item::TABLE], |tx| {
         insert(tx, "a")?;
@@ -428,7 +428,7 @@ fn a_member_is_written_again_without_the_nested_group_that_it_undid(rig: &Rig) {
 
 // Promise: concurrency#C72
 #[test]
-fn an_engine_dropped_without_a_shutdown_ends_its_threads() {
+fn engine_dropped_without_a_shutdown_ends_its_threads() {
     let (backend, script) = Scripted::new(MemoryBackend::new());
     let (dropped, drops) = mpsc::channel();
     script.on_drop(dropped);

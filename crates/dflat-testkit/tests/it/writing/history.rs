@@ -152,7 +152,7 @@ fn checker_finds_a_lost_object() {
 
 // Promise: concurrency#C2
 #[test]
-fn checker_finds_a_read_of_what_was_undone() {
+fn checker_finds_a_read_of_an_undone_change() {
     refuses("no beginning", |history| {
         history.events[1].reads[0] = at(A, &[9])
     });

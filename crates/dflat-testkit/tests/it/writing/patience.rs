@@ -45,7 +45,7 @@ fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usi
 
 // Promise: live-queries#L35
 #[test]
-fn a_crowd_of_completions_does_not_wait_for_a_callback() {
+fn completions_do_not_wait_for_a_stuck_callback() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let workspace = workspace(&directory, Duration::from_secs(3600));
@@ -63,7 +63,7 @@ fn a_crowd_of_completions_does_not_wait_for_a_callback() {
 
 // Promise: live-queries#L36
 #[test]
-fn more_rows_than_memory_is_for_do_not_wait_for_a_callback() {
+fn rows_beyond_the_memory_bound_do_not_wait_for_a_stuck_callback() {
     const ROWS: i32 = 22_000;
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ fn more_rows_than_memory_is_for_do_not_wait_for_a_callback() {
 
 // Promise: live-queries#L37
 #[test]
-fn a_subscriber_that_was_slow_is_waited_for_again_when_it_has_caught_up() {
+fn slow_subscriber_is_waited_for_again_after_it_has_caught_up() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let workspace = workspace(&directory, Duration::from_secs(20));
