@@ -9,14 +9,16 @@
 mod condition;
 mod declared;
 mod path;
+mod prefix;
 mod syntax;
 mod text;
 
 use std::borrow::Cow;
 
-use dflat_model::{Field, FieldKind, IndexCondition, IndexDescriptor, Scalar, Step, Value};
+use dflat_model::{Field, FieldKind, IndexDescriptor, Scalar, Step, Value};
 
 pub(crate) use declared::declare;
+use prefix::Prefix;
 
 use crate::schema::{
     Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
@@ -65,7 +67,7 @@ impl<'a> IndexFinder<'a> {
     pub(crate) fn find(&self, root: DefinitionId) -> Result<Vec<IndexDescriptor>, String> {
         let mut search = Search {
             finder: self,
-            path: Path::default(),
+            path: Prefix::default(),
             visited: Vec::new(),
             fields_visited: 0,
             found: Vec::new(),
@@ -118,74 +120,9 @@ fn contained(definition: &Definition) -> Vec<DefinitionId> {
     }
 }
 
-/// A path from the root table.
-#[derive(Default)]
-struct Path<'a> {
-    steps: Vec<Step>,
-    names: Vec<Cow<'a, str>>,
-}
-
-impl<'a> Path<'a> {
-    fn push(&mut self, step: Step, name: impl Into<Cow<'a, str>>) {
-        self.steps.push(step);
-        self.names.push(name.into());
-    }
-
-    fn pop(&mut self) {
-        self.steps.pop();
-        self.names.pop();
-    }
-
-    /// Extends the path by a field of the table that it leads to.
-    fn with_field(&self, field: &Field) -> Field {
-        let mut names: Vec<&str> = self.names.iter().map(AsRef::as_ref).collect();
-        names.push(&field.name);
-        Field {
-            name: Cow::Owned(names.join(".")),
-            steps: Cow::Owned([self.steps.as_slice(), &field.steps].concat()),
-            ..field.clone()
-        }
-    }
-
-    fn with_condition(&self, condition: &IndexCondition) -> IndexCondition {
-        let all = |parts: &[IndexCondition]| -> Vec<IndexCondition> {
-            parts.iter().map(|part| self.with_condition(part)).collect()
-        };
-        match condition {
-            IndexCondition::Compare {
-                field,
-                operator,
-                value,
-            } => IndexCondition::Compare {
-                field: self.with_field(field),
-                operator: *operator,
-                value: value.clone(),
-            },
-            IndexCondition::IsNull(field) => IndexCondition::IsNull(self.with_field(field)),
-            IndexCondition::IsNotNull(field) => IndexCondition::IsNotNull(self.with_field(field)),
-            IndexCondition::And(parts) => IndexCondition::And(all(parts).into()),
-            IndexCondition::Or(parts) => IndexCondition::Or(all(parts).into()),
-        }
-    }
-
-    /// Prefixes the paths of an index of the table that the path leads to.
-    fn with_index(&self, index: &IndexDescriptor) -> IndexDescriptor {
-        let condition = index.condition.as_ref();
-        IndexDescriptor {
-            fields: index
-                .fields
-                .iter()
-                .map(|field| self.with_field(field))
-                .collect(),
-            unique: index.unique,
-            condition: condition.map(|condition| self.with_condition(condition)),
-        }
-    }
-}
-
 struct Search<'a> {
     finder: &'a IndexFinder<'a>,
-    path: Path<'a>,
+    path: Prefix<'a>,
     /// The table types on the current path.
     visited: Vec<DefinitionId>,
     fields_visited: usize,
