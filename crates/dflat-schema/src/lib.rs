@@ -9,10 +9,10 @@
 //! if there is an error, every [`Diagnostic`] it finds in one run. It never panics and never hangs,
 //! whatever the text is. It does no I/O: a [`Loader`] provides the files.
 //!
-//! The language is that of FlatBuffers, with Dflat's attributes `primary`, `indexed`, `unique` on
-//! fields and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no declaration. It
-//! accepts more than `flatc` in a few places: types may be used before they are declared, and a
-//! default may be `Color.Red` as well as `Red`.
+//! The language is that of FlatBuffers, with Dflat's attributes `primary`, `indexed`, `unique`,
+//! `no_indexes` on fields and `v: ".."`, `indexed: ".."`, `unique: ".."` on tables, which need no
+//! declaration. It accepts more than `flatc` in a few places: types may be used before they are
+//! declared, and a default may be `Color.Red` as well as `Red`.
 //!
 //! # Examples
 //!

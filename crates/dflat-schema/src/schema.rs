@@ -267,6 +267,8 @@ pub struct Storage {
     pub indexed: bool,
     /// Its index admits each value once.
     pub unique: bool,
+    /// The indexes that the field's type declares do not hold for the table with this field.
+    pub no_indexes: bool,
 }
 
 /// The type of a table's field.

@@ -41,6 +41,17 @@ pub mod note {
     }
 }
 
+/// A table that holds a value with indexes, with and without these indexes.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod trash {
+    pub mod v1 {
+        include!(concat!(env!("OUT_DIR"), "/trash_v1.rs"));
+    }
+    pub mod v2 {
+        include!(concat!(env!("OUT_DIR"), "/trash_v2.rs"));
+    }
+}
+
 /// A type before and after it got indexes, and after these and defaults changed, one table for all.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod shelf {

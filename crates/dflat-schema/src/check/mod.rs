@@ -3,6 +3,7 @@
 mod attribute;
 mod field;
 mod storage;
+mod warning;
 
 use crate::Options;
 use crate::diagnostic::Sink;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::field::describe;
+use super::warning::Warnings;
 use crate::ast::{DeclarationKind, FieldDecl};
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::index::IndexFinder;
@@ -50,7 +51,33 @@ fn storage_attribute(field: &FieldDecl) -> Option<(&str, &Span)> {
     })
 }
 
+/// Reports `no_indexes` on a field whose type cannot contain indexes.
+fn check_no_indexes(draft: &Draft<'_>, declared: &FieldDecl, ty: FieldType, sink: &mut Sink) {
+    let Some(found) = attribute::find(&declared.attributes, "no_indexes") else {
+        return;
+    };
+    let kind = draft.scope.kind_of(ty.element());
+    if matches!(ty, FieldType::Single(_))
+        && matches!(kind, Some(Kind::Table | Kind::Struct | Kind::Union))
+    {
+        return;
+    }
+    let name = &declared.name.text;
+    let message = format!("attribute `no_indexes` is not allowed on field `{name}`");
+    let help = match ty {
+        FieldType::Vector(_) => "remove it: values in vectors have no indexes",
+        FieldType::Single(_) => "remove it: only tables, structs and unions contain indexes",
+    };
+    sink.push(
+        Diagnostic::error(code::ATTRIBUTE_MISPLACED, message)
+            .at(&found.name.span, "needs a table, struct or union")
+            .and(&declared.name.span, format!("is {}", describe(draft, ty)))
+            .help(help),
+    );
+}
+
 fn check_field(draft: &Draft<'_>, declared: &FieldDecl, field: &Field, sink: &mut Sink) {
+    check_no_indexes(draft, declared, field.ty, sink);
     let Some((name, span)) = storage_attribute(declared) else {
         return;
     };
@@ -92,6 +119,12 @@ fn check_struct_field(
     field: &StructField,
     sink: &mut Sink,
 ) {
+    let ty = match field.array {
+        // The rule for arrays is that for vectors.
+        Some(_) => FieldType::Vector(field.element),
+        None => FieldType::Single(field.element),
+    };
+    check_no_indexes(draft, declared, ty, sink);
     let Some((name, span)) = storage_attribute(declared) else {
         return;
     };
@@ -151,11 +184,13 @@ fn check_version(draft: &Draft<'_>, id: DefinitionId, sink: &mut Sink) {
 fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
     let finder = IndexFinder::new(&draft.definitions);
     let mut names: HashMap<String, &Definition> = HashMap::new();
+    let mut warnings = Warnings::new(draft);
     for id in draft.ids() {
         let definition = &draft.definitions[id.0 as usize];
         let DefinitionKind::Table(table @ Table { root: true, .. }) = &definition.kind else {
             continue;
         };
+        warnings.float_key(definition, table);
         let has_key = table.fields.iter().any(|field| field.storage.primary);
         if !has_key && !draft.is_broken(id) && !misspells_key(draft, id) {
             report_keyless(draft, definition, table, sink);
@@ -175,9 +210,10 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
             );
         }
         let mut stored = vec![name.clone()];
-        match finder.find(id) {
-            Ok(indexes) => {
-                for index in indexes {
+        match finder.search(id) {
+            Ok(found) => {
+                warnings.inherited(definition, found.inherited);
+                for index in found.indexes {
                     // The names of other indexes differ from those of Dflat for Swift.
                     let ours = if index.is_plain() { "" } else { "dflat__" };
                     stored.push(format!("{ours}{name}__{}", index.storage_key()));
@@ -205,6 +241,7 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
             names.insert(name, definition);
         }
     }
+    warnings.report(sink);
 }
 
 /// Whether a field of the table has a misspelt `primary`, which was reported.

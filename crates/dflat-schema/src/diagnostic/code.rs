@@ -145,8 +145,8 @@ codes! {
         "Structs, tables, unions and the fields of structs have no defaults. The default of a \
          vector can only be `[]`."
     UNKNOWN_ATTRIBUTE "E0070" "an attribute that is not defined"
-        "Dflat's attributes are `primary`, `indexed`, `unique` and `v`; the attributes of \
-         FlatBuffers are known too. Declare any other attribute (`attribute \"priority\";`), which \
+        "Dflat's attributes are `primary`, `indexed`, `unique`, `no_indexes` and `v`; the \
+         attributes of FlatBuffers are known too. Declare any other attribute (`attribute \"priority\";`), which \
          is then ignored. An unknown attribute is an error because a mistyped `primary` would \
          change the stored data."
     ATTRIBUTE_MISPLACED "E0071" "an attribute that is not allowed here"
@@ -216,4 +216,16 @@ codes! {
     SERVICE_IGNORED "N0001" "a service, which is ignored"
         "Dflat stores objects and calls no remote procedures. An `rpc_service` is parsed, so that \
          programs that use it can share the schema, and no code is generated for it."
+    UNIQUE_INHERITED "W0001" "a stored table whose `unique` values another stored table holds"
+        "`indexed` and `unique` also hold where a field contains the table: a table with a field \
+         `item: Item` has the indexes of `Item` too, and refuses a second object whose `item` has \
+         the same unique value. If this is not intended, write `item: Item (no_indexes);`: the \
+         values in this field then have no indexes. Do not add `no_indexes` if Dflat for Swift \
+         uses the same file and the values repeat, because it enforces `unique` in every table. \
+         If it is intended, declare it on the containing table, which needs no warning: `table \
+         Trash (unique: \"item.slug\") { item: Item (no_indexes); }`."
+    FLOAT_KEY "W0002" "a primary key of type `float` or `double`"
+        "Keys are compared exactly, so a number that was computed in another way, and differs in \
+         the last bit, is another key. NaN is no key: an object with it is refused. Use an integer \
+         or a string."
 }

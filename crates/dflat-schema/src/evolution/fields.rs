@@ -11,13 +11,41 @@ use super::code::{
 };
 use super::shift::{Cause, Entries};
 use crate::diagnostic::Diagnostic;
-use crate::index::value;
+use crate::index::{IndexFinder, value};
 use crate::schema::{
-    Default, DefinitionKind, Element, Field, FieldType, Span, Storage, Table, TableIndex,
+    Default, DefinitionKind, Element, Field, FieldType, Schema, Span, Storage, Table, TableIndex,
 };
 
 const FIELD_ORDER: &str =
     "add new fields after all others, or give every field an `id`, and keep the ids";
+
+/// A field as the container of a value.
+pub(super) struct Contents<'f> {
+    /// The type of the value; `None` if no index can be inside.
+    pub(super) element: Option<Element>,
+    pub(super) storage: Storage,
+    pub(super) span: &'f Span,
+}
+
+impl<'f> Contents<'f> {
+    fn of(field: &'f Field) -> Self {
+        let element = match field.ty {
+            FieldType::Single(element) if !field.deprecated => Some(element),
+            _ => None,
+        };
+        Self {
+            element,
+            storage: field.storage,
+            span: &field.span,
+        }
+    }
+
+    fn have_indexes(&self, schema: &Schema) -> bool {
+        let finder = IndexFinder::new(&schema.definitions);
+        let inside = |element| finder.has_path(element);
+        !self.storage.no_indexes && self.element.is_some_and(inside)
+    }
+}
 
 impl Comparison<'_> {
     pub(super) fn tables(&mut self, old: &Table, new: &Table) {
@@ -180,6 +208,24 @@ impl Comparison<'_> {
             old.storage
         };
         self.storage(name, (before, &old.span), (new.storage, &new.span));
+        self.contents(name, &Contents::of(old), &Contents::of(new));
+    }
+
+    /// Compares whether the indexes inside of a field's value hold.
+    pub(super) fn contents(&mut self, name: &str, old: &Contents<'_>, new: &Contents<'_>) {
+        if old.storage.no_indexes == new.storage.no_indexes {
+            return;
+        }
+        if old.have_indexes(self.old) {
+            let message = format!("the values in `{name}` no longer have indexes");
+            let change = Diagnostic::note(INDEX_REMOVED, message);
+            self.report_both(change, old.span, new.span);
+        } else if new.have_indexes(self.new) {
+            let message = format!("the values in `{name}` have indexes again");
+            let change = Diagnostic::warning(INDEX_ADDED, message)
+                .help("if one of the indexes is `unique`, look for objects with the same value");
+            self.report_both(change, old.span, new.span);
+        }
     }
 
     /// Compares the indexes of a field.

@@ -2,6 +2,7 @@
 
 use super::Comparison;
 use super::code::{ADDED, ENUM_CHANGED, STRUCT_CHANGED, UNION_CHANGED};
+use super::fields::Contents;
 use super::shift::{Cause, Entries};
 use crate::diagnostic::Diagnostic;
 use crate::schema::{Enum, EnumValue, Span, Struct, StructField, Union, UnionMember};
@@ -33,6 +34,7 @@ impl Comparison<'_> {
             }
             let (old, new) = ((field.storage, &field.span), (same.storage, &same.span));
             self.storage(&same.name, old, new);
+            self.contents(&same.name, &contents(field), &contents(same));
         }
     }
 
@@ -176,6 +178,14 @@ impl Comparison<'_> {
                 .help("add a member for the new type, after all others");
             self.report_both(change, &old.span, &new.span);
         }
+    }
+}
+
+fn contents(field: &StructField) -> Contents<'_> {
+    Contents {
+        element: Some(field.element).filter(|_| field.array.is_none()),
+        storage: field.storage,
+        span: &field.span,
     }
 }
 

@@ -15,13 +15,14 @@ mod text;
 
 use std::borrow::Cow;
 
-use dflat_model::{Field, FieldKind, IndexDescriptor, Scalar, Step, Value};
+use dflat_model::{FieldKind, IndexDescriptor, Scalar, Step, Value};
 
 pub(crate) use declared::declare;
 use prefix::Prefix;
 
 use crate::schema::{
-    Default, Definition, DefinitionId, DefinitionKind, Element, FieldType, Storage, UnionTarget,
+    Default, Definition, DefinitionId, DefinitionKind, Element, Field, FieldType, Span, Storage,
+    StructField, UnionTarget,
 };
 
 /// The limit on indexes of a table. Every index is a table in the database, and costs a statement
@@ -31,6 +32,25 @@ const STEPS_MAX: usize = 64;
 /// The limit on visited fields. It bounds the search if most paths end at a table type that they
 /// visited before.
 const FIELDS_VISITED_MAX: usize = 1_000_000;
+
+/// A field through which a root table inherits `unique` from another root table.
+pub(crate) struct Inherited {
+    /// The position of the field that holds the other root table.
+    pub(crate) field: Span,
+    /// The other root table.
+    pub(crate) owner: DefinitionId,
+    /// The index, as in messages.
+    pub(crate) index: String,
+}
+
+/// The result of a search.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The indexes, in declaration order.
+    pub(crate) indexes: Vec<IndexDescriptor>,
+    /// One item for each inherited `unique` index.
+    pub(crate) inherited: Vec<Inherited>,
+}
 
 /// Finds indexes in a set of definitions.
 pub(crate) struct IndexFinder<'a> {
@@ -65,12 +85,27 @@ impl<'a> IndexFinder<'a> {
 
     /// The indexes of a root table, in declaration order, or the limit that they exceed.
     pub(crate) fn find(&self, root: DefinitionId) -> Result<Vec<IndexDescriptor>, String> {
+        self.search(root).map(|found| found.indexes)
+    }
+
+    /// Whether a path leads from a value to an index.
+    pub(crate) fn has_path(&self, element: Element) -> bool {
+        match element {
+            Element::Definition(id) => self.has_path[id.0 as usize],
+            Element::Scalar(_) | Element::Text => false,
+        }
+    }
+
+    /// The indexes of a root table, and the fields through which it inherits `unique`.
+    pub(crate) fn search(&self, root: DefinitionId) -> Result<Found, String> {
         let mut search = Search {
             finder: self,
             path: Prefix::default(),
             visited: Vec::new(),
             fields_visited: 0,
-            found: Vec::new(),
+            field: None,
+            holders: Vec::new(),
+            found: Found::default(),
         };
         search.enter(root)?;
         Ok(search.found)
@@ -97,7 +132,8 @@ fn contained(definition: &Definition) -> Vec<DefinitionId> {
     };
     match &definition.kind {
         DefinitionKind::Table(table) => {
-            let fields = table.fields.iter().filter(|field| !field.deprecated);
+            let enters = |field: &&Field| !field.deprecated && !field.storage.no_indexes;
+            let fields = table.fields.iter().filter(enters);
             let single = fields.filter_map(|field| match field.ty {
                 FieldType::Single(inner) => element(inner),
                 FieldType::Vector(_) => None,
@@ -105,7 +141,8 @@ fn contained(definition: &Definition) -> Vec<DefinitionId> {
             single.collect()
         }
         DefinitionKind::Struct(found) => {
-            let single = found.fields.iter().filter(|field| field.array.is_none());
+            let enters = |field: &&StructField| field.array.is_none() && !field.storage.no_indexes;
+            let single = found.fields.iter().filter(enters);
             single.filter_map(|field| element(field.element)).collect()
         }
         DefinitionKind::Union(found) => {
@@ -126,7 +163,12 @@ struct Search<'a> {
     /// The table types on the current path.
     visited: Vec<DefinitionId>,
     fields_visited: usize,
-    found: Vec<IndexDescriptor>,
+    /// The field of a table that the path leads to or through last.
+    field: Option<&'a Span>,
+    /// The root tables inside of the root table on the current path, and the fields that hold
+    /// them.
+    holders: Vec<(DefinitionId, &'a Span)>,
+    found: Found,
 }
 
 impl<'a> Search<'a> {
@@ -142,13 +184,17 @@ impl<'a> Search<'a> {
         let definitions: &'a [Definition] = self.finder.definitions;
         match &definitions[id.0 as usize].kind {
             DefinitionKind::Table(table) => {
+                let holder = self.field.filter(|_| table.root);
+                self.holders.extend(holder.map(|field| (id, field)));
                 self.visited.push(id);
                 for field in table.fields.iter().filter(|field| !field.deprecated) {
                     let FieldType::Single(element) = field.ty else {
                         continue;
                     };
                     self.path.push(Step::Field(field.voffset), &field.name);
+                    let outer = self.field.replace(&field.span);
                     self.field(element, field.storage, &field.default)?;
+                    self.field = outer;
                     self.path.pop();
                 }
                 for index in &table.indexes {
@@ -156,6 +202,9 @@ impl<'a> Search<'a> {
                     self.push(index)?;
                 }
                 self.visited.pop();
+                if holder.is_some() {
+                    self.holders.pop();
+                }
             }
             DefinitionKind::Struct(found) => {
                 for field in found.fields.iter().filter(|field| field.array.is_none()) {
@@ -206,9 +255,11 @@ impl<'a> Search<'a> {
                         let name = self.path.names.last().map(|name| format!("{name}_type"));
                         self.add_tag(&name.unwrap_or_default(), storage.unique)?;
                     }
-                    return self.enter(id);
+                    return self.enter_field(id, storage);
                 }
-                DefinitionKind::Struct(_) | DefinitionKind::Table(_) => return self.enter(id),
+                DefinitionKind::Struct(_) | DefinitionKind::Table(_) => {
+                    return self.enter_field(id, storage);
+                }
             },
         };
         if indexed {
@@ -217,6 +268,14 @@ impl<'a> Search<'a> {
             self.add(name, steps, kind, value(default, base), storage.unique)?;
         }
         Ok(())
+    }
+
+    /// Enters the type of a field, unless the field has no indexes inside.
+    fn enter_field(&mut self, id: DefinitionId, storage: Storage) -> Result<(), String> {
+        match storage.no_indexes {
+            true => Ok(()),
+            false => self.enter(id),
+        }
     }
 
     fn add_tag(&mut self, last_name: &str, unique: bool) -> Result<(), String> {
@@ -237,7 +296,7 @@ impl<'a> Search<'a> {
         default: Value,
         unique: bool,
     ) -> Result<(), String> {
-        let field = Field {
+        let field = dflat_model::Field {
             name: Cow::Owned(name),
             steps: Cow::Owned(steps),
             kind,
@@ -247,22 +306,30 @@ impl<'a> Search<'a> {
     }
 
     fn push(&mut self, index: IndexDescriptor) -> Result<(), String> {
+        if let Some((owner, field)) = self.holders.last().filter(|_| index.unique) {
+            self.found.inherited.push(Inherited {
+                field: (*field).clone(),
+                owner: *owner,
+                index: index.to_string(),
+            });
+        }
         let key = index.storage_key();
         // A field may be `indexed` itself and also have an index declared by a table around it.
         if let Some(same) = self
             .found
+            .indexes
             .iter_mut()
             .find(|found| found.storage_key() == key)
         {
             same.unique |= index.unique;
             return Ok(());
         }
-        if self.found.len() >= INDEXES_MAX {
+        if self.found.indexes.len() >= INDEXES_MAX {
             return Err(format!(
                 "more than {INDEXES_MAX} paths lead to `indexed` fields"
             ));
         }
-        self.found.push(index);
+        self.found.indexes.push(index);
         Ok(())
     }
 }

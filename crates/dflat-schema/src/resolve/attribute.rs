@@ -42,5 +42,6 @@ pub(crate) fn storage(attributes: &[Attribute]) -> Storage {
         primary: has(attributes, "primary"),
         indexed: unique || alone("indexed"),
         unique,
+        no_indexes: has(attributes, "no_indexes"),
     }
 }

@@ -68,6 +68,7 @@ pub(crate) const KNOWN: &[(&str, &[Target], Argument)] = &[
         Argument::Index,
     ),
     ("unique", &[TableField, StructField, Table], Argument::Index),
+    ("no_indexes", &[TableField, StructField], Argument::Nothing),
     ("v", &[Table], Argument::Text),
     ("id", &[TableField], Argument::Integer),
     ("deprecated", &[TableField], Argument::Reason),

@@ -169,6 +169,7 @@ fn attributes(storage: Storage, flags: &[(&str, bool)]) -> String {
         ("primary", storage.primary),
         ("indexed", storage.indexed),
         ("unique", storage.unique),
+        ("no_indexes", storage.no_indexes),
     ];
     let set = own
         .iter()

@@ -151,7 +151,7 @@ fn without_tags(ours: &Layout, mut theirs: Layout) -> Layout {
 }
 
 fn run_flatc(directory: &Path, name: &str) -> String {
-    let attributes: String = ["primary", "indexed", "unique", "v"]
+    let attributes: String = ["primary", "indexed", "unique", "no_indexes", "v"]
         .iter()
         .map(|attribute| format!("attribute \"{attribute}\"; "))
         .collect();

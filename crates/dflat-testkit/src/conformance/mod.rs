@@ -420,6 +420,11 @@ laws! { ($)
             index_may_become_unique_or_stop_being_unique
             changed_default_changes_no_answer
         }
+        contained {
+            unique_of_a_contained_value_refuses_a_second_one
+            no_indexes_lets_contained_values_repeat
+            indexes_of_contained_values_can_be_turned_off_and_on
+        }
         duplicates {
             duplicates_in_a_unique_index_are_reported_with_their_keys
             duplicates_in_a_unique_index_stay_until_they_are_resolved
