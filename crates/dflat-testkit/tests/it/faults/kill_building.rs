@@ -144,8 +144,9 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
 fn index_building_survives_kills_and_finishes() {
     let kills: i32 = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());
     // More would make a file that takes longer to compare than to build.
-    let kills = (kills / 4).min(50);
-    let books = kills * BOOKS_A_KILL;
+    let kills = (kills / 4).clamp(1, 50);
+    // Fewer are indexed before the first kill.
+    let books = kills.max(5) * BOOKS_A_KILL;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("killed.db");
     let workspace = Workspace::open(&path).unwrap();
