@@ -289,7 +289,8 @@ impl Commits {
         }
     }
 
-    /// Forgets all counts when all connections are closed: the log and its count end then.
+    /// Forgets all counts when a connection is opened after all were closed. The log may have ended
+    /// with its count; or SQLite builds the log's index again, whose count begins anew.
     pub(crate) fn begin_anew(&self) {
         let mut known = self.lock();
         *known = KnownCommits {

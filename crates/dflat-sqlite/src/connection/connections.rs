@@ -1,14 +1,14 @@
 //! The connections to a file, and what they share.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
-use crate::connection::file_connection::FileConnection;
+use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::Identity;
 use crate::connection::open;
 use crate::connection::pool::Pool;
@@ -27,6 +27,8 @@ pub(crate) struct Connections {
     /// Held during a checkpoint: of two at a time, SQLite refuses one. Locked before write access
     /// is taken.
     checkpoints: Mutex<()>,
+    /// The mark of the connections that are open, once one was opened.
+    open_mark: Mutex<Option<Weak<OpenMark>>>,
     /// The identity of the file, once a connection has opened it.
     identity: OnceLock<Identity>,
     /// Present if the file's I/O is counted.
@@ -53,6 +55,7 @@ impl Connections {
             pool: Pool::new(options.readers_max),
             commits: Arc::default(),
             checkpoints: Mutex::default(),
+            open_mark: Mutex::default(),
             identity: OnceLock::new(),
             path: path.into(),
             options,
@@ -111,6 +114,22 @@ impl Connections {
         }
     }
 
+    /// Marks one more connection as open, before it opens the file. If no other one is open, SQLite
+    /// may have closed the log's index, and may count commits anew.
+    fn mark_open(&self) -> Arc<OpenMark> {
+        let open_mark = self.open_mark.lock();
+        let mut last = open_mark.unwrap_or_else(PoisonError::into_inner);
+        if let Some(mark) = last.as_ref().and_then(Weak::upgrade) {
+            return mark;
+        }
+        if last.is_some() {
+            self.commits.begin_anew();
+        }
+        let mark = Arc::new(OpenMark);
+        *last = Some(Arc::downgrade(&mark));
+        mark
+    }
+
     pub(crate) fn monitor(&self) -> Option<&Arc<Monitor>> {
         self.monitor.as_ref()
     }
@@ -131,11 +150,14 @@ impl Connections {
     /// A connection for a reader that has none, if there is a file.
     pub(crate) fn open_reader(&self) -> Result<Option<Box<FileConnection>>> {
         self.check_in_place()?;
+        let mark = self.mark_open();
         let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
-        if opened.is_some() {
-            self.note_identity();
-        }
-        Ok(opened.map(Box::new))
+        let Some(mut opened) = opened else {
+            return Ok(None);
+        };
+        opened.mark = Some(mark);
+        self.note_identity();
+        Ok(Some(Box::new(opened)))
     }
 
     /// Takes back a reader's connection, if it can be used again. Returns whether the connection
@@ -180,8 +202,9 @@ impl Connections {
     pub(crate) fn open_writer(&self) -> Result<FileConnection> {
         self.check_writable()?;
         self.check_in_place()?;
-        let monitor = self.monitor.as_ref();
-        let opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
+        let (mark, monitor) = (self.mark_open(), self.monitor.as_ref());
+        let mut opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
+        opened.mark = Some(mark);
         self.note_identity();
         Ok(opened)
     }
@@ -229,9 +252,7 @@ impl Connections {
 
     /// Closes the connections, after waiting up to the busy timeout until all are returned.
     pub(crate) fn suspend(&self) -> Result<()> {
-        self.pool.suspend(self.options.busy_timeout)?;
-        self.commits.begin_anew();
-        Ok(())
+        self.pool.suspend(self.options.busy_timeout)
     }
 
     /// Closes the connections when all are returned, then does the work that `options` name.

@@ -37,8 +37,15 @@ pub(crate) struct KeptRead {
     pub(crate) has_read: bool,
 }
 
+/// Shared by all open connections of a backend.
+pub(crate) struct OpenMark;
+
 /// A connection, and the state of the tables that it was used for.
 pub(crate) struct FileConnection {
+    /// Present in a connection of a backend.
+    // Order: dropped before the connection is closed. Otherwise a connection that is opened in
+    // between would not be taken for the first.
+    pub(crate) mark: Option<Arc<OpenMark>>,
     pub(crate) raw: Connection,
     pub(crate) path: Arc<Path>,
     pub(crate) tables: Vec<HeldTable>,
@@ -77,6 +84,7 @@ pub(crate) struct TableId(pub(crate) usize);
 impl FileConnection {
     pub(crate) fn new(raw: Connection, path: Arc<Path>, monitor: Option<Arc<Monitor>>) -> Self {
         Self {
+            mark: None,
             raw,
             path,
             tables: Vec::new(),

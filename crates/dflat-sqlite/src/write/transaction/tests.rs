@@ -8,7 +8,7 @@ use dflat_model::ValueRef;
 
 use super::*;
 use crate::backend::SqliteBackend;
-use crate::ffi::{Access, Connection};
+use crate::ffi::{Access, Connection, Switch};
 use crate::layout::control::ControlStatement;
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
@@ -271,4 +271,32 @@ fn foreign_index_over_payloads_stays_correct() {
     assert!(holds_alone(&other, &table));
     drop((backend, other));
     assert_eq!(damage(&path), ["\"ok\""]);
+}
+
+/// Issue 27. After errors all connections are closed, and the log stays. SQLite then builds its
+/// index again, whose count of commits begins anew.
+#[test]
+fn log_whose_index_is_built_again_has_no_foreign_commit() {
+    let table = table();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+    for key in 0..3 {
+        let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
+        tx.create(&table).unwrap();
+        insert(&mut *tx, &table, key).unwrap();
+        tx.commit().unwrap();
+    }
+    let mut writer = backend.connections().take_writer().unwrap();
+    writer.raw.set(Switch::CheckpointAtClose, false);
+    drop(writer);
+    backend.upkeep().return_writer(None);
+
+    let mut snapshot = Arc::clone(&backend).snapshot(View::Pinned).unwrap();
+    let state = snapshot.pin().unwrap();
+    drop(snapshot);
+    let tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
+    assert!(!tx.is_overtaken(state));
+    drop(tx);
+    assert_eq!(count(&backend, &table), 3);
 }
