@@ -1,7 +1,7 @@
 //! Overwrites blobs in place, without running a statement for each.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the four modules that call it"
+    reason = "SQLite's C API; one of the modules that call it"
 )]
 
 use std::ffi::{CStr, CString, c_int, c_void};

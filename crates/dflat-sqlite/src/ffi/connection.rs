@@ -1,7 +1,7 @@
 //! A connection and its statements.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the four modules that call it"
+    reason = "SQLite's C API; one of the modules that call it"
 )]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -9,7 +9,6 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use libsqlite3_sys as sqlite;
@@ -77,45 +76,9 @@ pub(crate) enum Switch {
     StablePlans,
 }
 
-/// The length of a write-ahead log.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LogExtent {
-    /// The pages in it.
-    pub(crate) pages: u32,
-    /// The number of these pages that a checkpoint has copied into the main file.
-    pub(crate) copied: u32,
-    /// The size of a page in bytes.
-    pub(crate) page_bytes: u32,
-}
-
-impl LogExtent {
-    /// The number of bytes that `pages` pages take in the log.
-    pub(crate) fn bytes_of(self, pages: u32) -> u64 {
-        const HEAD_BYTES: u32 = 24;
-        u64::from(pages) * u64::from(self.page_bytes + HEAD_BYTES)
-    }
-
-    /// The size of the log in bytes.
-    pub(crate) fn bytes(self) -> u64 {
-        self.bytes_of(self.pages)
-    }
-}
-
 /// Identifies a statement of the connection that prepared it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementId(usize);
-
-/// Distinguishes a state of a log from all other states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogStamp([u32; 4]);
-
-/// The number of commits that the index of a log has counted, and the identity of that log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogCount {
-    pub(crate) commits: u32,
-    /// Random when the log is begun, and one more each time it begins anew; 0 before it is begun.
-    pub(crate) salt: u32,
-}
 
 /// An open connection.
 pub(crate) struct Connection {
@@ -127,7 +90,7 @@ pub(crate) struct Connection {
     overwriter: Option<Overwriter>,
     /// The index of the log, once it was mapped for [`Connection::log_stamp`].
     // Invariant: mapped for as long as the connection is open, see `log_stamp`.
-    log_index: Option<NonNull<u32>>,
+    pub(super) log_index: Option<NonNull<u32>>,
 }
 
 // SAFETY: A connection without a mutex may be used by any thread, one at a time. All pointers to it
@@ -256,80 +219,6 @@ impl Connection {
             sqlite::SQLITE_IOERR_SHORT_READ => Ok(None),
             code => Err(SqliteError::from_code(code)),
         }
-    }
-
-    /// The number of commits that the index of the write-ahead log has counted so far; the number
-    /// wraps. `None` if the index can't be read. A log must exist, and this connection must have
-    /// read it.
-    pub(crate) fn log_count(&self) -> Option<LogCount> {
-        const COUNT_OFFSET: usize = 8;
-        const SALT_OFFSET: usize = 32;
-        let [commits, salt] = self.log_index([COUNT_OFFSET, SALT_OFFSET])?;
-        Some(LogCount {
-            commits,
-            // The salt is copied from the log, where the first byte is the highest.
-            salt: u32::from_be(salt),
-        })
-    }
-
-    /// The length of the log, and the number of its pages that are in the main file. `None` and the
-    /// precondition are as for [`Self::log_count`].
-    pub(crate) fn log_extent(&self) -> Option<LogExtent> {
-        /// The word with the byte order of checksums and other flags, then the page size in two
-        /// bytes.
-        const PAGE_BYTES_OFFSET: usize = 12;
-        const PAGES_OFFSET: usize = 16;
-        const COPIED_OFFSET: usize = 96;
-        let offsets = [PAGE_BYTES_OFFSET, PAGES_OFFSET, COPIED_OFFSET];
-        let [word, pages, copied] = self.log_index(offsets)?;
-        let [_, _, low, high] = word.to_ne_bytes();
-        let size = u32::from(u16::from_ne_bytes([low, high]));
-        Some(LogExtent {
-            pages,
-            copied,
-            // A size of 65,536 is written as 1.
-            page_bytes: (size & 0xFE00) + ((size & 1) << 16),
-        })
-    }
-
-    /// The stamp of the log's current state, which differs between states. It costs the reading of
-    /// a few numbers. `None` if the log's index can't be read. A log must exist, this connection
-    /// must have read it, and it must not leave the log.
-    pub(crate) fn log_stamp(&mut self) -> Option<LogStamp> {
-        // The commits that were counted, the length of the log, and the header's checksum.
-        const OFFSETS: [usize; 4] = [8, 16, 40, 44];
-        let index = match self.log_index {
-            Some(index) => index,
-            // The address is kept, because mapping the index takes a lock that all connections of a
-            // file share.
-            // Invariant: the mapped index keeps its address until the connection closes its log,
-            // which it does only when the connection is closed or is made to leave the log.
-            None => *self.log_index.insert(self.map_log_index()?),
-        };
-        Some(LogStamp(OFFSETS.map(|offset| {
-            // SAFETY: As the invariant says, and as in `number_at`.
-            unsafe { number_at(index, offset) }
-        })))
-    }
-
-    /// Numbers in the header of the log's index, at offsets that SQLite's description of the format
-    /// gives.
-    fn log_index<const N: usize>(&self, offsets: [usize; N]) -> Option<[u32; N]> {
-        let index = self.map_log_index()?;
-        // SAFETY: The index was just mapped, and the log is open.
-        Some(offsets.map(|offset| unsafe { number_at(index, offset) }))
-    }
-
-    /// The first region of the log's index.
-    fn map_log_index(&self) -> Option<NonNull<u32>> {
-        let (file, methods) = self.file().ok()?;
-        let map = methods.xShmMap.filter(|_| methods.iVersion >= 2)?;
-        let mut region: *mut c_void = ptr::null_mut();
-        // SAFETY: The file is open and the last argument is a place for the result. A region that
-        // does not exist is not created.
-        let code = unsafe { map(file, 0, LOG_INDEX_BYTES, 0, &raw mut region) };
-        let is_mapped = matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_READONLY);
-        NonNull::new(region.cast::<u32>()).filter(|_| is_mapped)
     }
 
     /// The number of pages written since this function was last called.
@@ -477,21 +366,6 @@ impl Drop for Connection {
             "a statement outlived its connection"
         );
     }
-}
-
-/// The size of the first region of a log's index.
-const LOG_INDEX_BYTES: c_int = 32 << 10;
-
-/// Reads a number in the header of a log's index.
-///
-/// # Safety
-/// `index` is mapped, and `offset` is that of one of its first numbers, a multiple of four.
-unsafe fn number_at(index: NonNull<u32>, offset: usize) -> u32 {
-    // SAFETY: The region has `LOG_INDEX_BYTES` bytes, begins at a page, and stays mapped as long as
-    // the connection has its log open. Other threads and processes may write the number, as a
-    // whole, while this code reads it, which an atomic permits.
-    let number = unsafe { AtomicU32::from_ptr(index.as_ptr().byte_add(offset)) };
-    number.load(Ordering::Acquire)
 }
 
 /// Whether a name is a keyword of SQL and must be quoted.

@@ -9,13 +9,13 @@
 mod backup;
 mod blob;
 mod connection;
+mod log_index;
 mod platform;
 mod sqlite_error;
 mod statement;
 
-pub(crate) use connection::{
-    Access, Connection, LogCount, LogExtent, LogStamp, StatementId, Switch, is_keyword,
-};
+pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
+pub(crate) use log_index::{LogCount, LogExtent, LogStamp};
 pub use platform::FileProtection;
 pub(crate) use platform::{
     FileNumber, create_private, file_number, may_write, path_of, sync_directory,

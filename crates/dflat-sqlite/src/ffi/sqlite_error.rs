@@ -1,7 +1,7 @@
 //! The error that SQLite reports when a call fails.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the four modules that call it"
+    reason = "SQLite's C API; one of the modules that call it"
 )]
 
 use std::ffi::{CStr, c_int};

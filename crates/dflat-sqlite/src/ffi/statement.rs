@@ -1,7 +1,7 @@
 //! One prepared statement.
 #![allow(
     unsafe_code,
-    reason = "SQLite's C API; one of the four modules that call it"
+    reason = "SQLite's C API; one of the modules that call it"
 )]
 
 use std::ffi::{c_char, c_int, c_void};
