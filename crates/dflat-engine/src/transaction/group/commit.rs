@@ -7,7 +7,8 @@ use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
 use super::super::replay::replay;
-use super::open::{Member, Open, check_basis};
+use super::member::{Member, check_basis};
+use super::open::Open;
 use super::outlet::Outlet;
 use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};

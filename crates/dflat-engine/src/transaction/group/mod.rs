@@ -14,6 +14,7 @@
 //! finished members are written again, each in a commit of its own, because handlers run only once.
 
 mod commit;
+mod member;
 mod open;
 mod outlet;
 mod recent;
@@ -32,9 +33,9 @@ use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;
+use member::{Member, WritingMember};
 
 pub(super) use open::{GroupOutcome, Open, Outgrown, ReadBase, WriteAccess};
-use open::{Member, WritingMember};
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 

@@ -1,0 +1,75 @@
+//! The members of a commit group.
+
+use dflat_model::Table;
+
+use super::super::replay::overtaken;
+use super::super::tables::Tables;
+use super::super::write_set::WriteSet;
+use crate::change_set::Completion;
+use crate::error::{Error, Result};
+use crate::storage::{Durability, StateId, WriteTransaction};
+
+/// A finished transaction that waits for its commit.
+pub(super) struct Member {
+    /// The tables that the transaction declared and may have read.
+    pub(super) tables: Tables,
+    pub(super) changes: WriteSet,
+    /// The committed state of its first read. All its reads show this state and later commits of
+    /// this engine.
+    pub(super) basis: Option<StateId>,
+    pub(super) durability: Durability,
+    /// Its own error, reported once the changes that it may have seen are committed.
+    pub(super) failed: Option<Error>,
+    pub(super) completion: Completion,
+}
+
+/// The member that has the write access, with its changes so far.
+pub(super) struct WritingMember {
+    pub(super) tables: Tables,
+    pub(super) changes: WriteSet,
+    /// As the basis of a [`Member`]; `None` until this member has read or written.
+    pub(super) basis: Option<StateId>,
+    pub(super) durability: Durability,
+    /// Number of tables that were prepared before this member.
+    pub(super) prepared: usize,
+    /// Its writes were undone, and must be written again before it goes on. While this is true, no
+    /// transaction of the backend is open.
+    pub(super) must_be_replayed: bool,
+    /// The error because of which its writes are lost.
+    pub(super) lost: Option<Error>,
+}
+
+impl WritingMember {
+    /// A member that has written nothing.
+    pub(super) fn new(tables: &Tables, basis: Option<StateId>, durability: Durability) -> Self {
+        Self {
+            tables: tables.clone(),
+            changes: WriteSet::default(),
+            basis,
+            durability,
+            prepared: 0,
+            must_be_replayed: false,
+            lost: None,
+        }
+    }
+
+    /// Uses a transaction of the backend for this member, unless another program has committed
+    /// since the member's first read.
+    pub(super) fn stand_on(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
+        let basis = *self.basis.get_or_insert_with(|| writer.base().id);
+        check_basis(writer, Some(basis), &self.tables)
+    }
+}
+
+/// Fails if another program has committed between the state `basis` and the base state of a
+/// transaction of the backend.
+pub(super) fn check_basis(
+    writer: &dyn WriteTransaction,
+    basis: Option<StateId>,
+    tables: &[Table],
+) -> Result<()> {
+    match basis {
+        Some(basis) if writer.is_overtaken(basis) => Err(overtaken(tables)),
+        _ => Ok(()),
+    }
+}
