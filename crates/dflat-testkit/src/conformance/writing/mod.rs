@@ -1,0 +1,162 @@
+//! Laws of transactions.
+
+laws! { ($) writing_laws of writing;
+    large {
+        large_transaction_with_random_changes_agrees_with_a_model
+        a_large_transaction_that_is_aborted_leaves_nothing
+        savepoint_of_any_size_at_the_start_of_a_transaction_is_undone
+        durability_set_in_an_undone_savepoint_keeps_the_changes_before_it
+        row_ids_of_aborted_inserts_are_not_used_again
+        nested_savepoints_of_many_insertions_are_kept_and_undone
+        request_made_before_many_insertions_replaces_the_stored_object
+        subscribers_that_register_during_a_large_import_get_the_deliveries_of_any_commit
+        large_transactions_of_several_threads_lose_nothing
+    }
+    changes {
+        created_object_is_read_back
+        vectors_of_everything_are_read_back
+        data_saved_unchanged_writes_nothing
+        missing_key_is_none
+        composite_key_is_compared_by_all_its_parts
+        submit_returns_inserted_unchanged_updated_or_deleted
+        duplicate_key_leaves_the_transaction_usable
+        duplicate_key_names_type_and_key
+        moving_a_key_onto_another_is_a_conflict
+        moved_key_finds_the_object_and_frees_the_old_one
+        unique_conflict_is_undone
+        unique_field_may_be_absent_many_times
+        unique_value_is_free_after_its_object_is_gone
+        change_starts_from_the_latest_values
+        change_of_a_deleted_object_makes_no_request
+        request_made_before_a_deletion_fails_with_not_found
+        upsert_inserts_then_changes_nothing_then_replaces_everything
+        upsert_sees_the_transactions_own_objects
+        row_ids_increase_and_are_never_reused
+        large_objects_are_kept
+    }
+    retrying {
+        retrying_forms_run_a_handler_once_if_no_other_process_commits
+        blocking_retrying_transaction_fails_like_any_other
+        handlers_that_have_write_access_first_do_not_meet
+        transaction_with_write_access_first_fails_like_any_other
+    }
+    writes_by_query {
+        update_by_condition_changes_all_matching_objects
+        deletion_by_condition_deletes_all_matching_objects
+        a_conflict_undoes_the_whole_write_and_the_transaction_goes_on
+        writes_by_query_make_the_deliveries_of_single_writes
+        write_by_query_of_an_undeclared_type_is_refused
+    }
+    copying {
+        table_copy_has_every_object
+        table_copy_skips_present_keys
+        failed_table_copy_resumes_where_it_ended
+        table_copy_takes_turns_with_transactions
+        table_copy_does_not_overwrite_a_unique_value
+        table_copy_inside_a_handler_is_refused
+    }
+    transactions {
+        handlers_may_hold_a_quarter_of_a_megabyte
+        abort_undoes_earlier_and_later_changes
+        abort_before_any_change_is_reported
+        handlers_error_rolls_back_and_reaches_the_handle
+        handlers_panic_rolls_back_and_reaches_the_handle
+        undeclared_type_is_an_error_and_the_transaction_goes_on
+        no_type_at_all_is_an_invalid_argument
+        type_may_be_declared_twice
+        several_types_commit_together
+        only_the_transaction_sees_its_uncommitted_writes
+        workspace_on_the_handlers_thread_refuses_undeclared_types
+        transaction_sees_its_own_updates_and_deletions_in_indexes
+        empty_transaction_succeeds
+        overlapping_types_run_in_the_order_of_calls
+        disjoint_handlers_can_meet_before_their_first_submit
+        many_threads_with_overlapping_types_do_not_deadlock
+        performing_inside_a_handler_is_queued
+        wait_inside_a_handler_is_refused
+        await_inside_a_handler_is_refused
+        handle_can_be_awaited
+        completion_is_called_once_with_the_outcome
+        completion_given_late_is_called_at_once
+        completion_that_panics_fails_no_transaction
+        detached_and_dropped_handles_do_not_cancel
+        many_queued_transactions_all_commit
+        one_slow_handler_does_not_hold_up_another_type
+        failed_transactions_in_a_queue_fail_no_other
+        acknowledged_changes_are_seen_by_every_reader_at_once
+    }
+    nested {
+        failed_savepoint_is_undone_and_the_rest_is_kept
+        successful_savepoint_is_kept
+        savepoints_can_be_nested
+        undone_changes_are_never_delivered
+        keys_swapped_in_an_undone_savepoint_are_restored
+        conflict_inside_a_savepoint_leaves_it_usable
+        panic_in_a_savepoint_undoes_it_and_goes_on
+        abort_in_a_savepoint_aborts_the_transaction
+        objects_of_an_undone_savepoint_are_looked_up_again
+        request_of_an_undone_savepoint_starts_from_the_stored_object
+        row_ids_of_undone_objects_are_not_used_again
+        transaction_whose_only_changes_are_undone_succeeds
+        error_in_a_savepoint_loses_the_transaction_only_if_it_does_outside
+        undone_savepoint_is_not_written_again_with_its_transaction
+        random_savepoints_agree_with_a_model
+    }
+    optimistic {
+        change_of_an_unchanged_object_is_carried_out
+        change_of_a_changed_object_is_out_of_date_and_the_transaction_goes_on
+        own_changes_count_as_changes
+        deleted_object_is_out_of_date_even_if_its_key_is_there_again
+        deletion_can_be_optimistic
+        request_of_another_transaction_is_refused
+    }
+    blocking {
+        blocking_handler_borrows_and_runs_on_its_callers_thread
+        blocking_transaction_ends_after_its_callbacks
+        blocking_transaction_fails_like_any_other
+        blocking_transactions_take_their_turn_with_the_others
+        blocking_transactions_of_disjoint_types_can_meet
+        blocking_call_inside_a_handler_or_callback_is_refused
+        blocking_transaction_finishes_before_shutdown_and_is_refused_after_it
+    }
+    transaction_defects {
+        update_to_an_existing_key_is_a_conflict
+        update_to_an_existing_unique_value_is_a_conflict
+        indexes_follow_transactions_of_changing_sets_of_types
+        snapshot_inside_a_snapshot_is_independent
+        vectors_of_structs_keep_their_order
+        upsert_from_an_outdated_object_replaces_the_stored_one
+        cancel_prevents_the_first_delivery_of_an_outdated_object
+        no_callback_runs_after_a_concurrent_cancel
+        transactions_of_overlapping_types_do_not_deadlock
+        duplicate_declaration_of_a_type_is_harmless
+        dropped_queries_hold_no_reader
+        blocking_shutdown_inside_callbacks_is_refused
+        queued_transactions_of_one_type_share_few_threads
+        large_unsigned_keys_are_stored_and_found
+        two_requests_of_one_object_are_both_carried_out
+        subscription_to_an_aborted_insert_delivers_its_deletion
+        request_outside_its_transaction_is_refused
+        undeclared_type_is_refused
+        duplicate_key_undoes_a_handler_that_returns_the_error
+        completion_gets_the_error_of_a_duplicate_key
+        fetch_returns_its_error
+    }
+    groups {
+        group_members_see_earlier_changes_of_an_object_fetched_before
+        group_member_may_wait_for_the_completion_before_it
+        group_member_that_has_written_may_wait_for_the_completion_before_it
+        wait_for_the_completion_before_takes_milliseconds
+        finished_member_does_not_wait_for_a_slow_successor
+        swapped_keys_survive_being_written_again
+        table_that_an_undone_member_created_is_created_again
+        conflict_in_a_group_member_leaves_its_group_usable
+        each_member_is_visible_to_all_when_its_completion_is_called
+        commits_of_all_types_are_delivered_in_one_order
+        lone_transaction_is_committed_at_once
+        slow_completion_does_not_hold_up_the_next_transaction
+        subscription_in_a_queue_takes_its_place_between_two_members
+        settle_waits_for_queued_work_and_its_deliveries
+        settle_inside_a_handler_is_refused
+    }
+}
