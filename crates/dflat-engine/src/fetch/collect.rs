@@ -14,8 +14,9 @@ use crate::storage::Row;
 
 /// Collects qualifying rows.
 ///
-/// Rows that come in order are kept as they come. Of others, all are kept and sorted at the end,
-/// or, with a limit, only the first so far, so that the result bounds the memory.
+/// Rows that come in the query's order are kept as they come. Other rows are kept and sorted at the
+/// end; if there is a limit, only the first ones so far are kept, so that the size of the result
+/// bounds the memory.
 pub(super) struct Collector<'q> {
     table: &'q Table,
     order: &'q [Order],
@@ -44,12 +45,13 @@ impl<'q> Collector<'q> {
         }
     }
 
-    /// States that there will likely be one object.
+    /// Prepares for a result that likely has one object.
     pub(super) fn expect_one(&mut self) {
         self.batch.expect_one();
     }
 
-    /// States that rows come in no order from now on. All of them follow the rows so far.
+    /// From now on, rows come in any order. In the query's order, all of them follow the rows so
+    /// far.
     pub(super) fn go_on_unsorted(&mut self) {
         if std::mem::replace(&mut self.sorted, false) {
             self.before = self.batch.take();

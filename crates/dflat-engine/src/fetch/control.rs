@@ -53,8 +53,8 @@ impl Default for Control {
     }
 }
 
-/// Estimating the number of rows visits fewer than 400 row ids, without payloads, which is little
-/// beside reading 512 rows by a key.
+/// Estimating the number of rows visits fewer than 400 row ids, without payloads, which costs
+/// little compared with reading 512 rows by a key.
 const ROWS_BEFORE_COUNT: usize = 512;
 
 /// The number of rows between two checks of the clock and the cancellation, so that a cancelled

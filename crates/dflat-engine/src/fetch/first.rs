@@ -15,7 +15,7 @@ use crate::storage::Row;
 pub(super) struct FirstRows<'q, T> {
     order: &'q [Order],
     max: usize,
-    /// The last of the order is on top.
+    /// The row that is last in the order is on top.
     heap: BinaryHeap<Ranked<'q, T>>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Lookup<'q> {
 }
 
 impl<'q> Lookup<'q> {
-    /// The look-up that a query amounts to, if it is one.
+    /// The look-up that answers a query, if the query is for one value of a field with a key.
     pub(super) fn of(table: &Table, query: &'q Query) -> Option<Self> {
         let Some(Predicate::Compare {
             left: Expression::Field(field),

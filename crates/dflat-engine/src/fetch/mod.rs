@@ -45,7 +45,7 @@ pub struct Fetched {
     pub seq: CommitSeq,
 }
 
-/// The deepest that conditions may be nested in a query, because evaluation recurses.
+/// The limit on the nesting of conditions in a query, because evaluation is recursive.
 pub const PREDICATE_DEPTH_MAX: usize = 256;
 
 /// Refuses a query that can't be run: its condition or order is nested so deeply that evaluating it
@@ -78,7 +78,7 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
 }
 
 /// The view that a query needs. If the query may take several scans, or needs the state of an
-/// index, the view shows the same commit to all of them; else it is the cheapest view.
+/// index, the view shows the same commit to all of them; otherwise it is the cheapest view.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
     if let Some(lookup) = Lookup::of(table, query) {
@@ -143,13 +143,13 @@ fn chosen(
     Ok(plan)
 }
 
-/// The plan of a query as of now; and, if following its key will be given up, the number of rows
-/// after which it is. The query reads all rows from then on.
+/// The present plan of a query. If the query will give up following a key, also the number of rows
+/// after which it reads all rows instead.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
-/// [`ErrorKind::DeadlineExceeded`] as `control` demands; else as reading the states of the indexes
-/// can fail.
+/// [`ErrorKind::DeadlineExceeded`] as `control` demands; otherwise the errors of reading the states
+/// of the indexes.
 pub fn explain(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -166,7 +166,8 @@ pub fn explain(
 /// # Errors
 /// [`ErrorKind::Corrupt`] for a row that a predicate, an order or verification cannot read;
 /// [`ErrorKind::InvalidArgument`] for a query that can't be run; [`ErrorKind::Cancelled`] and
-/// [`ErrorKind::DeadlineExceeded`] as `control` demands; else as the backend's scan.
+/// [`ErrorKind::DeadlineExceeded`] as `control` demands; otherwise the errors of the backend's
+/// scan.
 pub fn fetch(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -281,7 +282,7 @@ pub(crate) fn parts(key: &[Value]) -> KeyParts<'_> {
 /// Visits the row with a primary key, if it exists. The row's bytes are not verified.
 ///
 /// # Errors
-/// As reading the file can fail.
+/// The errors of reading the file.
 pub fn visit(
     snapshot: &mut dyn Snapshot,
     table: &Table,

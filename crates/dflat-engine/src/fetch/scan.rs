@@ -157,7 +157,7 @@ enum ScanEnd {
     Done,
     /// The visitor needs no more rows.
     Enough,
-    /// There are too many rows; the row ids of those that were visited, in order.
+    /// There are too many rows. Has the row ids of the visited rows, in order.
     GivenUp(Vec<RowId>),
 }
 
@@ -280,7 +280,7 @@ impl<'r> PlanRun<'r> {
         }
     }
 
-    /// The most rows to reach by a key, as [`RowCount::rows_max`].
+    /// The largest number of rows to reach by a key, as [`RowCount::rows_max`].
     pub(super) fn rows_max(&mut self, count: &mut RowCount, wanted: usize) -> Result<usize> {
         count.rows_max(self.snapshot, self.table, self.control, wanted)
     }

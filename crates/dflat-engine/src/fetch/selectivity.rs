@@ -1,13 +1,13 @@
-//! Decides how many rows are reached by a key before all rows are read instead.
+//! Decides after how many rows a scan gives up following a key, and reads all rows instead.
 //!
 //! Reaching a row by a key takes as long as reading several rows in sequence. So a scan that has
 //! followed a key for some hundred rows finds out how many rows the table has. Once the key has
 //! reached an eighth of them, the scan reads all rows instead.
 //!
 //! The number of rows is estimated from samples of how densely row ids are used. If most samples
-//! lie in gaps, which may be of any width, rows are counted instead, without payloads, and never
-//! more than eight times twice the rows reached so far, so that counting stays cheap beside
-//! following the key.
+//! lie in gaps, which may be of any width, rows are counted instead, without payloads: at most
+//! sixteen times the rows reached so far, so that counting costs little compared with following the
+//! key.
 
 use std::ops::ControlFlow;
 
@@ -42,8 +42,8 @@ pub(super) enum RowCount {
 }
 
 impl RowCount {
-    /// The most rows to reach by a key. If rows are counted, no more are than needed to tell
-    /// whether `wanted` rows may be reached.
+    /// The largest number of rows to reach by a key. If rows are counted, counting ends as soon as
+    /// it is certain that `wanted` rows may be reached.
     pub(super) fn rows_max(
         &mut self,
         snapshot: &mut dyn Snapshot,

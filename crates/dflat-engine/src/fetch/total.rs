@@ -43,7 +43,7 @@ impl Total {
     }
 
     /// The sum as a value of a domain; `None` if it does not fit. It is NULL if no number was
-    /// added, or if both infinities were.
+    /// added, or if both infinities were added.
     #[must_use]
     pub fn sum(&self, domain: Domain) -> Option<Value> {
         if self.count == 0 {
@@ -63,7 +63,7 @@ impl Total {
     }
 
     /// The mean; `None` if the sum does not fit. It is NULL if no number was added, or if both
-    /// infinities were.
+    /// infinities were added.
     #[must_use]
     pub fn mean(&self, domain: Domain) -> Option<Value> {
         if self.count == 0 {
@@ -81,8 +81,8 @@ impl Total {
 const LIMB_BITS: usize = 32;
 /// Enough for the sum of 2^60 times the largest number.
 const LIMBS: usize = 69;
-/// The most numbers that are added before carries are moved on: 2^30 parts of 32 bits fit in a limb
-/// of 63 bits.
+/// The largest number of additions before the carries are propagated: 2^30 parts of 32 bits fit in
+/// a limb of 63 bits.
 const ADDED_MAX: u32 = 1 << 30;
 
 /// A sum of floating-point numbers as one long fixed-point number: limb `i` counts units of
@@ -90,7 +90,7 @@ const ADDED_MAX: u32 = 1 << 30;
 #[derive(Clone, Debug)]
 struct RealSum {
     limbs: [i64; LIMBS],
-    /// The numbers added since carries were moved on.
+    /// The number of additions since the carries were propagated.
     added: u32,
     /// Whether a negative and a positive infinity were added.
     infinities: [bool; 2],
@@ -145,7 +145,7 @@ impl RealSum {
     }
 }
 
-/// Moves carries on, so that each limb has 32 bits but the last, which has the sign.
+/// Propagates the carries: each limb then has 32 bits, except the last, which has the sign.
 fn carry(limbs: &mut [i64; LIMBS]) {
     let mut over = 0;
     for limb in &mut limbs[..LIMBS - 1] {
@@ -164,7 +164,8 @@ fn rounded(limbs: &[i64; LIMBS]) -> Option<f64> {
     };
     let highest = top * LIMB_BITS + limbs[top].ilog2() as usize;
     if highest < 53 {
-        // All bits fit, so nothing is rounded; the form of subnormal and of small normal numbers.
+        // All bits fit, so nothing is rounded. They are the bits of a subnormal or small normal
+        // number.
         return Some(f64::from_bits((0..=highest).map(|at| bit(at) << at).sum()));
     }
     if highest > 2098 {

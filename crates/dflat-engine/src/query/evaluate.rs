@@ -32,7 +32,8 @@ pub fn compute<'a>(
 }
 
 /// The number of members that may still be visited in nested vectors. In a malicious payload many
-/// vectors share members; this bound keeps its cost near that of a payload without sharing.
+/// vectors share members; this bound keeps the cost of such a payload near that of one without
+/// shared members.
 pub(super) struct Visits<'a> {
     payload: &'a [u8],
     /// `None` outside nested vectors.

@@ -10,7 +10,7 @@ use dflat_model::{Value, ValueRef};
 /// run.
 pub(crate) type Limit<'q> = Bound<Cow<'q, Value>>;
 
-/// The values between two bounds. An unbounded lower end takes in NULL.
+/// The values between two bounds. If the lower bound is unbounded, NULL is in the interval.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interval<'q> {
     pub(crate) lower: Limit<'q>,
@@ -31,7 +31,7 @@ impl<'q> Interval<'q> {
         }
     }
 
-    /// The only value, if there is just one.
+    /// The value, if the interval has only one.
     pub(crate) fn only(&self) -> Option<&Cow<'q, Value>> {
         match (&self.lower, &self.upper) {
             (Bound::Included(lower), Bound::Included(upper)) if order(lower, upper).is_eq() => {
@@ -45,7 +45,7 @@ impl<'q> Interval<'q> {
         is_empty(&self.lower, &self.upper)
     }
 
-    /// The same with whole numbers as included bounds where the bounds are excluded ones: above 2
+    /// The same interval of whole numbers, with excluded bounds turned into included ones: above 2
     /// becomes from 3.
     pub(crate) fn of_whole_numbers(self) -> Self {
         let next = |bound: Limit<'q>, by: i64| match &bound {
@@ -63,7 +63,7 @@ impl<'q> Interval<'q> {
         }
     }
 
-    /// The values in both; `None` if there are none.
+    /// The values in both intervals; `None` if there are none.
     pub(crate) fn intersection(&self, other: &Self) -> Option<Self> {
         let lower = match lower_order(&self.lower, &other.lower) {
             Ordering::Less => &other.lower,

@@ -64,8 +64,8 @@ fn next_token(pattern: &mut Chars<'_>) -> Option<Token> {
     })
 }
 
-/// Matches a text with a pattern. It goes back to the last `%` only, which bounds the cost to one
-/// comparison for each pair of characters.
+/// Matches a text with a pattern. The search goes back to the last `%` only, which bounds the cost
+/// to one comparison for each pair of characters.
 fn like(text: &str, pattern: &str, ignore_case: bool) -> bool {
     let same = |a: char, b: char| a == b || (ignore_case && fold(a) == fold(b));
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
@@ -75,7 +75,7 @@ fn like(text: &str, pattern: &str, ignore_case: bool) -> bool {
         let matched = match (next_token(&mut pattern), text.next()) {
             (None, None) => return true,
             (Some(Token::Many), _) => {
-                // It matches no character at first.
+                // The `%` matches no character at first.
                 text = text_before.clone();
                 retry = Some((text_before, pattern.clone()));
                 continue;

@@ -10,7 +10,8 @@ pub type Truth = Result<Option<bool>, Malformed>;
 /// Combines answers: SQL's OR if `deciding` is true, its AND if it is false.
 ///
 /// The first answer that equals `deciding` is the result, and later ones are not computed. If no
-/// answer does, the result is UNKNOWN if an answer is UNKNOWN, else the opposite of `deciding`.
+/// answer equals `deciding`, the result is UNKNOWN if an answer is UNKNOWN, and otherwise the
+/// opposite of `deciding`.
 #[inline]
 pub(crate) fn combine<E>(
     deciding: bool,

@@ -1,7 +1,7 @@
 //! Sets of values, and the rule by which a condition on a field becomes one.
 //!
-//! The planner reads ranges of keys by it, indexes with a condition are chosen by it, and live
-//! queries are found by it.
+//! By this rule, the planner chooses ranges of keys and indexes with a condition, and live queries
+//! are found.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -20,12 +20,14 @@ pub(crate) struct ValueSet<'q>(pub(crate) SmallVec<[Interval<'q>; 1]>);
 /// Positions of conjuncts.
 pub(crate) type ConjunctPositions = SmallVec<[usize; 4]>;
 
-/// The most values of a `not in` that is turned into intervals: each value splits one, and beyond a
-/// few nearly all rows are in them, so that reading them all is cheaper.
+/// The largest number of values of a `not in` that is turned into intervals. Each value splits an
+/// interval. Nearly all rows are in the intervals, so with many of them a scan of all rows is
+/// cheaper.
 const GAPS_MAX: usize = 8;
 
-/// The most intervals that are compared to intersect the sets of one field. Further sets are left
-/// to the residual condition, so that a query with long lists does not make planning expensive.
+/// The largest number of intervals that are compared to intersect the sets of one field. Further
+/// sets are left to the residual condition, so that a query with long lists does not make planning
+/// expensive.
 const STEPS_MAX: usize = 65_536;
 
 impl<'q> ValueSet<'q> {
@@ -283,8 +285,8 @@ const fn above_null<'q>() -> Limit<'q> {
     Bound::Excluded(Cow::Borrowed(&Value::Null))
 }
 
-/// The field that a test of one value is on: a comparison with a literal, or a test for NULL, for
-/// some values or of a string, or the opposite of one.
+/// The field that a condition tests: the condition compares the field with a literal or a list of
+/// values, tests it for NULL, or tests its string; or it is the negation of such a test.
 pub(crate) fn tested_field(test: &Predicate) -> Option<&Field> {
     match test {
         Predicate::Compare { left, right, .. } => match (left, right) {
@@ -320,7 +322,7 @@ fn comparison<'q>(
     }
 }
 
-/// Whether two intervals overlap, of which the first begins first.
+/// Whether two intervals overlap. `first` begins no later than `second`.
 fn overlap(first: &Interval<'_>, second: &Interval<'_>) -> bool {
     !is_empty(&second.lower, &first.upper)
 }

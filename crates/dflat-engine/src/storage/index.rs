@@ -45,7 +45,7 @@ impl<'a> EntryValues<'a> {
         }
     }
 
-    /// Whether a unique index admits these values once only: there is an entry, and no value is
+    /// Whether a unique index admits these values only once: there is an entry, and no value is
     /// NULL.
     #[must_use]
     pub fn can_conflict(&self) -> bool {
@@ -53,7 +53,7 @@ impl<'a> EntryValues<'a> {
             .is_some_and(|values| !values.iter().any(|value| value.is_null()))
     }
 
-    /// The same, owned.
+    /// The values, copied.
     #[must_use]
     pub fn to_values(&self) -> Option<Vec<Value>> {
         let values = self.get()?.iter();
@@ -77,7 +77,7 @@ pub struct IndexRepair<'a> {
     pub rows: &'a [RowRepair<'a>],
     /// How far indexes with a condition are built now: the position of each index, and the last row
     /// id that it covers, or `None` if it is ready. Only an index with a condition needs this note,
-    /// because its last entry does not tell.
+    /// because its last entry does not show it.
     pub filled: &'a [(usize, Option<RowId>)],
 }
 
@@ -86,7 +86,8 @@ pub struct IndexRepair<'a> {
 pub struct RowRepair<'a> {
     /// The row. It need not exist if it is foreign and has no entries.
     pub row_id: RowId,
-    /// Whether another program wrote the row past the indexes, so that its old entries are wrong.
+    /// Whether another program wrote the row without its index entries, so that the old entries are
+    /// wrong.
     pub is_foreign: bool,
     /// The entries to put, for some or all of the table's indexes.
     pub entries: Vec<IndexEntry<'a>>,
@@ -100,8 +101,8 @@ pub type IndexStates = SmallVec<[IndexState; 4]>;
 pub struct Indexes {
     /// The state of each index, in the descriptor's order, without regard to foreign rows.
     pub states: IndexStates,
-    /// Rows that another program has written past the indexes, by ascending row id. The entries of
-    /// these rows are not valid, whether the rows exist or not.
+    /// Rows that another program has written without their index entries, by ascending row id. The
+    /// entries of these rows are not valid, whether the rows exist or not.
     pub foreign: Vec<RowId>,
 }
 

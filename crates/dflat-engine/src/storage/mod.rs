@@ -1,12 +1,12 @@
-//! The storage seam: all that the engine asks of a place for objects.
+//! The storage seam: everything that the engine requires of a backend.
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which four have a default. Its laws, which
-//! `dflat-testkit` checks on every backend:
+//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which four have a default. `dflat-testkit`
+//! checks these laws on every backend:
 //!
-//! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned, for
-//!    as long as it lives, whatever is committed meanwhile. It never blocks a writer.
+//! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
+//!    until it is dropped, whatever is committed meanwhile. It never blocks a writer.
 //! 2. A write transaction sees its own writes. Before it commits, no other reader sees them; every
 //!    snapshot that begins after the commit does.
 //! 3. One write transaction exists at a time: `begin` waits for the previous one.
@@ -42,30 +42,31 @@ pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
 
 /// A place where objects are stored.
 ///
-/// A backend that only reads, such as one over a file that nobody may change, fails
+/// A backend that only reads, such as one over a file that cannot be written, fails
 /// [`begin`](Self::begin) with [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
 pub trait Backend: Send + Sync + 'static {
     /// Starts to read.
     ///
-    /// The snapshot may be used by one thread at a time, and by another thread than the one that
-    /// began it. It costs no input or output before its first scan.
+    /// One thread at a time may use the snapshot; it need not be the thread that began it. A
+    /// snapshot costs no input or output before its first scan.
     ///
     /// # Errors
-    /// As opening a file or waiting for a reader can fail.
+    /// The errors of opening a file, and of waiting for a reader.
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>>;
 
-    /// Starts a write transaction, whose commit survives what `durability` asks for.
+    /// Starts a write transaction, whose commit survives the failures that `durability` names.
     ///
     /// Blocks until the backend's previous write transaction has ended, and until other processes
-    /// have released the storage, up to a timeout of the backend's.
+    /// have released the storage, at most for the timeout of the backend.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) after that timeout; else as opening or creating
-    /// a file can fail.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) after that timeout; otherwise the errors of
+    /// opening or creating a file.
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>>;
 
-    /// The durability of a transaction that asks for none. A backend that survives nothing, such as
-    /// memory, says [`Durability::Normal`] and ignores what is asked for.
+    /// The durability of a transaction that asks for none. A backend whose objects end with the
+    /// process, such as memory, returns [`Durability::Normal`] and ignores the durability in
+    /// [`begin`](Self::begin).
     fn durability(&self) -> Durability {
         Durability::Normal
     }
@@ -73,7 +74,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Waits until all snapshots and transactions have ended, then releases every resource.
     ///
     /// # Errors
-    /// As the work that `options` asks for can fail; the backend is closed all the same.
+    /// The errors of the work that `options` asks for; the backend is closed nevertheless.
     fn close(&self, options: CloseOptions) -> Result<()>;
 }
 
@@ -103,8 +104,8 @@ pub enum View {
 pub struct StateId(pub u64);
 
 impl StateId {
-    /// A state that the backend cannot tell from others. A reader of this state is overtaken by any
-    /// state that follows.
+    /// A state that the backend cannot identify. A reader of this state counts as overtaken by
+    /// every later state.
     pub const UNKNOWN: Self = Self(u64::MAX);
 }
 
@@ -117,44 +118,42 @@ pub struct CloseOptions {
     pub vacuum: bool,
 }
 
-/// The state on which a write transaction stands.
+/// The state on which a write transaction begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BaseState {
     /// The committed state.
     pub id: StateId,
     /// Whether the backend is certain that only its own transactions have written to the storage
-    /// since its previous one. False if the backend cannot tell.
+    /// since its previous transaction. False if the backend cannot tell.
     pub is_own: bool,
 }
 
 /// Reads.
 pub trait Snapshot: Send {
-    /// Calls `visit` with each row of the plan, until it breaks.
+    /// Calls `visit` with each row of the plan, until `visit` returns `Break`.
     ///
     /// The rows come in the order that [`ScanPlan`] states. The bytes of a row are lent until its
     /// visit returns.
     ///
     /// # Errors
-    /// As reading the file can fail; rows already visited are valid.
+    /// The errors of reading the file; rows already visited are valid.
     fn scan(
         &mut self,
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// Fixes the view of a pinned snapshot that was not scanned yet, as its first scan would, and
-    /// names the state it sees. A backend that only its own transactions write to may name every
-    /// state alike.
+    /// Fixes the state that a pinned snapshot sees, as its first scan would, and returns the id of
+    /// this state. A backend to which no other program can write may return one id for all states.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// The errors of reading the file.
     fn pin(&mut self) -> Result<StateId> {
         Ok(StateId::default())
     }
 
-    /// Whether another program, past this backend, has committed after the state `since` and before
-    /// the state that this pinned snapshot sees. False for a backend that only its own transactions
-    /// write to.
+    /// Whether another program has committed after the state `since` and before the state that this
+    /// pinned snapshot sees. False for a backend to which no other program can write.
     fn is_overtaken(&self, since: StateId) -> bool {
         let _ = since;
         false
@@ -164,13 +163,13 @@ pub trait Snapshot: Send {
     /// query that an index may serve, so it should not read the storage each time.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// The errors of reading the file.
     fn indexes(&mut self, table: &Table) -> Result<Indexes>;
 }
 
 /// Reads and writes. A transaction that is dropped without a commit is rolled back.
 pub trait WriteTransaction: Snapshot {
-    /// The committed state on which this transaction stands.
+    /// The committed state on which this transaction begins.
     fn base(&self) -> BaseState {
         BaseState {
             id: StateId::default(),
@@ -182,32 +181,33 @@ pub trait WriteTransaction: Snapshot {
     /// another reason than a conflict, and after a read whose failure ended the transaction.
     fn is_whole(&self) -> bool;
 
-    /// Creates the table and its indexes, as far as they are missing, without filling the indexes.
+    /// Creates the table and its indexes if they are missing. A new index gets no entries.
     ///
     /// Removes indexes of the table that cannot be trusted, and those that the descriptor does not
     /// have, because writes of this transaction would not maintain them.
     ///
     /// # Errors
-    /// As writing the file can fail.
+    /// The errors of writing the file.
     fn create(&mut self, table: &Table) -> Result<()>;
 
     /// The bytes that [`store_schema`](Self::store_schema) stored for a table.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// The errors of reading the file.
     fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>>;
 
     /// Stores the descriptor of the newest code that writes to a table, in place of the one stored
     /// before. The backend does not decode these bytes.
     ///
     /// # Errors
-    /// As writing the file can fail.
+    /// The errors of writing the file.
     fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()>;
 
     /// Inserts a row and its index entries under a row id that is larger than any before it.
     ///
     /// # Errors
-    /// A conflict if another row has the key or a unique value; else as writing the file can fail.
+    /// A conflict if another row has the key or a unique value; otherwise the errors of writing the
+    /// file.
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
 
     /// Replaces a row. If `row` has no key, the key stays. Of the index entries only the given ones
@@ -215,8 +215,8 @@ pub trait WriteTransaction: Snapshot {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is
-    /// changed. A conflict if another row has the new key or a unique value; else as writing the
-    /// file can fail.
+    /// changed. A conflict if another row has the new key or a unique value; otherwise the errors
+    /// of writing the file.
     fn update(
         &mut self,
         table: &Table,
@@ -227,19 +227,19 @@ pub trait WriteTransaction: Snapshot {
     /// Deletes a row and all its index entries. Returns whether the row existed.
     ///
     /// # Errors
-    /// As writing the file can fail.
+    /// The errors of writing the file.
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool>;
 
     /// Inserts a row with the row id that it had before, and its index entries. The engine writes a
     /// transaction again in this way after the backend lost it. Row ids that
     /// [`insert`](Self::insert) gives later are larger.
     ///
-    /// A unique index that [`repair_indexes`](Self::repair_indexes) has let keep equal values takes
-    /// one more.
+    /// If [`repair_indexes`](Self::repair_indexes) has put equal values into a unique index, the
+    /// index takes another equal value.
     ///
     /// # Errors
-    /// A conflict if the row exists, or another row has the key or a unique value; else as writing
-    /// the file can fail.
+    /// A conflict if the row exists, or another row has the key or a unique value; otherwise the
+    /// errors of writing the file.
     fn restore(
         &mut self,
         table: &Table,
@@ -253,17 +253,17 @@ pub trait WriteTransaction: Snapshot {
     /// First deletes all index entries of each row that is [foreign](RowRepair::is_foreign), and
     /// clears its mark. Then puts the given entries, each in place of the row's entry in its index.
     /// If two rows have the same value of a unique index, the index keeps both from then on;
-    /// [`insert`](Self::insert) and [`update`](Self::update) still refuse another equal value. Last
-    /// notes how far the indexes of [`filled`](IndexRepair::filled) are built.
+    /// [`insert`](Self::insert) and [`update`](Self::update) still refuse another equal value.
+    /// Finally notes how far the indexes of [`filled`](IndexRepair::filled) are built.
     ///
     /// # Errors
-    /// As writing the file can fail.
+    /// The errors of writing the file.
     fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()>;
 
-    /// Makes the changes visible to all and, as far as the chosen durability goes, permanent.
+    /// Makes the changes visible to all readers, and permanent as the chosen durability states.
     ///
     /// # Errors
-    /// As writing the file can fail; nothing of the transaction is kept then.
+    /// The errors of writing the file; in this case nothing of the transaction is kept.
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
@@ -278,7 +278,7 @@ pub struct RowWrite<'a> {
     pub entries: &'a [IndexEntry<'a>],
 }
 
-/// A row can't be written because another has the same value.
+/// A row can't be written because another row has the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The key that admits the value once.

@@ -31,7 +31,8 @@ pub enum Source<'a> {
     PrimaryKey(&'a [ValueRef<'a>]),
     /// The rows of a range of the primary key, or of an index that is ready.
     Key(KeyScan<'a>),
-    /// The rows of a range of an index, for the values that the index stores: [`Row::entry`].
+    /// The rows of a range of an index, with the values that the index stores, in [`Row::entry`],
+    /// instead of their payloads.
     Entries(KeyScan<'a>),
 }
 
@@ -81,7 +82,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row that an object was read from.
+    /// The row of an object, with its payload.
     #[must_use]
     pub fn of(object: &'a Object) -> Self {
         Self {

@@ -5,12 +5,12 @@ use super::{AccessPath, KeyAccess};
 use crate::error::Result;
 use crate::query::ConjunctPositions;
 
-/// The most entries of a range that are counted to choose a plan. Larger ranges count as large,
-/// whatever their size, so that this bounds the cost of choosing.
+/// The largest number of entries of a range that are counted to choose a plan. Larger ranges count
+/// as large, whatever their size, so that this bounds the cost of choosing.
 pub const PROBE_MAX: usize = 16_384;
 
-/// The most rows of a union, whose row ids are held in memory: 512 KiB. A row counts once for each
-/// part of the union that has it.
+/// The largest number of rows of a union, whose row ids are held in memory: 512 KiB. A row counts
+/// once for each part of the union that has it.
 const UNION_MAX: usize = 4 * PROBE_MAX;
 
 /// With at most this many rows, no better plan is searched for: it could save no more than these.
@@ -24,13 +24,14 @@ pub(super) struct Candidate {
     pub(super) access: AccessPath,
     /// The positions of the conjuncts that the access guarantees, in order.
     pub(super) used: ConjunctPositions,
-    /// The most rows that the access can have, if a unique key bounds them.
+    /// The largest number of rows that the access can have, if a unique key bounds it.
     pub(super) rows_max: Option<usize>,
 }
 
 impl Planner<'_> {
     /// The candidate with the fewest rows, or the intersection of two; and a range among those that
-    /// have too many rows to count. Of equals, the one that leaves the least work.
+    /// have too many rows to count. Among candidates with the same number of rows, the one that
+    /// leaves the least work.
     pub(super) fn smallest(
         &self,
         candidates: Vec<Candidate>,

@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::query::ConjunctPositions;
 use crate::storage::{IndexState, Key};
 
-/// The most disjunctions that are considered as unions: each costs a count of its ranges.
+/// The largest number of disjunctions that are considered as unions: each costs a count of its
+/// ranges.
 const UNIONS_MAX: usize = 8;
 
 impl<'a> Planner<'a> {
@@ -131,7 +132,8 @@ impl<'a> Planner<'a> {
                 let keys = self.keys(conjuncts);
                 let ranges = keys.filter_map(|key| self.ranges_of(key, conjuncts));
                 let ranges = ranges.filter(|ranges| !ranges.wide);
-                // The key with the lowest bound on its rows; unbounded ones last.
+                // The key whose number of rows has the lowest bound; keys without a bound come
+                // last.
                 let best = ranges.min_by_key(|ranges| ranges.rows_max.unwrap_or(usize::MAX))?;
                 if !best.access.ranges.is_empty() {
                     accesses.push(best.access);

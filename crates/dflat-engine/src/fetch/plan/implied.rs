@@ -1,8 +1,8 @@
 //! Indexes with a condition: whether a query's objects all meet it, and which conjuncts it makes
 //! redundant.
 //!
-//! The check considers one field at a time. It may miss an implication, and the index is not used
-//! then; it never finds a false one.
+//! The check considers one field at a time. If it misses an implication, the index is not used; it
+//! never finds one that does not hold.
 
 use dflat_model::{IndexCondition, Predicate};
 

@@ -1,9 +1,9 @@
 //! Plans how a query reaches its rows.
 //!
-//! A plan is slower than reading all rows by at most two costs. It may reach an eighth of the rows
-//! by a key before it reads all of them (`selectivity.rs`). And where several keys can serve the
-//! query, up to [`PROBE_MAX`] entries of each range are counted, and a few times as many of each
-//! union.
+//! Compared with a scan of all rows, a plan has at most two more costs. It may reach an eighth of
+//! the rows by a key before it reads all of them (`selectivity.rs`). If several keys can serve the
+//! query, planning counts up to [`PROBE_MAX`] entries of each range, and a few times as many of
+//! each union.
 
 mod candidate;
 mod choose;
@@ -263,7 +263,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
     if may_use_index(table, query) {
         return true;
     }
-    // The primary key alone is left: will a union of its ranges be chosen?
+    // Only the primary key remains: will a union of its ranges be chosen?
     let may_be_union = match &query.predicate {
         Some(Predicate::And(parts)) => parts.iter().any(|part| matches!(part, Predicate::Or(_))),
         predicate => matches!(predicate, Some(Predicate::Or(_))),
