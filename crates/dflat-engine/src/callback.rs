@@ -1,7 +1,8 @@
 //! Marks the threads that run user code on behalf of the engine.
 //!
-//! Inside a handler or a callback, waiting for another transaction could wait for this one, for
-//! ever. Every blocking call checks the mark and fails instead.
+//! A call that waits for a transaction could wait for ever inside a handler or a callback, because
+//! that transaction may wait for the handler or the callback to end. Every blocking call checks the
+//! mark, and fails instead.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -31,7 +32,7 @@ pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     // The closure is consumed, and the locks of values that it shares recover from poisoning.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = format!("{what} panicked: {}", panic_message(&*panic));
-        // The panic's value is a user's as well: dropping it may panic again.
+        // The value of the panic has user code as well: dropping it may panic again.
         if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             std::mem::forget(another);
         }

@@ -19,7 +19,7 @@ pub trait Complete: Send {
     fn complete(self: Box<Self>, outcome: Result<()>);
 }
 
-/// The code that is called last, when all of a transaction is done.
+/// The code that is called with the outcome, after everything else of the transaction is done.
 pub type Completion = Box<dyn Complete>;
 
 impl<F: FnOnce(Result<()>) + Send> Complete for F {
@@ -70,7 +70,9 @@ impl ChangeSet {
         };
         let Some(state) = &self.state else {
             let type_name = &changes.table.type_name;
-            let message = format!("cannot read what a commit inserted of {type_name}: no state");
+            let message = format!(
+                "cannot read the inserted rows of {type_name}: the state of their commit is released"
+            );
             return Err(Error::new(ErrorKind::Backend, message));
         };
         let objects = state.read(&changes.table, range)?;
@@ -95,8 +97,8 @@ pub struct TableChanges {
     pub rows: SmallVec<[(RowId, RowChange); 1]>,
     /// Further rows that the transaction inserted.
     pub inserted: Option<RowRange>,
-    /// Whether a row was changed more than once, so that it may have the values it had before. A
-    /// row that was changed once has other values.
+    /// Whether some row was changed more than once, so that it may have the same values as before
+    /// the transaction. A row that was changed once always has other values.
     pub repeated: bool,
     /// Whether objects after the commit share memory, so that keeping one object keeps others.
     pub is_attached: bool,

@@ -42,7 +42,8 @@ pub enum ErrorKind {
     /// The transaction used a type that `perform_changes` was not given. Add it to the list.
     UndeclaredType,
     /// The call was made inside a transaction's handler or a subscription's callback, and would
-    /// wait for an event that can happen only after that returns. Do not wait there.
+    /// wait for an event that can happen only after that handler or callback has returned. Do not
+    /// wait there.
     WouldDeadlock,
     /// The workspace is shut down.
     ShutDown,
@@ -55,9 +56,9 @@ pub enum ErrorKind {
     StorageFull,
     /// Another process or connection kept the file locked for longer than the busy timeout, or
     /// committed between a transaction's first read and its first change. Nothing was written.
-    /// Perform the transaction again. For a handler that reads before it writes, a form that
-    /// retries (`perform_changes_retrying`, `perform_changes_blocking_retrying`) does so, and the
-    /// option `write_first` lets no other process commit meanwhile.
+    /// Perform the transaction again; `perform_changes_retrying` and
+    /// `perform_changes_blocking_retrying` do so. With `write_first`, no other process can commit
+    /// while the handler runs.
     Busy,
     /// The file or its directory can't be written.
     ReadOnly,

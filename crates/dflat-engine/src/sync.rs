@@ -1,7 +1,7 @@
 //! Locks, threads and time, as the standard library has them.
 //!
-//! `tests/models` and `tests/grouping` compile the engine's files with those of a model checker
-//! instead, which runs them in many orders of threads.
+//! `tests/models` and `tests/grouping` compile the engine's files with the locks and threads of a
+//! model checker instead, which runs the code in many orders of the threads.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic};
 pub(crate) use std::thread::{self, JoinHandle};

@@ -53,7 +53,7 @@ pub struct Counts {
     pub deliveries: u64,
     /// Objects that transactions looked up.
     pub look_ups: u64,
-    /// Those of them that were known and not read.
+    /// Of these, the objects that were known and not read.
     pub look_ups_saved: u64,
 }
 

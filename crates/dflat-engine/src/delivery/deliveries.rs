@@ -2,7 +2,7 @@
 //! commits: subscribers are notified, then the completion is called.
 //!
 //! The queue's own thread notifies subscribers, so that no committing thread waits for them. If a
-//! call takes too long, it is left to that thread, and another thread goes on.
+//! call takes too long, it is left to that thread, and another thread goes on with the queue.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,9 +17,9 @@ use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
-/// Limit of the time that a transaction waits at its end, for each full `unmatched_max` of rows
-/// that wait to be matched. The limit grows with the number of these rows, so that number stays
-/// within a multiple of the bound, however slow matching is.
+/// The longest time that a transaction waits at its end, for each `unmatched_max` rows that wait to
+/// be matched. The time grows with the number of these rows, so this number stays within a multiple
+/// of the bound, however slow matching is.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
 /// How often a waiting transaction checks whether it still has to wait.

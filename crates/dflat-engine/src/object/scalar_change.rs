@@ -13,8 +13,8 @@ use super::{Malformed, TableView};
 /// The bytes of some scalars in a payload.
 type Ranges = SmallVec<[Range<usize>; 4]>;
 
-/// Whether two verified payloads differ in scalars of the root table and in nothing else. It may
-/// also return false if they do, where finding out takes a comparison by fields.
+/// Whether two verified payloads differ in scalars of the root table and in nothing else. If only a
+/// comparison field by field could show this, the result is false.
 ///
 /// `after` must be laid out as by a [`Writer`](super::Writer), so that no two values share a byte.
 /// If the result is true, `before` has the same layout, and holds nothing that `after` leaves out.

@@ -13,11 +13,12 @@ use super::{Malformed, TableView, UnionView, VectorView};
 /// How deep tables may nest.
 pub const DEPTH_MAX: usize = 64;
 
-/// The bytes that may be visited for each byte of a payload, and in addition for any payload.
+/// The bytes that may be visited for each byte of a payload; for a small payload, at least
+/// [`VISITS_MIN`].
 const VISITS_PER_BYTE: usize = 16;
 const VISITS_MIN: usize = 64 * 1024;
 
-/// The most bytes that reading all of a payload may visit.
+/// The largest number of bytes that reading all of a payload may visit.
 #[must_use]
 pub fn visits_max(payload: &[u8]) -> usize {
     let visits = payload.len().saturating_mul(VISITS_PER_BYTE);

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The largest payload, in bytes: SQLite's default limit for a blob. The format's own is 2 GiB.
 const SIZE_MAX_BYTES: usize = 1_000_000_000;
 
-/// The most bytes of buffer that a thread keeps for its next payloads.
+/// The largest buffer, in bytes, that a thread keeps for its next payloads.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 thread_local! {

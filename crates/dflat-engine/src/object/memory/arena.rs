@@ -6,7 +6,8 @@ use super::chunk::{CHUNK_MAX_BYTES, Header, OpenChunk, Piece};
 use super::handle::{Object, Origin};
 
 /// The number of objects that an arena allocates one by one before objects share a chunk: most
-/// transactions write fewer, and an object of its own keeps no other object's bytes in memory.
+/// transactions write fewer, and an object that is allocated alone keeps no other object's bytes in
+/// memory.
 const ALONE_MAX: usize = 16;
 
 /// Makes the objects that are written to a table, one at a time.

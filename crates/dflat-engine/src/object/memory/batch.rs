@@ -39,7 +39,7 @@ impl<'t> ObjectBatch<'t> {
         }
     }
 
-    /// States that there will likely be one object.
+    /// Prepares for a result that likely has one object.
     pub(crate) fn expect_one(&mut self) {
         self.is_likely_one = true;
     }

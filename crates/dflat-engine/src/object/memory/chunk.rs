@@ -24,18 +24,18 @@ const ALIGNMENT: usize = 4;
 /// The bytes of a row id's difference that is stored in front of its payload.
 const ROW_ID_BYTES: usize = size_of::<i32>();
 
-/// The most bytes in front of a payload: padding and the difference of its row id.
+/// The largest number of bytes in front of a payload: padding and the difference of its row id.
 pub(super) const FRONT_MAX_BYTES: usize = ALIGNMENT - 1 + ROW_ID_BYTES;
 
-/// The most bytes of a chunk, unless a single payload is larger. An object that outlives the others
-/// of its chunk keeps at most this much in memory.
+/// The largest size of a chunk, in bytes, unless a single payload is larger. An object that
+/// outlives the others of its chunk keeps at most this much in memory.
 pub(super) const CHUNK_MAX_BYTES: usize = 64 * 1024;
 
 /// The values that all payloads of a chunk share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) origin: Origin,
-    /// The row id that those of the payloads are stored relative to.
+    /// The row id to which the stored row ids of the payloads are relative.
     pub(super) base: RowId,
 }
 
@@ -235,7 +235,7 @@ impl OpenChunk {
         if span.end() > self.chunk.slice.len() {
             return None;
         }
-        // Counted first: counting after the writes below would wait for them.
+        // The reference is counted first: counting it after the writes below would wait for them.
         let chunk = self.chunk.clone();
         if let Some(far) = far {
             self.write(span.start() - ROW_ID_BYTES, &far.to_le_bytes());

@@ -1,8 +1,8 @@
 //! Verified payloads in memory, and the handles on them.
 //!
-//! This room stands at the top of `object`, beside `merging`: it uses the checks and the readers
-//! below. An [`Object`] is a handle on one payload. Payloads that are read together, or written
-//! one after the other, share allocations ([`ObjectBatch`], [`ObjectArenas`]).
+//! This room uses the checks and the readers of `object`, and not `merging`. An [`Object`] is a
+//! handle on one payload. Payloads that are read together, or written one after the other, share
+//! allocations ([`ObjectBatch`], [`ObjectArenas`]).
 
 mod arena;
 mod batch;

@@ -2,7 +2,8 @@
 
 use super::super::Malformed;
 
-/// The most old members that a new member is compared with, where the vectors' ends do not match.
+/// The largest number of old members that a new member is compared with, between the ends of the
+/// vectors that match.
 ///
 /// It bounds the cost to 64 comparisons a member. A member that moved farther counts as new.
 const WINDOW: usize = 64;

@@ -90,7 +90,7 @@ enum FieldOutcome<'t> {
     Kept(&'t FieldLayout),
     /// The update.
     Taken(&'t FieldLayout),
-    /// Both: the field by our types and by the newest types.
+    /// Parts of both. Has the field of our types and that of the newest types.
     Mixed(&'t FieldLayout, &'t FieldLayout),
 }
 

@@ -1,8 +1,8 @@
 //! Merges an update by older code into a payload that newer code wrote.
 //!
-//! This room stands at the top of `object`, beside `memory`: it reads, compares and writes payloads
-//! with the files below, and knows no handle. [`Knowledge`] finds the values that newer code wrote,
-//! and [`merge()`] keeps them.
+//! This room reads, compares and writes payloads with the other files of `object`, and uses neither
+//! `memory` nor handles on objects. [`Knowledge`] finds the values that newer code wrote, and
+//! [`merge()`] keeps them.
 
 mod align;
 mod copy;
