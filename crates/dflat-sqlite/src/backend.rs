@@ -120,7 +120,7 @@ impl SqliteBackend {
         log_bytes(self.path())
     }
 
-    /// Whether a reader of an older state keeps the log from being cut back.
+    /// Whether a reader of an older state keeps the log from starting again.
     #[must_use]
     pub fn is_log_pinned(&self) -> bool {
         self.upkeep.is_log_pinned()
@@ -144,7 +144,7 @@ impl SqliteBackend {
     /// Copies the current state into a new file, private to its owner, while transactions and reads
     /// go on. Calls `progress` after each 256 pages, on this thread; `progress` can cancel.
     ///
-    /// The copy gets its name once it is complete and synced. Until then the log can't be cut back.
+    /// The copy gets its name once it is complete and synced. Until then the log can't start again.
     /// A partial copy of the same name that a killed program left is deleted.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The SQLite backend of the Dflat object database.
 //!
 //! It keeps objects in one file, laid out exactly as Dflat for Swift lays it out, so that either
-//! implementation opens the other's files. [`dflat_engine::storage`] says how any backend behaves.
-//! This one in particular:
+//! implementation opens the other's files. [`dflat_engine::storage`] describes the behaviour of
+//! every backend. In addition:
 //!
 //! - Readers use pooled connections; one connection writes. A snapshot or transaction owns its
 //!   connection, which returns to the pool when the snapshot or transaction is dropped.

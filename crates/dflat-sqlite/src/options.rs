@@ -22,9 +22,9 @@ pub struct SqliteOptions {
     pub readers_max: usize,
     /// The length of the log, in bytes, above which a writer waits for a checkpoint; at least 64
     /// KiB. Defaults to 16 MiB. A checkpoint in the background copies the log into the file
-    /// whenever the log has grown by a quarter of this length. If the log has grown by half of this
-    /// length since it exceeded it, a transaction that begins waits for the checkpoint, for at most
-    /// five seconds. While a snapshot reads an older state, the log can become longer.
+    /// whenever the log has grown by a quarter of this length. If the log exceeds this length and
+    /// has grown by another half of it, a transaction that begins waits for the checkpoint, for at
+    /// most five seconds. While a snapshot reads an older state, the log can become longer.
     pub log_bytes_max: u64,
     /// When unused space is given back to the file system. Defaults to [`Reclaim::default`].
     pub reclaim: Reclaim,

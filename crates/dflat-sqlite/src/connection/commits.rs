@@ -1,4 +1,5 @@
-//! Tells foreign commits, made by other connections and processes, from commits of this backend.
+//! Distinguishes foreign commits, made by other connections and processes, from commits of this
+//! backend.
 //!
 //! SQLite counts the commits to a file: in the index of its write-ahead log, or, without one, in
 //! the file's header. Each write transaction compares the count at its start with the one after
@@ -7,7 +8,7 @@
 //! Checkpoints are not counted, because they do not change the contents.
 //!
 //! A log is deleted when its last connection closes, and its count is lost. The next log has
-//! another salt. An empty log has no salt: then the size, the time and the header of the file tell
+//! another salt. An empty log has no salt: then the size, the time and the header of the file show
 //! whether there was a foreign commit in between.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,10 +27,11 @@ pub(crate) struct FileHeader {
 }
 
 impl FileHeader {
-    /// Reads the header, past all locks and logs; an empty file has a header of zeros.
+    /// Reads the header directly, without locks and without the log; an empty file has a header of
+    /// zeros.
     pub(crate) fn read(connection: &Connection) -> Option<Self> {
-        // The version by which the file is to be read says that there is a log: SQLite goes by
-        // that, even if the version by which it is to be written is another.
+        // The header has a read version and a write version. SQLite decides by the read version
+        // whether there is a log.
         const READ_VERSION: usize = 19;
         const LOG_VERSION: u8 = 2;
         let head = connection.read_head::<28>().ok()?;
@@ -40,8 +42,9 @@ impl FileHeader {
     }
 }
 
-/// The counts of the header before and after a connection was opened to write. Both name the same
-/// contents: opening creates the file and its log if there are none.
+/// The counts of the header before and after a connection was opened to write. Both counts denote
+/// the same contents: opening creates the file and its log if there are none, which counts as
+/// commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpeningCounts {
     before: u32,
@@ -49,10 +52,11 @@ pub(crate) struct OpeningCounts {
 }
 
 impl OpeningCounts {
-    /// Of the counts before and after. If creating the file and its log does not explain the
-    /// difference, there were foreign commits, and the count before is dropped.
+    /// Makes the pair of the counts before and after. If creating the file and its log does not
+    /// explain the difference, there were foreign commits, and the count before is dropped.
     pub(crate) fn new(before: u32, after: u32) -> Self {
-        /// The commits that create a file and its log, and those that create the log alone.
+        /// The number of commits that create a file and its log, and of those that create the log
+        /// alone.
         const BEGUN: u32 = 2;
         const GIVEN: u32 = 1;
         let expected = if before == 0 {
@@ -199,7 +203,7 @@ impl Commits {
             .replace(file)
             .is_some_and(|before| before != file)
         {
-            // There was a commit, maybe of this backend: all connections were closed meanwhile.
+            // The file was changed, maybe by this backend, while all connections were closed.
             known.era = (known.era + 1) & StateNumber::ERA_MAX;
             known.last = None;
         }
@@ -229,7 +233,8 @@ impl Commits {
         }
     }
 
-    /// Notes the start of a write transaction whose base state is not known.
+    /// Notes the start of a write transaction whose base state is unknown, so that a foreign commit
+    /// is assumed.
     pub(crate) fn note_doubt(&self) {
         let mut known = self.lock();
         known.foreign_write = true;
@@ -251,8 +256,8 @@ impl Commits {
         self.lock().writes = false;
     }
 
-    /// Whether there may have been a foreign commit after the state `since` and before the state
-    /// with this count, which was current a moment ago.
+    /// Whether there may have been a foreign commit after the state `since` and up to the state
+    /// with this count, which was read just now.
     pub(crate) fn is_overtaken(&self, count: CommitCount, since: StateId) -> bool {
         let mut known = self.lock();
         known.see(count);
@@ -274,7 +279,8 @@ impl Commits {
     /// Notes the commit of a write transaction that wrote something, and the count of its log.
     pub(crate) fn note_commit(&self, commit_base: CommitBase, now: Option<CommitCount>) {
         let mut last = commit_base.count.next();
-        // A log without a salt gets it from the commit. Its count may be a foreign one by now.
+        // A log without a salt gets it from the commit. The count that was read just now may
+        // include a foreign commit.
         if let (CommitCount::Log(log), Some(CommitCount::Log(LogCount { salt, .. }))) =
             (&mut last, now)
         {
@@ -300,7 +306,7 @@ impl Commits {
         };
     }
 
-    /// Names the state with this count.
+    /// The id of the state with this count.
     pub(crate) fn state(&self, count: Option<CommitCount>) -> StateId {
         let Some(count) = count else {
             return StateNumber::Unknown.id();
@@ -326,7 +332,7 @@ impl CommitBase {
     pub(crate) fn is_overtaken(self, since: StateId) -> bool {
         match (StateNumber::of(since), self.count) {
             (StateNumber::Unknown, _) => false,
-            // The file got its log, and the count began anew, when it was opened to write.
+            // Opening the file to write gave it a log, whose count starts at 0.
             (StateNumber::NoFile, _) => self.last_foreign != 0 || !self.opening.has(0),
             (StateNumber::File(then), CommitCount::Log(_)) => {
                 self.last_foreign != 0 || !self.opening.has(then)

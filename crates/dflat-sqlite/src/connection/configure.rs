@@ -46,8 +46,8 @@ pub(crate) fn create(path: &Path, protection: Option<FileProtection>) -> io::Res
     }
 }
 
-/// The settings of every connection. A file from elsewhere can't make it run code, and what it
-/// names wrongly is an error.
+/// The settings of every connection. With these settings, a hostile file can't make the connection
+/// run code, and SQL with an unknown name is an error.
 pub(crate) fn configure(
     connection: &mut Connection,
     busy_timeout: Duration,
@@ -91,7 +91,7 @@ pub(crate) fn log_bytes(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
-/// The error of creating.
+/// The error of a file that can't be created.
 pub(crate) fn create_error(error: io::Error, message: String) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,

@@ -24,8 +24,8 @@ pub(crate) struct Connections {
     options: SqliteOptions,
     pool: Pool,
     commits: Arc<Commits>,
-    /// Held during a checkpoint: of two at a time, SQLite refuses one. Locked before write access
-    /// is taken.
+    /// Held during a checkpoint, because SQLite refuses the second of two concurrent checkpoints.
+    /// Order: locked before write access is taken.
     checkpoints: Mutex<()>,
     /// The mark of the connections that are open, once one was opened.
     open_mark: Mutex<Option<Weak<OpenMark>>>,
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
     monitor: Option<Arc<Monitor>>,
 }
 
-/// The length of the log and the unused pages after a transaction, as far as they were read.
+/// The length of the log and the unused pages after a transaction, if they were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileSizes {
     /// How long the log is.
@@ -80,7 +80,7 @@ impl Connections {
         }
     }
 
-    /// Fails if the file was opened to be read only.
+    /// Fails if the file was opened read-only.
     fn check_writable(&self) -> Result<()> {
         if !self.options.read_only {
             return Ok(());
@@ -255,7 +255,7 @@ impl Connections {
         self.pool.suspend(self.options.busy_timeout)
     }
 
-    /// Closes the connections when all are returned, then does the work that `options` name.
+    /// Closes the connections when all are returned, then does the work that `options` requests.
     pub(crate) fn close(&self, options: CloseOptions) -> Result<()> {
         if !self.pool.drain() {
             return Ok(());

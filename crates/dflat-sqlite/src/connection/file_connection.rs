@@ -1,4 +1,4 @@
-//! A connection with the statements it holds, and the transactions it runs.
+//! A connection with its prepared statements and its transactions.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
@@ -22,11 +22,11 @@ use crate::layout::statement_text::TableStatement;
 /// run time must not fill the memory: beyond this number all statements are forgotten.
 const TABLES_MAX: usize = 256;
 
-/// Of commits that delete nothing, one in so many reads the number of unused pages: an update may
-/// leave some, too.
+/// Each commit after a deletion reads the number of unused pages. Of the other commits, one in this
+/// many reads it, because updates may leave unused pages too.
 const LOOK_EVERY: u64 = 64;
 
-/// A read transaction that goes on after what it was begun for.
+/// A read transaction that stays open after the read for which it was begun.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptRead {
     /// The stamp of the log before the transaction began, which sees this state or a later one.
@@ -54,7 +54,7 @@ pub(crate) struct FileConnection {
     durability: Option<Durability>,
     /// Whether the file is known to have a log, which stays while this connection is open.
     pub(crate) has_log: bool,
-    /// Present if foreign writes are noticed by sizes and times alone.
+    /// Present if foreign writes are noticed only by the sizes and times of the files.
     pub(crate) polled: Option<PolledFile>,
     /// The read transaction that is kept from one read to the next.
     pub(crate) kept_read: Option<KeptRead>,
@@ -66,7 +66,7 @@ pub(crate) struct FileConnection {
     is_known: bool,
     /// Whether a write transaction is open.
     is_writing: bool,
-    /// Its base state.
+    /// The base state of the open write transaction.
     commit_base: Option<CommitBase>,
     /// Present if the uses of indexes are counted.
     monitor: Option<Arc<Monitor>>,
@@ -360,7 +360,8 @@ impl FileConnection {
         let header = FileHeader::read(&self.raw)?;
         let mut hasher = DefaultHasher::new();
         (metadata.len(), metadata.modified().ok(), header.count).hash(&mut hasher);
-        // Order: what was written since then is in the log, which is open here and stays.
+        // Order: the count is read after the metadata. A write in between went into the log, which
+        // this connection keeps open, so the count shows it.
         match self.count()? {
             CommitCount::Log(LogCount { salt: 0, .. }) => Some(hasher.finish()),
             _ => None,
@@ -409,9 +410,9 @@ impl FileConnection {
 
     /// Commits, or else rolls back.
     pub(crate) fn commit_write(&mut self) -> Result<(), SqliteError> {
-        // Order: inside the transaction this costs neither a lock nor a read.
+        // Order: read inside the transaction, where this takes no lock and reads no page.
         if self.has_deleted || self.commits_count.is_multiple_of(LOOK_EVERY) {
-            // If this fails, so does the commit, or it does not matter.
+            // An error is ignored: if it matters, the commit fails too.
             self.space = self.look_at_space().ok();
         }
         self.has_deleted = false;
@@ -444,7 +445,7 @@ impl FileConnection {
         self.end()
     }
 
-    /// Ends an open transaction without its changes. Returns whether none is open then.
+    /// Rolls an open transaction back. Returns whether no transaction is open afterwards.
     pub(crate) fn end(&mut self) -> bool {
         if self.kept_read.take().is_some() {
             for entry in &mut self.tables {

@@ -22,11 +22,11 @@ pub(crate) struct HeldTable {
     pub(crate) others: Vec<(TableStatement, StatementId)>,
     /// Whether all tables are known to exist.
     pub(crate) created: bool,
-    /// The positions of unique indexes that SQLite does not keep unique, if they were created.
+    /// The positions of unique indexes that SQLite does not keep unique, if `created` is true.
     pub(crate) unenforced: Vec<usize>,
-    /// Whether no row is marked as foreign, if all tables are known to exist.
+    /// Whether no row is marked as foreign, if `created` is true.
     pub(crate) lacks_foreign: bool,
-    /// Whether payloads are stored in its rows only, if that was looked up.
+    /// Whether only the rows of this table depend on the payloads; `None` if not looked up yet.
     pub(crate) holds_payloads_alone: Option<bool>,
     /// The triggers of the table when they were last read.
     pub(crate) triggers: Option<TriggerState>,
@@ -39,7 +39,8 @@ pub(crate) struct HeldTable {
 }
 
 impl HeldTable {
-    /// The statement of an operation that has no place of its own; counts its use.
+    /// The statement of an operation without a [`place`](TableStatement::place). Counts the use of
+    /// its index.
     pub(crate) fn find(&self, operation: TableStatement) -> Option<StatementId> {
         if let (Some(usage), false) = (&self.usage, operation.may_do_nothing()) {
             note_use(usage, operation);
@@ -52,7 +53,7 @@ impl HeldTable {
     }
 }
 
-/// The triggers of a table, valid for one version of the file's schema.
+/// The state of a table's triggers, valid for one version of the file's schema.
 pub(crate) struct TriggerState {
     pub(crate) schema_version: u64,
     /// Whether there is a main table.

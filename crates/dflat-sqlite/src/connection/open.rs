@@ -1,4 +1,4 @@
-//! OpeningCounts, creating, configuring and tidying up the file.
+//! Opening, creating, configuring and tidying up the file.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::options::SqliteOptions;
 /// long as that process takes to open or close the file.
 const RETRY_AFTER: Duration = Duration::from_millis(2);
 
-/// Checks that the file, if there is one, is a database, without a trace.
+/// Checks that the file, if there is one, is a database. Leaves no trace.
 pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     const MAGIC: [u8; 16] = *b"SQLite format 3\0";
     if !exists(path)? {
@@ -54,14 +54,15 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
 
 /// A connection that reads; `None` if there is no file.
 ///
-/// While other processes open and close the file, its log and the log's index come and go. If that
-/// is why the file can't be opened, it is opened again, for up to the busy timeout.
+/// While other processes open and close the file, its log and the log's index come and go. If the
+/// file can't be opened for that reason, the library tries again, for up to the busy timeout.
 pub(crate) fn open_reader(
     path: &Arc<Path>,
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
 ) -> Result<Option<FileConnection>> {
-    /// The attempts that are made even if no file has changed: it may have changed twice.
+    /// The number of attempts that are made even if no file seems changed: a file may have changed
+    /// twice.
     const ATTEMPTS_MIN: u32 = 3;
     let start = Instant::now();
     for attempt in 1.. {
@@ -150,7 +151,7 @@ pub(crate) fn open_writer(
     Ok(connection)
 }
 
-/// Does the work that the options of closing ask for, with a connection of its own.
+/// Does the work that the options of closing request, with a connection of its own.
 pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) -> Result<()> {
     if !(close.truncate || close.vacuum) || !exists(path)? {
         return Ok(());
@@ -164,7 +165,7 @@ pub(crate) fn tidy(path: &Path, options: &SqliteOptions, close: CloseOptions) ->
     Ok(())
 }
 
-/// Whether another connection was in the way.
+/// Tidies up the file. Returns whether another connection prevented that.
 fn tidy_file(
     path: &Path,
     options: &SqliteOptions,
@@ -194,9 +195,11 @@ fn configure_writer(
     options: &SqliteOptions,
 ) -> Result<(), SqliteError> {
     configure(connection, options.busy_timeout)?;
-    // A checkpoint must not lose what a transaction was told to be durable, whatever others are.
+    // A checkpoint must not lose a commit with full durability, even if other commits have normal
+    // durability.
     connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
-    // Order: the log is what writes the first page, after which this can't be chosen any more.
+    // Order: before the switch to a log, which writes the first page; afterwards `auto_vacuum`
+    // can't be chosen any more.
     if integer(connection, "PRAGMA page_count")? == 0 {
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")?;
     }
@@ -208,12 +211,12 @@ fn configure_writer(
     connection.execute(&format!("PRAGMA journal_size_limit = {limit}"))
 }
 
-/// Turns the file to a write-ahead log, if it has none. Where the file system can't, SQLite leaves
-/// it as it is.
+/// Switches the file to a write-ahead log, if it has none. If the file system can't have a log,
+/// SQLite leaves the file as it is.
 fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), SqliteError> {
     let start = Instant::now();
     loop {
-        // SQLite does not wait by itself in every case where the file is in use.
+        // SQLite itself does not wait in every case in which the file is in use.
         match connection.execute("PRAGMA journal_mode = WAL") {
             Err(error) if error.is_busy() && start.elapsed() < timeout => {
                 thread::sleep(RETRY_AFTER);

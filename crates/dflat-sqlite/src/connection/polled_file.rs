@@ -15,14 +15,14 @@ pub(crate) struct PolledFile {
     pub(crate) sharing: Sharing,
 }
 
-/// How foreign writes are kept away while the file is being read.
+/// How reads of the file are protected from foreign writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// By the locks of the file itself.
+    /// By locks of the file itself.
     Locked,
-    /// By nothing.
+    /// Not protected.
     Unguarded,
-    /// By nothing; the file alone is read, without any log or journal beside it.
+    /// Not protected; only the file itself is read, without any log or journal beside it.
     Immutable,
 }
 

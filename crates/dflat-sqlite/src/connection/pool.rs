@@ -13,7 +13,7 @@ use crate::connection::readers::{Gate, Readers, closed};
 pub(crate) struct Pool {
     readers: Readers,
     state: Mutex<PoolState>,
-    /// Follows from the phase, so that a transaction that begins need not take the lock.
+    /// Derived from the phase, so that a transaction that begins need not take the lock.
     is_suspended: AtomicBool,
     writer_returned: Condvar,
     phase_changed: Condvar,
@@ -25,8 +25,8 @@ struct PoolState {
     writer_out: bool,
     /// The number of connections that upkeep has opened outside of the pool.
     upkeep_out: usize,
-    /// The numbers of writers that have asked for the connection, and that have got it. Writers
-    /// get it in order of their calls, so that work in many steps lets other writers in between.
+    /// The numbers of writers that have asked for the connection, and that have got it. Writers get
+    /// it in the order of their calls, so that other writers run between the steps of long work.
     asked: u64,
     served: u64,
     /// How many steps of upkeep wait for the connection; they get it before all writers.

@@ -1,8 +1,8 @@
 //! The pool of connections that read.
 //!
 //! A reader takes a connection from the shard of its thread, and gives it back there, so that
-//! threads that read do not wait for one another. There are as many connections as reads at the
-//! same time; some stay open for later reads.
+//! threads that read do not wait for one another. Reads that run at the same time use different
+//! connections; some connections stay open for later reads.
 //!
 //! An idle connection may keep its read transaction. The next read uses it again if nothing was
 //! committed meanwhile. A kept transaction pins the log, so upkeep ends all of them regularly and
@@ -86,7 +86,7 @@ impl Readers {
     fn shard(&self) -> ShardId {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed));
-        // A thread that ends may read in the destructor of another of its values.
+        // A thread that is ending may read in the destructor of a thread-local value.
         ShardId(THREAD.try_with(|thread| *thread).unwrap_or(0) % self.shards.len())
     }
 

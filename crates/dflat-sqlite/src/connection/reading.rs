@@ -62,8 +62,9 @@ impl FileConnection {
             // The log is opened by the first read.
             self.look_for_log()?;
         }
-        // Order: the stamp is read before the transaction begins. A commit in between is seen by
-        // the transaction, and taken for a new one by the next read, which does no harm.
+        // Order: the stamp is read before the transaction begins. If there is a commit in between,
+        // the transaction sees it, but the next read takes the commit for a new one and begins
+        // another transaction, which does no harm.
         if let Some(stamp) = self.raw.log_stamp() {
             self.control(ControlStatement::Begin)?;
             self.kept_read = Some(KeptRead {
@@ -75,7 +76,8 @@ impl FileConnection {
         Ok(())
     }
 
-    /// Fixes the state that is read: the current one, unless an open transaction has read.
+    /// Fixes the state that is read: the current state, unless an open transaction has fixed its
+    /// state already.
     pub(crate) fn pin(&mut self) -> Result<(), SqliteError> {
         if self.kept_read.is_some_and(|kept| kept.has_read) {
             return Ok(());

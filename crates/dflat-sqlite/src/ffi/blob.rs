@@ -192,7 +192,7 @@ mod tests {
         assert!(overwrite(&mut connection, 9, b"four"));
         assert!(!overwrite(&mut connection, 10, b"longer"));
         assert!(overwrite(&mut connection, 11, b"four"));
-        // Neither a missing row nor a value without bytes ends the transaction.
+        // Neither a missing row nor a value that is not a blob ends the transaction.
         for row_id in [99, 20] {
             assert!(!overwrite(&mut connection, row_id, b"four"));
             for row_id in 1..=8 {

@@ -1,6 +1,6 @@
 //! Safe wrappers of the few functions of SQLite that this crate uses.
 //!
-//! In: a path, SQL text and values. Out: rows lent to a closure, or a [`SqliteError`].
+//! Input: a path, SQL text and values. Output: rows lent to a closure, or a [`SqliteError`].
 //!
 //! Invariant: a [`Connection`] owns everything that SQLite made for it, including statements. It
 //! gives out neither pointers nor anything else that could be used without it. So the holder of the

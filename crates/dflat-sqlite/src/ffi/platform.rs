@@ -14,8 +14,8 @@ use libsqlite3_sys as sqlite;
 
 use super::sqlite_error::SqliteError;
 
-/// When a file may be read, on systems that protect files by the lock of the device: those of
-/// Apple. On other systems it has no effect.
+/// When a file may be read, on Apple's systems, which protect files while the device is locked. On
+/// other systems it has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileProtection {
     /// While the device is unlocked.

@@ -1,8 +1,8 @@
 //! Observes and counts every access to the files of a database. With the feature `faults`, for
 //! tests, it also records accesses and makes them fail.
 //!
-//! In: the calls by which SQLite requests something of the operating system. Out: the same calls,
-//! forwarded to the VFS that SQLite uses by default, and an [`IoReport`] that counts them.
+//! Input: the calls of SQLite to the operating system. Output: the same calls, forwarded to the VFS
+//! that SQLite uses by default, and an [`IoReport`] that counts them.
 //!
 //! A connection uses this module only if its backend was asked to count I/O. Two things are not
 //! seen: pages read through a memory map, and reads and writes of the index of the write-ahead log,

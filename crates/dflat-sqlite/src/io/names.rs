@@ -43,8 +43,9 @@ pub(crate) fn io_error(error: io::Error, message: String) -> Error {
     Error::with_source(ErrorKind::Io, message, error)
 }
 
-/// The text between the name of the copy and a random number. Other programs are unlikely to give a
-/// file such a name, so files of this form that were left behind are deleted.
+/// The text between the name of a copy and a random number, in the name of its partial file. Other
+/// programs are unlikely to give a file such a name, so files of this form that were left behind
+/// are deleted.
 const MARK: &str = "-dflat-part-";
 
 /// The number of hexadecimal digits of the random number.

@@ -15,8 +15,8 @@ pub struct IoReport {
     pub commits: u64,
     /// The number of rows that these commits inserted, updated and deleted.
     pub changes: u64,
-    /// The bytes of these rows, without keys and index entries. These are the bytes that the
-    /// callers asked to write; the bytes of the files are those that were written for them.
+    /// The bytes of these rows, without keys and index entries. The callers requested to write
+    /// these bytes; the counts of the files say how many bytes that took.
     pub logical_bytes: u64,
     /// The files, one entry for each kind.
     pub files: Vec<FileReport>,

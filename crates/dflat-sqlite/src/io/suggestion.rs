@@ -17,7 +17,7 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// With fewer events than this, nothing is suggested, because every program starts with some.
+/// A rule suggests nothing below this number of events, because every program starts with a few.
 const COUNT_MIN: u64 = 16;
 
 type Rule = fn(&IoReport) -> Option<String>;

@@ -62,8 +62,9 @@ pub(crate) struct PlainIndexNames {
 
 impl PlainIndexNames {
     /// The names of an index. An index over one field of all objects has the names that Dflat for
-    /// Swift gives it. Any other index has names that Dflat for Swift ignores, because that would
-    /// take the last row id of the index table as how far the index is filled.
+    /// Swift gives it. Any other index has names that Dflat for Swift ignores: Dflat for Swift
+    /// assumes that an index is filled up to the last row id of its table, which does not hold for
+    /// these indexes.
     pub(crate) fn new(table: &TableDescriptor, index: &IndexDescriptor) -> Self {
         let index_table = format!("{}__{}", table.name, index.storage_key());
         let (index_table, name) = if index.is_plain() {
@@ -85,8 +86,9 @@ impl PlainIndexNames {
 /// The prefix of the names of tables that Dflat for Swift does not know.
 pub(crate) const LIBRARY_PREFIX: &str = "dflat__";
 
-/// The table that records how far indexes with a condition are filled: up to a row id, or, if the
-/// row id is NULL, wholly. The last entry of such an index does not show it.
+/// The table that records how far indexes with a condition are filled: up to a row id, or
+/// completely if the row id is NULL. The last entry of such an index does not show how far it is
+/// filled.
 pub(crate) const FILLED: &str = "CREATE TABLE IF NOT EXISTS dflat__filled \
      (name TEXT PRIMARY KEY, up_to INTEGER) WITHOUT ROWID";
 

@@ -282,7 +282,7 @@ fn is_null(value: ValueRef<'_>) -> bool {
 enum ColumnFit<'a> {
     /// SQLite compares it with the column's values as the total order does.
     Exact(ValueRef<'a>),
-    /// The column can't hold the value. This is the smallest value above it that the column can
+    /// The column can't hold the value. Contains the smallest value above it that the column can
     /// hold.
     Below(ValueRef<'a>),
 }

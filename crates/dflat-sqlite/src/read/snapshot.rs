@@ -55,7 +55,7 @@ impl SqliteSnapshot {
         })
     }
 
-    /// The connection, in the state to read; `None` if there is no file.
+    /// The connection, at the state to read; `None` if there is no file.
     fn ready(&mut self) -> Result<Option<&mut FileConnection>> {
         match &self.connection {
             Some(connection) if self.state == ReadState::Pinned => connection.check_untorn()?,

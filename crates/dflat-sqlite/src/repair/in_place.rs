@@ -112,8 +112,8 @@ impl SqliteBackend {
         self.mend(|connection| connection.raw.execute("REINDEX"))
     }
 
-    /// Writes as another program does: afterwards this library trusts none of its knowledge in
-    /// memory.
+    /// Writes without the backend's bookkeeping, like a foreign program. So the library notices a
+    /// foreign commit, and drops its knowledge in memory.
     fn mend(
         &self,
         work: impl FnOnce(&mut FileConnection) -> Result<(), SqliteError>,

@@ -65,7 +65,7 @@ pub(crate) fn backup(
         source.connection = connections.open_reader()?;
     }
     let is_whole = match &mut source.connection {
-        // Nothing was written yet: an empty file says as much.
+        // The workspace has no file yet, so the copy stays an empty file.
         None => true,
         Some(connection) => {
             let is_whole = part.fill(connection, &what, progress);
@@ -182,12 +182,12 @@ fn copy(
         .map_err(|error| error.into_error(what()))
 }
 
-/// The file that is in the way of a copy: one of the same name, or a log or journal beside it that
-/// SQLite would take for a part of the copy.
+/// The existing file that prevents a copy: a file of the same name, or a log or journal beside it,
+/// which SQLite would take for a part of the copy.
 #[must_use]
 pub fn in_the_way(to: &Path) -> Option<PathBuf> {
     let paths = ["", "-wal", "-journal"].map(|suffix| beside(to, suffix));
-    // A link without a target is in the way, too.
+    // A link without a target prevents a copy too.
     let mut paths = paths.into_iter();
     paths.find(|path| fs::symlink_metadata(path).is_ok())
 }

@@ -1,4 +1,4 @@
-//! Takes the write-ahead log into the file.
+//! Copies the write-ahead log into the file.
 
 use std::sync::MutexGuard;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::upkeep::kept_reads::KEPT_MAX;
 /// as long if the log is twice as long as its limit, and so on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The most times that long.
+/// The largest factor by which the wait is prolonged.
 const TIMES_MAX: u64 = 20;
 
 /// The most pages that a checkpoint copies with write access, unless a reader kept it from copying
@@ -51,8 +51,8 @@ pub(crate) struct CheckpointOutcome {
     held_pages: u32,
 }
 
-/// Takes the log into the file as far as readers allow it; if it is longer than `bytes_max`, makes
-/// it start again. `_alone` shows that no other thread makes a checkpoint.
+/// Copies the log into the file as far as readers allow it; if the log is longer than `bytes_max`,
+/// makes it start again. `_alone` shows that no other thread makes a checkpoint.
 ///
 /// No idle connection keeps a read transaction while this waits for the device.
 pub(crate) fn checkpoint(
@@ -73,7 +73,7 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
             connections.path().display()
         )
     };
-    // With a connection of its own, so that no transaction waits for the device.
+    // The checkpoint has a connection of its own, so that no transaction waits for the device.
     let readers = connections.pool().readers();
     let mut connection = connections.open_writer()?;
     for pass in 1..=PASSES_MAX {
@@ -93,8 +93,8 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
         let times = (passive.bytes / bytes_max).clamp(1, TIMES_MAX);
         let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
         let pages_max = match passive.is_blocked {
-            // Only the end of the reads lets the log start again, and reads that overlap end only
-            // if no transaction writes.
+            // The log starts again only when no read uses it. Overlapping reads leave the log only
+            // while no transaction writes.
             true => u32::MAX,
             false => HELD_PAGES_MAX,
         };
@@ -124,7 +124,7 @@ fn restart(
     pages_max: u32,
 ) -> Result<Result<Option<CheckpointOutcome>, SqliteError>> {
     let readers = connections.pool().readers();
-    // A writer may take long.
+    // The wait for a writer may be long.
     let writer = connections.pool().take_writer_first(KEPT_MAX, || {
         readers.end_kept();
     })?;

@@ -56,7 +56,8 @@ fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, Sqlite
     connection.look_at_space().map(Reclaimed::Space)
 }
 
-/// Gives pages back in a write transaction, so that the commit is not taken for a foreign one.
+/// Gives pages back in a write transaction of the backend, so that its commit does not count as
+/// foreign.
 pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(), SqliteError> {
     connection.begin_write()?;
     let sql = format!("PRAGMA incremental_vacuum({pages})");

@@ -40,7 +40,7 @@ pub(crate) struct LogLimit {
     is_pinned: AtomicBool,
     /// The pages of the log when a reader or writer blocked a checkpoint; 0 if none did.
     tried: AtomicU32,
-    /// The length of the log when it had just exceeded its limit, or the limit if it does not.
+    /// The length of the log just after it exceeded its limit; the limit if the log is within it.
     start_bytes: AtomicU64,
     /// Whether the log had grown by half of its limit since then, after the last commit.
     is_over: AtomicBool,
@@ -121,7 +121,7 @@ impl LogLimit {
         }
         let is_over = log.bytes() > start.saturating_add(self.bytes_max / 2);
         self.is_over.store(is_over, Ordering::Relaxed);
-        // Pages that a blocked checkpoint could not take do not count.
+        // Pages that a blocked checkpoint could not copy do not count.
         let tried = self.tried.load(Ordering::Relaxed);
         let copied = if log.pages < tried { 0 } else { tried };
         let is_due = log.bytes_of(log.pages.saturating_sub(log.copied.max(copied))) >= part
@@ -129,8 +129,8 @@ impl LogLimit {
         is_due.then_some(Hurry(is_long))
     }
 
-    /// Asks for a checkpoint. `add` puts it into the queue, due at its argument, or returns false.
-    /// In a hurry there is no pause.
+    /// Asks for a checkpoint. `add` puts it into the queue, due at the given time, or returns
+    /// false. A checkpoint in a hurry skips the pause.
     pub(crate) fn ask(&self, Hurry(hurry): Hurry, add: impl FnOnce(Instant) -> bool) {
         let mut state = self.lock();
         if hurry && !state.is_stuck {

@@ -51,7 +51,7 @@ impl Upkeep {
         Ok(())
     }
 
-    /// Does work on the file with write access; none if there is no file.
+    /// Does work on the file with write access, if there is a file.
     fn maintain(
         &self,
         verb: &str,
@@ -121,7 +121,7 @@ fn forget_samples(connection: &mut FileConnection) -> Result<(), SqliteError> {
     connection.end_write()
 }
 
-/// Takes the log into the file and cuts it to nothing.
+/// Copies the log into the file and truncates the log to no bytes.
 fn empty_log(connection: &mut FileConnection) -> Result<Maintained, SqliteError> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
     let _in = span.enter();

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 pub(crate) enum Step {
     /// Ends the read transactions that idle connections keep.
     EndKeptReads,
-    /// Takes the log into the file.
+    /// Copies the log into the file.
     Checkpoint,
     /// Gives some unused pages back.
     Reclaim,
-    /// Takes the log into the file, after which the pages that were given back are gone from it.
+    /// Copies the log into the file, which shortens the file by the pages that were given back.
     CheckpointReclaimed,
 }
 
@@ -29,7 +29,7 @@ impl Step {
     ];
 }
 
-/// How long the thread waits at most for a step without looking again.
+/// The longest time that the thread waits for a step before it checks the queue again.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// The steps to be made.

@@ -1,7 +1,7 @@
 //! Decides when unused pages are given back: some at a time, while no transaction writes.
 //!
-//! A commit that leaves enough of the file unused asks for that. The first step is made when no
-//! transaction has written for a while; transactions may write between the steps.
+//! A commit that leaves enough unused pages starts this. The first step is made when no transaction
+//! has written for a while; transactions may write between the steps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

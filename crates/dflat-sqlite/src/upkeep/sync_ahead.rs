@@ -6,20 +6,20 @@ use std::io;
 use std::sync::mpsc;
 use std::thread;
 
-/// Does work that writes to a file, and calls what it is given when there is something to take.
+/// Does `work`, which writes to a file and calls its argument when there are bytes to sync.
 ///
 /// # Errors
-/// If the device failed to take it: it may not say so again at the end.
+/// The error of a sync: the device may not report it again at the last sync.
 pub(crate) fn sync_ahead<R>(file: &File, work: impl FnOnce(&dyn Fn()) -> R) -> io::Result<R> {
     thread::scope(|scope| {
         // One more sync serves all requests that came meanwhile.
         let (ask, asked) = mpsc::sync_channel(1);
         let thread = thread::Builder::new().name("dflat-sync".to_owned());
         let sync = move || asked.into_iter().try_for_each(|()| file.sync_data());
-        // Without a thread all is left to the end.
+        // Without a thread, only the last sync is made.
         let syncing = thread.spawn_scoped(scope, sync);
         let outcome = work(&|| {
-            // Asked already, or failed, which is told below.
+            // A sync is requested already, or it failed; the failure is returned below.
             let _ = ask.try_send(());
         });
         drop(ask);
@@ -48,7 +48,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn failed_sync_ahead_is_an_error() {
-        // Nothing of a pipe can be on a device.
+        // A pipe can't be synced.
         let (_reader, writer) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(writer));
         assert!(sync_ahead(&file, |_| ()).is_ok());

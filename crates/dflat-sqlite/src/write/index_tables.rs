@@ -193,9 +193,9 @@ impl FileConnection {
         }
         match self.raw.execute(&index) {
             Err(error) if error.is_duplicate() => {
-                // Another program dropped the index, and equal values were inserted. Everything in
-                // an index table can be derived, so the table is emptied and filled again. The
-                // equal values are handled when it is filled.
+                // Another program dropped the index and inserted equal values. The index table
+                // holds derived data only, so it is emptied and filled again. Filling it handles
+                // the equal values.
                 self.empty(&names, position)?;
                 self.raw.execute(&index)?;
             }

@@ -133,8 +133,8 @@ impl FileConnection {
     ) -> Result<bool, SqliteError> {
         // Most updates change numbers, which does not change the length. If many follow one
         // another, overwriting the payload costs a quarter of the time of a statement. If the
-        // payload were a text, it would stay a text; but an updated payload was read before, as a
-        // blob.
+        // payload were a text, overwriting would keep it a text; but an update has read the payload
+        // as a blob before.
         if self.holds_payloads_alone(entry)? {
             let table = &self.tables[entry.0].table.name;
             let place = (c"p", row_id.0);

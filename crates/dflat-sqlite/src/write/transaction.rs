@@ -33,7 +33,7 @@ pub(crate) struct SqliteTransaction {
 }
 
 impl SqliteTransaction {
-    /// Waits while the log is far too long, then for the writer before it, then for the file's
+    /// Waits while the log is far too long, then for the preceding writers, then for the file's
     /// lock.
     pub(crate) fn new(upkeep: Arc<Upkeep>, durability: Durability) -> Result<Self> {
         upkeep.hold_back();

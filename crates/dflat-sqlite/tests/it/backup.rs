@@ -71,8 +71,7 @@ fn backup_of_a_read_only_file_has_the_latest_state() {
     let check = raw.rows(&["integrity_check"], "FROM pragma_integrity_check");
     assert_eq!(check, ["'ok'"]);
 
-    // Another program writes during the copy: the result is no copy rather than one of mixed
-    // states.
+    // Another program writes during the copy: the backup fails, and makes no copy of mixed states.
     make_old(&at("a.db"));
     let torn = reader.backup(&at("c.db"), &mut |_| {
         Raw::open(&at("a.db")).execute("INSERT INTO extra VALUES (randomblob(9000))");

@@ -23,7 +23,7 @@ pub struct Explanation {
     pub keeps: Option<usize>,
     /// The number of foreign rows, which are read one by one besides the keys, because another
     /// program wrote them past the indexes. The next write of the type adds them to the indexes.
-    pub apart: usize,
+    pub foreign_rows: usize,
     /// The number of objects after which the query stops following its key and reads all rows
     /// instead; `None` if its ranges hold no more objects than that.
     pub given_up_after: Option<usize>,
@@ -90,7 +90,7 @@ impl Explanation {
             check: plan.residual.map(|residual| residual.to_string()),
             sorts: !plan.sorted,
             keeps: keeps.filter(|_| !plan.sorted),
-            apart: plan.foreign_rows.len(),
+            foreign_rows: plan.foreign_rows.len(),
             given_up_after: given_up,
         }
     }
@@ -99,8 +99,8 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.access.fmt(f)?;
-        if self.apart > 0 {
-            write!(f, " and {} apart", self.apart)?;
+        if self.foreign_rows > 0 {
+            write!(f, " and {} foreign rows", self.foreign_rows)?;
         }
         if let Some(count) = self.given_up_after {
             write!(f, ", all rows after {count}")?;

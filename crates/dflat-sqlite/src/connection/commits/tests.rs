@@ -26,8 +26,8 @@ fn log_with_an_equal_count_and_another_salt_is_another_log() {
     assert!(!other.follows_own() && other.is_overtaken(read));
 }
 
-/// A connection that has begun no log yet begins one of a salt of its own choice where a
-/// checkpoint has left an empty one.
+/// If a checkpoint has left an empty log, the next connection that writes begins the log with a
+/// salt of its own choice.
 #[test]
 fn log_begun_by_an_own_commit_is_not_foreign() {
     let commits = Commits::default();
@@ -108,7 +108,7 @@ fn each_foreign_commit_overtakes_a_reader_once() {
     assert!(commits.is_overtaken(log(6), read));
     let later = commits.state(Some(log(6)));
     assert!(!commits.is_overtaken(log(6), later));
-    // So is who has written before.
+    // This also holds after the backend has written.
     let ours = commits.note_begin(log(6));
     commits.note_commit(ours, None);
     commits.note_end();

@@ -64,7 +64,7 @@ fn count(backend: &Arc<SqliteBackend>) -> usize {
     count_in(&mut *snapshot(backend, View::Latest).unwrap())
 }
 
-/// A connection past the backend, as another process would have it.
+/// A connection beside the backend, as another process would have it.
 fn other(path: &Path) -> Connection {
     Connection::open(path, Access::ReadWrite, None, None).unwrap()
 }
@@ -117,7 +117,7 @@ fn pinned_snapshot_is_not_shared_with_later_readers() {
     let mut first = snapshot(&backend, View::Pinned).unwrap();
     first.pin().unwrap();
     commit(&backend, 2);
-    // Nested ones see what was latest when each was taken.
+    // Each nested snapshot sees the state that was current when it was taken.
     let mut second = snapshot(&backend, View::Pinned).unwrap();
     second.pin().unwrap();
     commit(&backend, 3);
@@ -160,7 +160,7 @@ fn statement_cache_is_bounded() {
         }
         backend.connections().pool().readers().statements_max()
     });
-    // Not always the same: a transaction that is kept may have to be ended, and that only once.
+    // The number varies: a kept transaction may have to be ended, but only once.
     let bounded = |count: &usize| (3..20).contains(count);
     assert!(before_and_after.iter().all(bounded), "{before_and_after:?}");
 }
@@ -192,7 +192,7 @@ fn abandoned_read_leaves_no_open_transaction() {
     let backend = open(&directory.path().join("a.db"));
     (0..10).for_each(|key| commit(&backend, key));
     for view in [View::Latest, View::Pinned] {
-        // One never reads, one breaks off, one panics, one fails.
+        // One reader never reads, one breaks, one panics and one fails.
         drop(snapshot(&backend, view).unwrap());
         let table = table();
         let plan = |source| ScanPlan {
@@ -216,7 +216,7 @@ fn abandoned_read_leaves_no_open_transaction() {
     }
     commit(&backend, 10);
     assert_eq!(count(&backend), 11);
-    // A transaction that was left open would be in the way.
+    // A transaction that was left open would block the purge.
     backend.purge().unwrap();
 }
 
@@ -228,7 +228,7 @@ fn idle_readers_do_not_pin_the_log() {
     commit(&backend, 0);
     let mut other = other(&path);
     let mut is_pinned = || {
-        // A checkpoint in the background is in the way, too.
+        // A checkpoint in the background would also make it busy.
         backend.upkeep().settle(&[Step::Checkpoint]);
         let mut busy = 0;
         let sql = "PRAGMA wal_checkpoint(RESTART)";
@@ -291,7 +291,7 @@ fn no_read_transaction_is_kept_without_a_log() {
     let backend = open(&path);
     assert_eq!(count(&backend), 1);
     assert_eq!(backend.connections().pool().readers().counts().kept, 0);
-    // It has one from the first write on, which the readers that are there find.
+    // The file has a log from the first write on, and the open readers find it.
     commit(&backend, 1);
     assert_eq!(count(&backend), 2);
     commit(&backend, 2);

@@ -34,9 +34,9 @@ pub enum Action {
     Fail(Failure),
     /// The call processes half of its bytes and fails.
     Shorten(Failure),
-    /// The call processes some sectors and reports success: the device lies.
+    /// The call processes some sectors and reports success, wrongly.
     Tear,
-    /// The call does nothing and reports success: the device lies. A read gives zeros.
+    /// The call does nothing and reports success, wrongly. A read gives zeros.
     Pretend,
     /// The call takes this much longer, or until the faults are removed.
     Delay(Duration),

@@ -48,7 +48,7 @@ fn insert(tx: &mut dyn WriteTransaction, key: i64) {
     tx.insert(&table(), &row).unwrap();
 }
 
-/// Waits for the checkpoint, if one is to be made. Whether there was one.
+/// Waits for the checkpoint, if one is to be made. Returns whether there was one.
 fn settle(backend: &SqliteBackend) -> bool {
     backend.upkeep().settle(&[Step::Checkpoint])
 }
@@ -158,7 +158,7 @@ fn writers_wait_for_a_slow_device() {
     commit(&backend, -1);
     plan.add(every_write(Action::Delay(Duration::from_millis(1))));
     let largest = largest_log(&backend, 200, || {});
-    // By half, then one commit, and what was on its way.
+    // The log may grow by half of its limit, by one commit, and by the commit that was being made.
     assert!(largest <= LIMIT + LIMIT / 2 + 2 * COMMIT, "{largest}");
     assert!(backend.log_waits() > 0);
     assert!(!backend.is_log_pinned());

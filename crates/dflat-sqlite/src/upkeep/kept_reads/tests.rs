@@ -22,7 +22,7 @@ const LIMIT: u64 = 256 << 10;
 /// The longest that a read transaction may be kept.
 const KEPT_MAX: Duration = Duration::from_millis(200);
 
-/// Longer than any machine takes for what a test waits for.
+/// A timeout that no machine exceeds.
 const LONG: Duration = Duration::from_secs(300);
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
@@ -147,7 +147,7 @@ fn kept_reads_are_ended_while_a_checkpoint_waits_for_a_writer() {
     let backend = open(&path);
     commit(&backend, 0);
     stop(&plan, FileKind::Main);
-    // Longer than it may be, and not by half.
+    // The log exceeds its limit, but by less than half of it, so that no transaction waits.
     let mut key = 1;
     while backend.log_bytes() <= LIMIT {
         commit(&backend, key);

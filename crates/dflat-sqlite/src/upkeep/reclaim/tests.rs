@@ -49,7 +49,7 @@ fn fill(backend: &Arc<SqliteBackend>, deleted: i64) {
     let mut tx = begin(backend);
     (0..400).for_each(|key| insert(&mut *tx, key));
     tx.commit().unwrap();
-    // A checkpoint of what will be given back would not be its own.
+    // No other checkpoint may copy the pages of the reclaim.
     let alone = backend.connections().lock_checkpoints();
     checkpoint(backend.connections(), &alone, u64::MAX).unwrap();
     drop(alone);
@@ -64,7 +64,7 @@ fn delete(backend: &Arc<SqliteBackend>, rows: std::ops::RangeInclusive<i64>) {
     tx.commit().unwrap();
 }
 
-/// Waits until nothing is to be given back. Whether something was.
+/// Waits until nothing is to be given back. Returns whether a step was made.
 fn settle(backend: &SqliteBackend) -> bool {
     backend
         .upkeep()
@@ -120,7 +120,7 @@ fn reclaim_below_the_thresholds_writes_nothing() {
     }
 }
 
-/// While someone writes nothing is given back; then it is.
+/// While a transaction writes, no pages are given back; afterwards they are.
 #[test]
 fn writer_goes_before_reclaim() {
     let directory = tempfile::tempdir().unwrap();
@@ -147,7 +147,8 @@ fn reclaim_step_gives_back_at_most_the_requested_pages() {
     };
     assert_eq!(before.free_pages - after.free_pages, 16);
     let written = report(&backend).since(&written).bytes(Operation::Write);
-    // A page moved for each given back, its parent and its entry in the map of pages.
+    // For each page given back, one page is moved, with its parent and its entry in the pointer
+    // map.
     assert!(written <= 3 * 16 * 4120, "{written}");
 }
 

@@ -301,27 +301,36 @@ fn queries_are_right_after_random_foreign_writes() {
 }
 
 const USED: &str = "used";
-const APART: &str = "used, and rows apart";
+const WITH_FOREIGN: &str = "used, with foreign rows";
 const NOT: &str = "not used";
-/// By statement, what becomes of each index.
+/// The state of each index after each statement.
 const STATES: [(&str, [&str; 4]); 16] = [
     ("SELECT 'ready'", [USED; 4]),
     (
         "UPDATE dflat__PARTIAL SET f8 = 7 WHERE rowid = 5",
-        [APART; 4],
+        [WITH_FOREIGN; 4],
     ),
     (
         "REPLACE INTO dflat__PARTIAL VALUES (1, 3, 'isbn 1')",
-        [APART; 4],
+        [WITH_FOREIGN; 4],
     ),
-    ("DELETE FROM dflat__PARTIAL WHERE rowid > 20", [APART; 4]),
-    ("DELETE FROM dflat__COMPOSITE WHERE rowid = 7", [APART; 4]),
-    ("UPDATE book__f8 SET f8 = 3 WHERE rowid = 9", [APART; 4]),
+    (
+        "DELETE FROM dflat__PARTIAL WHERE rowid > 20",
+        [WITH_FOREIGN; 4],
+    ),
+    (
+        "DELETE FROM dflat__COMPOSITE WHERE rowid = 7",
+        [WITH_FOREIGN; 4],
+    ),
+    (
+        "UPDATE book__f8 SET f8 = 3 WHERE rowid = 9",
+        [WITH_FOREIGN; 4],
+    ),
     (
         "UPDATE book SET p = (SELECT p FROM book WHERE rowid = 4) WHERE rowid = 5",
-        [APART; 4],
+        [WITH_FOREIGN; 4],
     ),
-    ("DELETE FROM book WHERE rowid = 5", [APART; 4]),
+    ("DELETE FROM book WHERE rowid = 5", [WITH_FOREIGN; 4]),
     ("DROP TABLE dflat__PARTIAL", [USED, USED, USED, NOT]),
     ("DROP TABLE dflat__COMPOSITE", [USED, USED, NOT, USED]),
     ("DROP TABLE book__f8", [NOT, USED, USED, USED]),
@@ -364,7 +373,7 @@ fn plans_use_only_ready_indexes() {
                 let used = format!("range of the index on {}", INDEXES[n]);
                 match plans[n].strip_prefix(&used) {
                     Some("") => USED,
-                    Some(rest) if rest.starts_with(" and ") => APART,
+                    Some(rest) if rest.starts_with(" and ") => WITH_FOREIGN,
                     _ => NOT,
                 }
             });
