@@ -27,7 +27,8 @@ pub enum ErrorKind {
     /// Another object has the same primary key or the same value of a unique field. The transaction
     /// stays usable: change the object, use an upsert, or give up.
     AlreadyExists,
-    /// The object to change does not exist any more. The transaction stays usable.
+    /// The object to change does not exist any more; the transaction stays usable. Or the file to
+    /// open for reading only does not exist.
     NotFound,
     /// The object has changed since the caller read it. The transaction stays usable: fetch the
     /// object again and decide anew.

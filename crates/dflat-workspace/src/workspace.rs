@@ -48,13 +48,13 @@ impl Drop for Owner {
     fn drop(&mut self) {
         let options = CloseOptions::default();
         self.end_suspension();
-        self.dictionary.close();
         if callback::is_running() {
+            self.dictionary.close();
             // Waiting here could deadlock, because the shutdown may wait for this thread.
             self.engine.shutdown_then(options, Box::new(|_| {}));
         } else {
             // A drop can't return an error; `shutdown_with` does.
-            let _ = self.dictionary.synchronize();
+            let _ = self.dictionary.close_and_wait();
             let _ = self.engine.shutdown(options);
         }
     }
@@ -93,6 +93,9 @@ impl Workspace {
     ///   with another value of an option that was set. Options that were not set have the values of
     ///   the workspace that is already open.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the file is opened for
+    ///   [reading only](FileOptions::read_only) and is missing, unless
+    ///   [`allow_missing`](FileOptions::allow_missing) was set.
     /// - [`Io`](crate::ErrorKind::Io) if the file's directory does not exist, or the file can't be
     ///   read.
     #[cfg(feature = "sqlite")]
@@ -136,7 +139,9 @@ impl Workspace {
     }
 
     /// Finishes the transactions queued so far, writes the dictionary and releases every resource.
-    /// Later calls fail with [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still
+    /// Every later call that reads or writes fails with [`ShutDown`](crate::ErrorKind::ShutDown),
+    /// those of the dictionary and of upkeep included. Handlers that were queued before can read
+    /// until they end. Snapshots that are still
     /// held end, and so does a suspension. A second call is harmless.
     ///
     /// # Errors
@@ -147,8 +152,7 @@ impl Workspace {
     pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         self.owner.end_suspension();
-        self.owner.dictionary.close();
-        let written = self.owner.dictionary.synchronize();
+        let written = self.owner.dictionary.close_and_wait();
         self.engine().shutdown(options)?;
         written
     }

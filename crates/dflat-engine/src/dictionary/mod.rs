@@ -117,8 +117,10 @@ impl Dictionary {
     /// The value of a key.
     ///
     /// # Errors
-    /// If the value is not in memory, as reading the file can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown. If the value is not in memory, as reading the file
+    /// can fail.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
+        self.admit(format_args!("read the value of {key:?}"))?;
         let shard = self.space.shard(key);
         if let Some(entry) = shard.get(key) {
             return Ok(entry.value.clone());
@@ -128,6 +130,11 @@ impl Dictionary {
         let value = self.read(key)?;
         self.space.keep(key, value.as_ref(), version);
         Ok(value)
+    }
+
+    /// Refuses to work after shutdown.
+    fn admit(&self, operation: std::fmt::Arguments<'_>) -> Result<()> {
+        self.share.engine.admit_read(operation)
     }
 
     /// The value of a key in the file.
@@ -183,16 +190,16 @@ impl Dictionary {
         } else {
             self.space.unheld_shard(key)
         };
+        if self.share.is_closed.load(Ordering::Acquire) {
+            let message = format!("cannot set {key:?}: the workspace is shut down");
+            return Err(Error::new(ErrorKind::ShutDown, message));
+        }
         let known = shard.get(key).map(|entry| entry.value.as_ref());
         if expected.is_some_and(|expected| known != Some(expected)) {
             return Ok(false);
         }
         if known == Some(value.as_ref()) {
             return Ok(true);
-        }
-        if self.share.is_closed.load(Ordering::Acquire) {
-            let message = format!("cannot set {key:?}: the workspace is shut down");
-            return Err(Error::new(ErrorKind::ShutDown, message));
         }
         let number = self.writer().next_change();
         let (shared_key, entry) = shard.change(key);
@@ -218,8 +225,9 @@ impl Dictionary {
     /// The keys that begin with a text and their values, by key.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise as reading the file can fail.
     pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
+        self.admit(format_args!("read the keys of the dictionary"))?;
         // Order: unwritten values are collected first. They may be written, and dropped from
         // memory, before the file is read.
         let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
@@ -305,12 +313,13 @@ impl Dictionary {
     /// notifying this subscriber at that time, on that thread.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise as reading the file can fail.
     pub fn subscribe(
         &self,
         pattern: Pattern,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<KeySubscription> {
+        self.admit(format_args!("subscribe to keys of the dictionary"))?;
         // Order: registered first, so that a change after the values were read is delivered after
         // them.
         let subscriber = self.space.subscribers.add(pattern.clone(), function);
@@ -359,8 +368,10 @@ impl Dictionary {
     ///
     /// # Errors
     /// The error of a write that failed meanwhile, which the next call or change tries again;
-    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback.
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
+    /// shutdown.
     pub fn synchronize(&self) -> Result<()> {
+        self.admit(format_args!("synchronize the dictionary"))?;
         self.writer().synchronize(&self.share.engine)
     }
 
@@ -381,6 +392,15 @@ impl Dictionary {
     pub fn close(&self) {
         self.share.is_closed.store(true, Ordering::Release);
         self.writer().hurry(&self.share.engine);
+    }
+
+    /// As [`close`](Self::close), and waits until the values are as durable as a commit.
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize), but a second call is no error.
+    pub fn close_and_wait(&self) -> Result<()> {
+        self.close();
+        self.writer().synchronize(&self.share.engine)
     }
 }
 

@@ -27,8 +27,13 @@ impl Engine {
     }
 
     /// Calls `ready` once no index is being built: on the thread that builds indexes, or at once on
-    /// this thread. `ready` gets the error of an index that could not be built.
+    /// this thread. `ready` gets the error of an index that could not be built, and
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     pub fn when_indexes_are_ready(&self, ready: Ready) {
+        if let Err(error) = self.refuse_if_closed(format_args!("wait for indexes")) {
+            ready(Err(error));
+            return;
+        }
         self.inner.groups.indexer().when_ready(ready);
     }
 }

@@ -195,7 +195,7 @@ impl Engine {
         key: &[Value],
         visit: &mut dyn FnMut(Row<'_>),
     ) -> Result<()> {
-        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+        self.admit_read(format_args!("fetch {}", table.type_name))?;
         let reader = &self.inner.reader;
         reader.read(table, View::Latest, |snapshot, _| {
             fetch::visit(snapshot, table, key, visit)
@@ -207,7 +207,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::read`].
     pub fn fetch_committed(&self, table: &Table, query: &Query) -> Result<Vec<Object>> {
-        self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+        self.admit_read(format_args!("fetch {}", table.type_name))?;
         let objects = self.inner.reader.fetch_latest(table, query)?.objects;
         Ok(Arc::unwrap_or_clone(objects))
     }

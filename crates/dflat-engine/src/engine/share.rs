@@ -223,7 +223,23 @@ impl Engine {
         self.share.oldest_snapshot()
     }
 
-    pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
+    /// Fails if this share has ended, unless this is the thread of a handler: a transaction that
+    /// was queued before the shutdown can still read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`], with the operation in its message.
+    pub fn admit_read(&self, operation: fmt::Arguments<'_>) -> Result<()> {
+        if self.is_open() || self.is_in_transaction() {
+            return Ok(());
+        }
+        Err(shut_down(operation))
+    }
+
+    /// Fails if this share has ended.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`], with the operation in its message.
+    pub fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
         if self.share.is_closed.load(Ordering::Acquire) {
             return Err(shut_down(operation));
         }

@@ -27,6 +27,7 @@ pub(crate) fn on_file(
     path: &Path,
     options: &FileOptions,
 ) -> Result<(Dictionary, Engine, Arc<SqliteBackend>)> {
+    check_present(path, options.values())?;
     let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
     engines.retain(|entry| entry.backend.strong_count() > 0);
     for entry in engines.iter() {
@@ -71,4 +72,16 @@ pub(crate) fn on_file(
         options: options.clone(),
     });
     Ok((dictionary, engine, backend))
+}
+
+/// Fails if the file is opened for reading only, must be there, and is missing.
+fn check_present(path: &Path, options: &Values) -> Result<()> {
+    let must_exist = options.sqlite.read_only && !options.allow_missing;
+    // An error of this check is met again when the file is opened, with its cause.
+    if !must_exist || path.try_exists().unwrap_or(true) {
+        return Ok(());
+    }
+    let path = path.display();
+    let message = format!("cannot open {path} for reading only: there is no such file");
+    Err(Error::new(ErrorKind::NotFound, message))
 }

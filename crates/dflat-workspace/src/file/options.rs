@@ -21,6 +21,7 @@ pub(super) struct Values {
     pub(super) sqlite: SqliteOptions,
     pub(super) engine: EngineOptions,
     pub(super) dictionary_keys_max: usize,
+    pub(super) allow_missing: bool,
 }
 
 impl Default for Values {
@@ -29,6 +30,7 @@ impl Default for Values {
             sqlite: SqliteOptions::default(),
             engine: EngineOptions::default(),
             dictionary_keys_max: usize::MAX,
+            allow_missing: false,
         }
     }
 }
@@ -88,6 +90,9 @@ options! {
     log_bytes_max: u64 => sqlite.log_bytes_max;
     /// Whether the file is opened for reading only. Defaults to no.
     read_only: bool => sqlite.read_only;
+    /// Whether a file that is opened for reading only may be missing. Reads find no object until
+    /// another process creates the file. Defaults to no.
+    allow_missing: bool => allow_missing;
     /// When unused space is returned to the file system. Defaults to [`Reclaim::default`].
     reclaim: Reclaim => sqlite.reclaim;
     /// The protection of newly created files while the device is locked, on Apple's systems.

@@ -18,7 +18,7 @@ pub use repair::RepairReport;
 pub use salvage::{SalvageReport, salvage};
 
 /// In memory, all of these methods succeed and do nothing, unless their documentation says
-/// otherwise.
+/// otherwise. After shutdown, each of them fails with [`ShutDown`](ErrorKind::ShutDown).
 impl Workspace {
     /// Runs `work` on the file. Does nothing if the workspace is in memory.
     fn on_sqlite<R: Default>(
@@ -27,6 +27,7 @@ impl Workspace {
         work: impl FnOnce(&SqliteBackend) -> Result<R>,
     ) -> Result<R> {
         callback::forbid_blocking(verb)?;
+        self.engine().refuse_if_closed(format_args!("{verb}"))?;
         self.sqlite()
             .map_or_else(|| Ok(R::default()), |sqlite| work(sqlite))
     }
@@ -74,6 +75,7 @@ impl Workspace {
     /// - Otherwise, the errors of reading the file and of writing the copy.
     pub fn backup(&self, to: &Path, progress: OnProgress<'_>) -> Result<()> {
         callback::forbid_blocking("back up")?;
+        self.engine().refuse_if_closed(format_args!("back up"))?;
         let Some(sqlite) = self.sqlite() else {
             let message = "cannot back up: the workspace is in memory";
             return Err(Error::new(ErrorKind::InvalidArgument, message));

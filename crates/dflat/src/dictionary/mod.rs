@@ -39,7 +39,8 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 /// - Values have the form of Dflat for Swift, and its place in the file. Its property lists can be
 ///   read as bytes only.
 ///
-/// A handle does not keep the workspace open.
+/// A handle does not keep the workspace open. After its shutdown, every method that reads or writes
+/// fails with [`ShutDown`](crate::ErrorKind::ShutDown).
 ///
 /// One process at a time should change the dictionary of a file: values that are in memory are not
 /// read again.
@@ -91,6 +92,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// - [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     /// - As reading the file can fail, if the value is not in memory.
     ///
     /// # Cost
@@ -163,7 +165,7 @@ impl Dictionary {
     /// Whether a key has a value, of whichever type.
     ///
     /// # Errors
-    /// As reading the file can fail, if that is not known.
+    /// As [`get`](Self::get), but a value may be of any type.
     pub fn contains(&self, key: &str) -> Result<bool> {
         Ok(self.inner.get(key)?.is_some())
     }
@@ -171,7 +173,7 @@ impl Dictionary {
     /// The keys that have a value, in their order.
     ///
     /// # Errors
-    /// As reading the file can fail.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading the file can fail.
     ///
     /// # Cost
     /// All rows of the namespace are read from the file.
@@ -229,6 +231,7 @@ impl Dictionary {
     /// - The error of a write that failed; the write is tried again, so that a second call may
     ///   succeed. If it failed because of one key, the others are durable.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
+    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown, which writes the values itself.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.synchronize()
     }

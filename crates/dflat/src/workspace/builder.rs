@@ -97,7 +97,9 @@ impl WorkspaceBuilder {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("posts.db");
-    /// let workspace = Workspace::builder(path).read_only(true).open()?;
+    /// let missing = Workspace::builder(&path).read_only(true).open();
+    /// assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
+    /// let workspace = Workspace::builder(path).read_only(true).allow_missing(true).open()?;
     /// assert!(workspace.fetch::<Post>().all()?.is_empty());
     /// let created = workspace.perform_changes([Post::TABLE], |tx| {
     ///     tx.submit(PostChangeRequest::creation(PostData::default()))
@@ -108,6 +110,15 @@ impl WorkspaceBuilder {
     /// ```
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.options.read_only(read_only);
+        self
+    }
+
+    /// Whether a file that is opened for [reading only](Self::read_only) may be missing. If so,
+    /// reads find no object until another process creates the file. Defaults to no: opening fails
+    /// with [`NotFound`](crate::ErrorKind::NotFound). Without `read_only` the option does nothing,
+    /// because the first change creates the file.
+    pub fn allow_missing(mut self, allow: bool) -> Self {
+        self.options.allow_missing(allow);
         self
     }
 
@@ -210,6 +221,9 @@ impl Workspace {
     ///   with another value of an option that was set on the [builder](Self::builder). Options that
     ///   were not set are taken from the workspace that is open.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the file is missing, and the builder's option
+    ///   [`read_only`](crate::WorkspaceBuilder::read_only) was set and
+    ///   [`allow_missing`](crate::WorkspaceBuilder::allow_missing) was not.
     /// - [`Io`](crate::ErrorKind::Io) if its directory does not exist, or the file can't be read.
     ///
     /// # Durability

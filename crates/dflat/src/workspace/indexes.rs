@@ -139,8 +139,8 @@ impl Workspace {
     }
 
     /// Returns a future that is ready when no index is being built: at once, if none is now.
-    /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves some unbuilt, the
-    /// future yields [`ShutDown`](crate::ErrorKind::ShutDown).
+    /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves some unbuilt, and
+    /// after shutdown, the future yields [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
         let (shared, handle) = channel();
         // There is nothing to return.

@@ -321,9 +321,11 @@ impl Workspace {
         self.engine().settle()
     }
 
-    /// Finishes the transactions queued so far and gives every resource back. Later calls fail with
-    /// [`ShutDown`](crate::ErrorKind::ShutDown). Snapshots that are still held end, and so does a
-    /// suspension. A second call does no harm.
+    /// Finishes the transactions queued so far and gives every resource back. Every later call that
+    /// reads or writes fails with [`ShutDown`](crate::ErrorKind::ShutDown), those of the
+    /// [dictionary](Self::dictionary) and of upkeep included; only handlers that were queued before
+    /// can read until they end. Objects and results that were read stay readable. Snapshots that
+    /// are still held end, and so does a suspension. A second call does no harm.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
-use dflat::ErrorKind;
+use dflat::{ErrorKind, Object};
 use futures::StreamExt;
 use futures::executor::block_on;
 
@@ -61,6 +61,88 @@ pub fn every_call_after_shutdown_fails_with_shut_down(open: Open) {
     assert!(block_on(w.stream(&object).unwrap().next()).is_none());
     // Objects that were read stay readable.
     assert_eq!((object.id(), fetched.len()), ("a", 1));
+}
+
+// Promise: concurrency#C71
+pub fn every_call_of_the_dictionary_after_shutdown_fails_with_shut_down(open: Open) {
+    let w = open();
+    let d = w.dictionary();
+    d.set("known", 1_i64).unwrap();
+    assert_eq!(d.get::<i64>("absent").unwrap(), None);
+    w.shutdown().unwrap();
+    for d in [w.dictionary(), d.clone(), d.namespace("other")] {
+        let kinds = [
+            d.get::<i64>("known").unwrap_err().kind(),
+            d.get::<i64>("absent").unwrap_err().kind(),
+            d.get_or("known", 7_i64).unwrap_err().kind(),
+            d.contains("known").unwrap_err().kind(),
+            d.keys().unwrap_err().kind(),
+            d.keys_with_prefix("k").unwrap_err().kind(),
+            d.iter().map(|_| ()).unwrap_err().kind(),
+            d.len().unwrap_err().kind(),
+            d.is_empty().unwrap_err().kind(),
+            d.set("known", 1_i64).unwrap_err().kind(),
+            d.set("known", 2_i64).unwrap_err().kind(),
+            d.remove("absent").unwrap_err().kind(),
+            d.update("known", |n: Option<i64>| n).unwrap_err().kind(),
+            d.remove_all().unwrap_err().kind(),
+            d.synchronize().unwrap_err().kind(),
+            d.subscribe::<i64>("known", |_| {}).unwrap_err().kind(),
+            d.subscribe_prefix("k", |_, _| {}).unwrap_err().kind(),
+            d.stream::<i64>("known").unwrap_err().kind(),
+        ];
+        assert_eq!(kinds, [ErrorKind::ShutDown; 18]);
+        assert_eq!(d.failures(), 0);
+    }
+}
+
+// Promise: concurrency#C71
+pub fn every_call_of_upkeep_after_shutdown_fails_with_shut_down(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1)]);
+    let w = (*w).clone();
+    w.shutdown().unwrap();
+    let copy = w.copy_table::<Item, Item>(|item| Ok(Object::to_data(item)));
+    let directory = tempfile::tempdir().unwrap();
+    let kinds = [
+        w.settle().unwrap_err().kind(),
+        w.refresh().unwrap_err().kind(),
+        w.reclaim(1).unwrap_err().kind(),
+        w.purge().unwrap_err().kind(),
+        w.compact().unwrap_err().kind(),
+        w.backup(directory.path().join("copy")).unwrap_err().kind(),
+        w.suspend().unwrap_err().kind(),
+        w.check([Item::TABLE]).unwrap_err().kind(),
+        w.repair([Item::TABLE]).unwrap_err().kind(),
+        w.build_indexes([Item::TABLE]).unwrap_err().kind(),
+        w.indexes_ready().wait().unwrap_err().kind(),
+        copy.run().unwrap_err().kind(),
+        w.write_first().perform_changes([Item::TABLE], |_| Ok(())).wait().unwrap_err().kind(),
+        w.perform_changes_blocking([Item::TABLE], |_| Ok(())).unwrap_err().kind(),
+    ];
+    assert_eq!(kinds, [ErrorKind::ShutDown; 14]);
+}
+
+// Promise: concurrency#C71
+pub fn handler_that_was_queued_before_the_shutdown_reads_until_it_ends(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1)]);
+    w.dictionary().set("known", 1_i64).unwrap();
+    let (go, goes) = mpsc::channel::<()>();
+    let (inside, d) = ((*w).clone(), w.dictionary());
+    let reads = w.perform_changes([Item::TABLE], move |_| {
+        next(&goes);
+        let fetched = inside.fetch::<Item>().count()?;
+        let known = d.get::<i64>("known")?;
+        Ok((fetched, known, d.get::<i64>("absent")?, d.keys()?))
+    });
+    let (send, ended) = mpsc::channel();
+    w.shutdown_then(move |outcome| send.send(outcome).unwrap());
+    assert_eq!(w.dictionary().get::<i64>("known").unwrap_err().kind(), ErrorKind::ShutDown);
+    go.send(()).unwrap();
+    next(&ended).unwrap();
+    let expected = (1, Some(1), None, vec!["known".to_owned()]);
+    assert_eq!(reads.wait().unwrap(), expected);
 }
 
 // Promise: concurrency#C71, compatibility#P44

@@ -18,6 +18,9 @@ laws! { ($) workspaces_laws of workspaces;
     endings {
         shutdown_finishes_queued_work
         every_call_after_shutdown_fails_with_shut_down
+        every_call_of_the_dictionary_after_shutdown_fails_with_shut_down
+        every_call_of_upkeep_after_shutdown_fails_with_shut_down
+        handler_that_was_queued_before_the_shutdown_reads_until_it_ends
         work_after_shutdown_is_completed_with_the_error
         second_shutdown_does_no_harm
         two_threads_may_shut_down_at_once

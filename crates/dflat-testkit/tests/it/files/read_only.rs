@@ -208,6 +208,27 @@ const PATH: &str = "DFLAT_READ_ONLY_PATH";
 const SQL: &str = "DFLAT_READ_ONLY_SQL";
 
 #[test]
+fn missing_file_is_opened_read_only_if_that_is_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let builder = || Workspace::builder(&path).read_only(true);
+    let error = builder().open().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("a.db"), "{error}");
+    let workspace = builder().allow_missing(true).open().unwrap();
+    assert_eq!(workspace.fetch::<v2::Note>().count().unwrap(), 0);
+    // A file that is open in this process is missing all the same.
+    assert_eq!(builder().open().unwrap_err().kind(), ErrorKind::NotFound);
+    refuses_to_write(&workspace);
+    workspace.shutdown().unwrap();
+    assert!(!path.exists());
+    // The option concerns files that are only read.
+    let written = Workspace::builder(&path).open().unwrap();
+    write(&written, 0..1);
+    assert_eq!(written.fetch::<v2::Note>().count().unwrap(), 1);
+}
+
+#[test]
 fn commits_of_another_process_are_seen_read_only() {
     if let (Ok(path), Ok(sql)) = (env::var(PATH), env::var(SQL)) {
         let connection = Connection::open(path).unwrap();
