@@ -9,7 +9,7 @@ use super::row::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::object::{Object, changes_scalars_alone, equal};
+use crate::object::{Knowledge, Object, changes_scalars_alone, equal, verify};
 use crate::storage::{Key, RowWrite, WriteError};
 
 impl Transaction {
@@ -27,6 +27,7 @@ impl Transaction {
             Change::Create { .. } => "insert",
             Change::Update { .. } => "update",
             Change::Upsert { .. } => "upsert",
+            Change::Restore { .. } => "restore",
             Change::Delete { .. } => "delete",
         };
         self.admit(operation, table)?;
@@ -37,6 +38,7 @@ impl Transaction {
             Change::Create { payload } => self.insert(table, payload),
             Change::Update { base, payload } => self.update(table, base.into_object(), payload),
             Change::Upsert { payload } => self.upsert(table, payload),
+            Change::Restore { payload } => self.restore(table, payload),
             Change::Delete { base } => self.delete(table, base.into_object()),
         };
         outcome.inspect_err(|error| {
@@ -159,12 +161,35 @@ impl Transaction {
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        let key = key_parts(table, payload)?;
-        let key: Vec<_> = key.as_slice().iter().map(|part| part.to_value()).collect();
-        match self.get(table, &key)? {
+        match self.find_by_key_of(table, payload)? {
             Some(base) => self.update(table, base, payload),
             None => self.insert(table, payload),
         }
+    }
+
+    fn restore(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
+        let Some(base) = self.find_by_key_of(table, payload)? else {
+            self.write(table, |stored_as, _| fit(table, stored_as, payload))?;
+            return self.insert(table, payload);
+        };
+        let row_id = base.row_id();
+        self.write(table, |stored_as, access| {
+            fit(table, stored_as, payload)?;
+            let Some(latest) = self.stored(table, base, access)? else {
+                return Err(gone(table, row_id));
+            };
+            if has_same_values(stored_as, latest.payload(), payload) {
+                return Ok(Outcome::Identity(latest));
+            }
+            self.replace(stored_as, latest, payload, access)
+        })
+    }
+
+    /// The object with the primary key of a payload.
+    fn find_by_key_of(&self, table: &Table, payload: &[u8]) -> Result<Option<Object>> {
+        let key = key_parts(table, payload)?;
+        let key: Vec<_> = key.as_slice().iter().map(|part| part.to_value()).collect();
+        self.get(table, &key)
     }
 
     fn delete(&self, table: &Table, base: Object) -> Result<Outcome> {
@@ -244,6 +269,28 @@ impl Transaction {
 /// Whether an update would leave an object unchanged.
 fn is_identity(table: &Table, before: &[u8], payload: &[u8]) -> bool {
     !changes_scalars_alone(&table.types, before, payload) && equal(&table.types, before, payload)
+}
+
+/// Whether two payloads have the same values, and none that the schema lacks. Payloads with the
+/// same bytes have the same values.
+fn has_same_values(table: &Table, before: &[u8], payload: &[u8]) -> bool {
+    let knowledge = Knowledge::of(&table.types);
+    let is_known = |bytes| knowledge.covers(&table.types, bytes).unwrap_or(false);
+    before == payload
+        || (equal(&table.types, before, payload) && is_known(before) && is_known(payload))
+}
+
+/// Fails if bytes that fit the caller's schema do not fit the one that the table is stored with.
+fn fit(table: &Table, stored_as: &Table, payload: &[u8]) -> Result<()> {
+    if table.is_same(stored_as) || verify(&stored_as.types, payload).is_ok() {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot restore {}: the object's bytes do not fit the schema of newer code, which has \
+         written to the table",
+        table.type_name
+    );
+    Err(Error::new(ErrorKind::NewerSchema, message))
 }
 
 fn gone(table: &Table, row_id: RowId) -> Error {

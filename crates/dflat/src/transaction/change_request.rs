@@ -11,7 +11,8 @@ use crate::codec::{Encoder, Handle, Message};
 use crate::object::view_of;
 use crate::{Object, Result};
 
-/// A change to an object of type `T`: its creation, an update, an upsert or its deletion.
+/// A change to an object of type `T`: its creation, an update, an upsert, its restoration or its
+/// deletion.
 ///
 /// It holds the new values of the object; change them through it before it is submitted. Generated
 /// code names it `PostChangeRequest` for the type `Post`.
@@ -58,6 +59,7 @@ pub struct ChangeRequest<T: Object> {
 enum Kind {
     Creation,
     Upsert,
+    Restoration(Handle),
     Update(Found),
     Deletion(Found),
 }
@@ -77,6 +79,51 @@ impl<T: Object> ChangeRequest<T> {
     #[must_use]
     pub fn upsert(data: T::Data) -> Self {
         Self::new(data, Kind::Upsert)
+    }
+
+    /// The restoration of an object as it was read: its bytes are stored as they are. If there is
+    /// an object with its primary key, the bytes replace those of that object; otherwise they are
+    /// inserted, as a new row.
+    ///
+    /// Use it to undo changes. The bytes also hold the values of fields that newer code wrote and
+    /// this program's schema lacks; a request made from [`to_data`](Object::to_data) does not. The
+    /// request shows the values of `object`, but changes to them are not stored. If the primary key
+    /// was changed, the object with the new key stays.
+    ///
+    /// Submitting it fails with [`NewerSchema`](crate::ErrorKind::NewerSchema) if the bytes do not
+    /// fit the schema of newer code that has written to the file. The transaction goes on.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(
+    /// #         env!("CARGO_MANIFEST_DIR"),
+    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
+    /// #     ));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let seen = workspace.perform_changes_blocking([Post::TABLE], |tx| {
+    ///     let data = PostData { title: "a".into(), priority: 7, ..PostData::default() };
+    ///     Ok(tx.submit(PostChangeRequest::creation(data))?.into_object())
+    /// })?;
+    /// let seen = seen.expect("it was inserted");
+    /// let all = || Post::TITLE.is_not_null();
+    /// workspace.perform_changes_blocking([Post::TABLE], |tx| tx.delete_where(all()))?;
+    /// workspace.perform_changes_blocking([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::restoration(&seen))
+    /// })?;
+    /// assert_eq!(workspace.get::<Post>("a")?.map(|post| post.priority()), Some(7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn restoration(object: &T) -> Self {
+        let handle = object.handle().clone();
+        let data = T::Data::decode(view_of::<T::Data>(&handle));
+        Self::new(data, Kind::Restoration(handle))
     }
 
     /// An update of an object. It starts from the latest values, which may differ from those of
@@ -165,13 +212,17 @@ impl<T: Object> ChangeRequest<T> {
         if let Kind::Deletion(base) = self.kind {
             return submit(Change::Delete { base });
         }
+        if let Kind::Restoration(object) = &self.kind {
+            let payload = object.payload();
+            return submit(Change::Restore { payload });
+        }
         Writer::with_kept(|writer| {
             Encoder::encode_root(writer, &self.data);
             let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
             let payload = writer.finish().map_err(named)?;
             submit(match self.kind {
                 Kind::Creation => Change::Create { payload },
-                Kind::Upsert => Change::Upsert { payload },
+                Kind::Upsert | Kind::Restoration(_) => Change::Upsert { payload },
                 Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
             })
         })
@@ -200,6 +251,7 @@ where
         let kind = match &self.kind {
             Kind::Creation => "Creation",
             Kind::Upsert => "Upsert",
+            Kind::Restoration(_) => "Restoration",
             Kind::Update(_) => "Update",
             Kind::Deletion(_) => "Deletion",
         };

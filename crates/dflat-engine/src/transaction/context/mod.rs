@@ -39,6 +39,12 @@ pub enum Change<'a> {
         /// The object's bytes.
         payload: &'a [u8],
     },
+    /// Insert an object, or replace the object with the same key, with exactly these bytes. An
+    /// update or an upsert keeps stored data that the caller's schema lacks; this change does not.
+    Restore {
+        /// The object's bytes, verified with the caller's schema.
+        payload: &'a [u8],
+    },
     /// Delete an object that was looked up in this transaction.
     Delete {
         /// The object as it was found.

@@ -37,7 +37,7 @@ fn photo(size: u64) -> v3::Attachment {
 }
 
 /// A note with something new in every place that can hold it.
-fn newest(id: &str) -> v3::NoteData {
+pub(super) fn newest(id: &str) -> v3::NoteData {
     v3::NoteData {
         id: id.into(),
         rank: 1,
@@ -62,7 +62,7 @@ fn newest(id: &str) -> v3::NoteData {
     }
 }
 
-fn stored(w: &Fixture, id: &str) -> v3::NoteData {
+pub(super) fn stored(w: &Fixture, id: &str) -> v3::NoteData {
     w.get::<v3::Note>(id).unwrap().unwrap().to_data()
 }
 

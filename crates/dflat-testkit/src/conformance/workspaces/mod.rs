@@ -1,6 +1,13 @@
 //! Laws of workspaces: schemas of several versions, endings and counts.
 
 laws! { ($) workspaces_laws of workspaces;
+    restoring {
+        object_restored_by_older_code_keeps_what_newer_code_wrote
+        data_of_an_object_lacks_what_a_restored_object_keeps
+        restored_object_has_its_index_entries_and_its_deliveries
+        restoration_can_be_optimistic_and_meets_conflicts
+        bytes_that_newer_code_could_not_read_are_not_restored
+    }
     evolution {
         update_by_older_code_keeps_fields_of_newer_code
         update_without_changes_by_older_code_writes_nothing
