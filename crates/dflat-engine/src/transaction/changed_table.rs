@@ -90,7 +90,7 @@ impl ChangedTable {
     /// Lists the rows of the range, as `read` reads them.
     ///
     /// # Errors
-    /// As `read`; nothing is changed then.
+    /// The errors of `read`; in that case nothing is changed.
     pub(super) fn list_range<E>(
         &mut self,
         read: impl FnOnce(&Table, RowRange) -> Result<Vec<Object>, E>,

@@ -146,7 +146,8 @@ impl Indexer {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Calls `ready` when no index is being built any more, at once if none is.
+    /// Calls `ready` when no index is being built any more; if none is being built now, calls it at
+    /// once.
     pub(crate) fn when_ready(&self, ready: Ready) {
         let mut state = self.lock();
         if state.working {
@@ -224,7 +225,9 @@ impl Indexer {
             let outcome = state.outcome();
             drop(state);
             for ready in waiting {
-                let _ = callback::run("what waits for an index", || ready(outcome.clone()));
+                let _ = callback::run("a function that waits for indexes", || {
+                    ready(outcome.clone())
+                });
             }
         }
     }
@@ -284,7 +287,7 @@ impl Indexer {
             for duplicate in &duplicates {
                 let (values, keys) = (&duplicate.values, &duplicate.keys);
                 tracing::warn!(target: TARGET, type_name, %index, ?values, ?keys,
-                    "a value is to be unique and is not");
+                    "several objects have the same value of a unique index");
             }
             if let Some(build) = self.lock().find(table, &storage_key) {
                 build.progress.duplicates = duplicates;

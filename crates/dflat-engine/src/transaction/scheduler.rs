@@ -25,7 +25,7 @@ pub type AfterJob = Box<dyn Fn(bool) + Send + Sync>;
 /// Whether jobs of disjoint tables run at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Concurrency {
-    /// They do, until each of them makes its first change.
+    /// Jobs of disjoint tables run at the same time, until each of them makes its first change.
     #[default]
     MultiWriter,
     /// One job runs at a time, in order of call.

@@ -258,7 +258,7 @@ impl WriteSet {
     /// Lists the rows of all ranges, as `read` reads them.
     ///
     /// # Errors
-    /// As `read`.
+    /// The errors of `read`.
     pub(super) fn list_ranges<E>(
         &mut self,
         mut read: impl FnMut(&Table, RowRange) -> Result<Vec<Object>, E>,

@@ -238,7 +238,7 @@ impl Transaction {
         self.admit_other(operation, table)
     }
 
-    /// As `admit`, where the table may be declared by another handle on it.
+    /// As `admit`, also if the transaction declared another descriptor of the same table.
     fn admit_other(&self, operation: &str, table: &Table) -> Result<()> {
         if self.tables.iter().any(|other| other.name == table.name) {
             return self.going_on(format_args!("{operation} {}", table.type_name));

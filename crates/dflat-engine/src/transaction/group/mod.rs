@@ -8,7 +8,7 @@
 //! A finished member never waits for user code: if no member has finished for a few milliseconds, a
 //! thread of the commit groups commits the finished members. The writes of a running member are
 //! then undone, and are written again from its write set when the member goes on. A member that
-//! becomes large has the finished members committed itself, while it has few rows to write again.
+//! becomes large commits the finished members itself, while it has few rows to write again.
 //!
 //! If the backend loses its transaction while a member writes, as SQLite does on a full disk, the
 //! finished members are written again, each in a commit of its own, because handlers run only once.

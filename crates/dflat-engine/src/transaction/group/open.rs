@@ -52,7 +52,7 @@ pub(in super::super) struct Open {
     used_row_ids: UsedRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
-    /// Create the objects that are written.
+    /// The arenas in which the written objects are created.
     arenas: ObjectArenas,
     /// The origin of the objects that are written: this engine, and no commit.
     origin: Origin,

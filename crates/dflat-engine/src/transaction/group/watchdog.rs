@@ -41,8 +41,8 @@ impl Watchdog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the open commit group committed in time, however long its next member runs. Returns
-    /// whether the group is watched now.
+    /// Makes the thread commit the open commit group in time, however long its next member runs.
+    /// Returns whether the group is watched now.
     pub(super) fn watch(&self, shared: &Arc<impl WatchedGroup>) -> bool {
         let mut state = self.lock();
         if state.watching || state.stopped {
@@ -109,7 +109,7 @@ fn run(shared: &Weak<impl WatchedGroup>) {
     }
 }
 
-/// Whether a group is late whose first and latest members finished at these times.
+/// Whether a group is late, given the times when its first and its latest member finished.
 fn is_late(first: Option<Instant>, latest: Option<Instant>) -> bool {
     latest.is_some_and(|latest| sync::have_passed(PATIENCE, latest))
         || first.is_some_and(|first| sync::have_passed(AGE_MAX + PATIENCE, first))
