@@ -14,7 +14,7 @@ pub(super) struct Batch {
     /// The written keys, with the numbers of their changes, and whether each has a row now.
     written: Vec<(Key, u64, bool)>,
     /// The key that could not be written.
-    pub(super) culprit: Option<Key>,
+    pub(super) failed_key: Option<Key>,
 }
 
 impl Batch {
@@ -57,7 +57,7 @@ impl Batch {
                     error.kind(),
                     ErrorKind::Corrupt | ErrorKind::InvalidArgument
                 ) {
-                    self.culprit = Some(key);
+                    self.failed_key = Some(key);
                 } else {
                     self.written.push((key, number, is_stored));
                 }

@@ -26,7 +26,7 @@ pub enum Value {
     F64(f64),
     /// A text.
     Text(Arc<str>),
-    /// Bytes in an encoding that they name themselves, or that another program defines.
+    /// Bytes in an encoding that their prefix names, or that another program defines.
     Codable(Arc<[u8]>),
     /// A payload of FlatBuffers.
     FlatBuffers {

@@ -101,9 +101,8 @@ impl KeySubscribers {
         subscriber
     }
 
-    /// Queues a change for the subscribers of the key. They are to be notified after the key's
-    /// shard is unlocked. A value equal to the one delivered before is delivered only if it `must`
-    /// be.
+    /// Queues a change for the subscribers of the key. They are notified after the key's shard is
+    /// unlocked. A value that equals the one delivered before is delivered only if `must` is true.
     pub(super) fn queue(
         &self,
         key: &Arc<str>,
@@ -131,7 +130,7 @@ impl KeySubscribers {
         PendingNotifications(concerned.collect())
     }
 
-    /// Queues that a key has no value, which is delivered even if the subscriber knows.
+    /// Queues the event that a key has no value. It is delivered even if it was delivered before.
     pub(super) fn remind(&self, key: &Arc<str>) -> PendingNotifications {
         self.queue(key, None, true)
     }
@@ -210,7 +209,7 @@ impl KeySubscriber {
             };
             let before = state.note(&event.key, event.value.as_ref());
             drop(state);
-            // A subscriber to a prefix takes a key that was never delivered to have no value.
+            // For a subscriber to a prefix, a key that was never delivered has no value.
             if must || before != event.value {
                 self.callback.deliver(event);
             }

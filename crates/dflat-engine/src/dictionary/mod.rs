@@ -117,8 +117,8 @@ impl Dictionary {
     /// The value of a key.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown. If the value is not in memory, as reading the file
-    /// can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise, if the value is not in memory, the errors
+    /// of reading the file.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         self.admit(format_args!("read the value of {key:?}"))?;
         let shard = self.space.shard(key);
@@ -225,7 +225,7 @@ impl Dictionary {
     /// The keys that begin with a text and their values, by key.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; otherwise as reading the file can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of reading the file.
     pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
         self.admit(format_args!("read the keys of the dictionary"))?;
         // Order: unwritten values are collected first. They may be written, and dropped from
@@ -290,7 +290,7 @@ impl Dictionary {
     /// key has no value, even if it had none before.
     ///
     /// # Errors
-    /// As [`Self::entries`] and [`Self::set`]; some values may be removed then.
+    /// As [`Self::entries`] and [`Self::set`]; some values may be removed already.
     pub fn remove_all(&self) -> Result<()> {
         for key in self.entries("")?.into_keys() {
             self.set(&key, None)?;
@@ -313,7 +313,7 @@ impl Dictionary {
     /// notifying this subscriber at that time, on that thread.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; otherwise as reading the file can fail.
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of reading the file.
     pub fn subscribe(
         &self,
         pattern: Pattern,

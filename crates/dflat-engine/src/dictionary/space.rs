@@ -14,7 +14,7 @@ pub(super) struct Space {
     pub(super) name: Box<str>,
     pub(super) subscribers: KeySubscribers,
     shards: [LockedShard; SHARDS],
-    /// The most keys of a shard.
+    /// The largest number of keys of a shard.
     keys_max: usize,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Shard {
 pub(super) struct Entry {
     /// The value; `None` if the key is known to have none.
     pub(super) value: Option<Value>,
-    /// The number of the latest change if it is not known to be written, else 0.
+    /// The number of the latest change if that change is not known to be written; otherwise 0.
     pub(super) unwritten: u64,
     /// Whether the key is in the queue of keys to be written.
     pub(super) queued: bool,
@@ -46,7 +46,8 @@ pub(super) struct Entry {
     pub(super) holders: usize,
     /// Whether writing the key is left to these transactions.
     pub(super) is_left: bool,
-    /// The values that those of these transactions whose handlers have returned left in the table.
+    /// The values that these transactions left in the table, as far as their handlers have
+    /// returned.
     pub(super) sealed: Vec<Option<Value>>,
     /// Whether the key is known to have a row in the file.
     pub(super) is_stored: bool,
@@ -231,7 +232,7 @@ mod tests {
         });
     }
 
-    /// Even if the change was written, and its entry dropped, by then.
+    /// This also holds if the change was written and its entry dropped before the value is kept.
     #[test]
     fn a_value_read_before_a_change_is_not_kept() {
         crate::sync::run(|| {

@@ -49,11 +49,11 @@ impl HeldKeys {
         self.len() == 0
     }
 
-    /// Writes the direct changes of the keys from the `first` on again, because the savepoint in
-    /// which these keys were used first was rolled back.
+    /// Writes again the direct changes of the keys from position `first` on, because the savepoint
+    /// in which these keys were used first was rolled back.
     ///
     /// # Errors
-    /// As changes can fail.
+    /// The errors of changes.
     pub fn carry_again(&self, first: usize, transaction: &Transaction) -> Result<()> {
         let mut writer = Writer::new();
         for hold in self.lock().iter_mut().skip(first) {
@@ -70,7 +70,7 @@ impl HeldKeys {
     /// Notes the values of the keys when the handler has returned.
     ///
     /// # Errors
-    /// As reading can fail.
+    /// The errors of reading.
     pub fn seal(&self, transaction: &Transaction) -> Result<()> {
         for hold in self.lock().iter_mut() {
             if hold.is_set {

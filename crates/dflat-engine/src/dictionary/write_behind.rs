@@ -6,8 +6,8 @@
 //!
 //! If the transaction fails, its keys return to the queue. The next change, `synchronize` and the
 //! shutdown try again, and so does a thread after some time. If the transaction fails because of a
-//! single key, such as one whose row is damaged, that key is set aside until `synchronize`, and the
-//! others are written at once.
+//! single key, such as one whose row is damaged, the library does not write that key again until
+//! `synchronize` is called, and writes the other keys at once.
 //!
 //! A key that a transaction of the caller uses is left to that transaction; when it ends, the key
 //! is either written or queued.
@@ -68,7 +68,7 @@ struct QueueState {
     /// The latest transaction that failed because of a single key, and its error.
     refused: Option<(u64, Error)>,
     /// The keys that could not be written.
-    aside: Vec<Key>,
+    postponed: Vec<Key>,
     /// The keys that are left to the transactions that use them.
     left: Vec<Key>,
     /// `synchronize` must wait for this transaction as well: it writes keys that an earlier one
@@ -157,7 +157,7 @@ impl WriteBehind {
 
     /// Notes that a transaction has ended, and starts the next one.
     fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) {
-        let culprit = batch.culprit.take().filter(|_| outcome.is_err());
+        let failed_key = batch.failed_key.take().filter(|_| outcome.is_err());
         let (written, again) = match outcome {
             Ok(()) => (Some(batch), Vec::new()),
             Err(_) => (None, batch.put_back()),
@@ -168,16 +168,16 @@ impl WriteBehind {
         state.taken = state.taken.max(state.finished);
         state.waiting.splice(0..0, again);
         let failed = outcome.err();
-        let goes_on = failed.is_none() || culprit.is_some();
+        let goes_on = failed.is_none() || failed_key.is_some();
         state.fruitless = if goes_on { 0 } else { state.fruitless + 1 };
         if let Some(error) = &failed {
             state.failures += 1;
             let failed = Some((state.finished, error.clone()));
-            match culprit {
+            match failed_key {
                 Some(key) => {
                     state.refused = failed;
-                    state.aside.retain(|aside| !aside.is(&key));
-                    state.aside.push(key);
+                    state.postponed.retain(|other| !other.is(&key));
+                    state.postponed.push(key);
                     if !state.waiting.is_empty() {
                         state.again = state.next();
                     }
@@ -262,8 +262,8 @@ impl WriteBehind {
         callback::forbid_blocking("wait for the dictionary to be written")?;
         let last = self.changes.load(Ordering::Relaxed);
         let mut state = self.lock();
-        let aside = std::mem::take(&mut state.aside);
-        state.waiting.extend(aside);
+        let postponed = std::mem::take(&mut state.postponed);
+        state.waiting.extend(postponed);
         let first = if state.waiting.is_empty() {
             state.started
         } else {

@@ -71,7 +71,7 @@ impl Drop for Inner {
 pub struct EngineOptions {
     /// Whether transactions of disjoint tables run at the same time.
     pub concurrency: Concurrency,
-    /// The most threads that run transactions.
+    /// The largest number of threads that run transactions.
     pub threads_max: usize,
     /// Limits from which the engine logs warnings.
     pub thresholds: Thresholds,
@@ -264,14 +264,14 @@ impl Deliver for Deliverer {
 
     fn complete(&self, outcome: Result<()>, completion: Completion) {
         self.telemetry.note_transaction(outcome.is_ok());
-        // A panic of a completion has no caller to return to; the transaction is done all the same.
+        // A panic of a completion has no caller to return to; the transaction is done nevertheless.
         let _ = callback::run("a completion", || completion.complete(outcome));
     }
 }
 
 impl Calls for Publication {
     fn make_next(&self, turn: u64) -> bool {
-        self.tell_next(turn)
+        self.deliver_next(turn)
     }
 
     fn progress(&self) -> u64 {

@@ -15,7 +15,7 @@ use crate::sync::Arc;
 use crate::transaction::{Job, Tables, Transaction};
 
 /// Number of runs of a retrying handler that other processes may overtake. The next run takes write
-/// access before the handler, so that it keeps them from committing.
+/// access before the handler, so that other processes cannot commit.
 const OVERTAKEN_MAX: u32 = 4;
 
 /// How a transaction begins.
@@ -103,11 +103,11 @@ impl Engine {
         }
     }
 
-    /// As [`perform`](Self::perform), with a handler that is run again while another process has
-    /// committed since its first read. The engine waits for some milliseconds before each run. From
-    /// the fifth run on, the transaction takes write access before its handler runs, which keeps
-    /// other processes from committing. The transaction fails with [`ErrorKind::Busy`] only after
-    /// the busy timeout.
+    /// As [`perform`](Self::perform), but if another process has committed since the handler's
+    /// first read, the handler runs again. The engine waits for some milliseconds before each run.
+    /// From the fifth run on, the transaction takes write access before its handler runs, which
+    /// keeps other processes from committing. The transaction fails with [`ErrorKind::Busy`] only
+    /// after the busy timeout.
     pub fn perform_retrying(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -174,7 +174,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
-    /// shutdown; otherwise those of the handler and of committing.
+    /// shutdown; otherwise the errors of the handler and of the commit.
     pub fn perform_here<R>(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -193,8 +193,8 @@ impl Engine {
         value.ok_or_else(outcome_is_lost)
     }
 
-    /// As [`perform_here`](Self::perform_here), with a handler that is run again, as that of
-    /// [`perform_retrying`](Self::perform_retrying) is.
+    /// As [`perform_here`](Self::perform_here), but the handler runs again as in
+    /// [`perform_retrying`](Self::perform_retrying).
     ///
     /// # Errors
     /// As [`perform_here`](Self::perform_here).
@@ -229,17 +229,17 @@ impl Engine {
         self.refuse_if_closed(format_args!("perform changes"))?;
         let tables: Tables = tables.into_iter().collect();
         check_named(&tables)?;
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let completion = move |outcome| {
             ended(&outcome);
             // The receiver waits below.
-            let _ = tell.send(outcome);
+            let _ = sender.send(outcome);
         };
         let job = || run(&tables, Box::new(completion));
         let names = tables.iter().map(|table| table.name.as_ref());
         let ran = self.inner.scheduler.run_here(names, job);
         ran.map_err(|error| error.context("cannot perform changes"))?;
-        told.recv().map_err(|_| outcome_is_lost())?
+        receiver.recv().map_err(|_| outcome_is_lost())?
     }
 }
 
@@ -258,8 +258,8 @@ impl Inner {
         transaction.finish(handled, completion);
     }
 
-    /// As `run`, but runs the handler again while another process has committed since the first
-    /// read.
+    /// As `run`, but as long as another process has committed since the first read, runs the
+    /// handler again.
     fn run_retrying(
         &self,
         tables: &Tables,

@@ -184,8 +184,8 @@ impl Engine {
         transaction::current(&self.inner.reader.backend).is_some()
     }
 
-    /// Visits the row with a primary key, as it is committed, on a handler's thread too. Its bytes
-    /// are not verified.
+    /// Visits the committed row with a primary key, on a handler's thread too. Its bytes are not
+    /// verified.
     ///
     /// # Errors
     /// As [`Engine::read`].
@@ -202,7 +202,7 @@ impl Engine {
         })
     }
 
-    /// Fetches the objects of a query, as they are committed, on a handler's thread too.
+    /// Fetches the committed objects of a query, on a handler's thread too.
     ///
     /// # Errors
     /// As [`Engine::read`].
@@ -212,7 +212,7 @@ impl Engine {
         Ok(Arc::unwrap_or_clone(objects))
     }
 
-    /// A view of the state as of now.
+    /// A snapshot of the present state.
     ///
     /// # Errors
     /// As [`Engine::read`].
@@ -222,7 +222,7 @@ impl Engine {
         Ok(snapshot)
     }
 
-    /// A view of the state as of the first fetch from it.
+    /// A snapshot of the state at the first fetch from the snapshot.
     ///
     /// # Errors
     /// As [`Engine::read`].

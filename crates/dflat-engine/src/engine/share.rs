@@ -18,8 +18,8 @@ pub(super) struct Share {
     /// Locked for reading while work is queued, so that no work is queued after the share has
     /// ended.
     gate: RwLock<Gate>,
-    /// Whether the share has ended, for callers that need not keep it from ending: they share no
-    /// lock.
+    /// Whether the share has ended. Callers that need not keep the share from ending read it
+    /// without a lock.
     is_closed: AtomicBool,
     held: Mutex<Held>,
 }
@@ -165,8 +165,8 @@ impl Engine {
     /// second call does no harm.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; otherwise as the backend's
-    /// closing.
+    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; otherwise the errors of closing
+    /// the backend.
     pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         if !self.leave() {

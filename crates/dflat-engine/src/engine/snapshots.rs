@@ -1,4 +1,5 @@
-//! Snapshots that are held. Each shows one state, keeps the log from that state on, and ages.
+//! Held snapshots. Each shows one state, and the log from that state on cannot be truncated while
+//! the snapshot is held, so the engine checks the ages of snapshots.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -52,8 +53,8 @@ impl Snapshots {
         drop(cells);
         for cell in held {
             let age = cell.age();
-            if !cell.is_told.load(Ordering::Relaxed) && telemetry.old_snapshot(age) {
-                cell.is_told.store(true, Ordering::Relaxed);
+            if !cell.is_reported.load(Ordering::Relaxed) && telemetry.old_snapshot(age) {
+                cell.is_reported.store(true, Ordering::Relaxed);
             }
             // A snapshot that is being read is checked at a later commit, or at its next read.
             if self.is_too_old(age)
@@ -75,7 +76,7 @@ pub(super) struct SnapshotCell {
     reader: Mutex<Option<Pinning>>,
     since: Instant,
     /// Whether its age was reported.
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
     /// Whether it has ended because it was held for too long.
     is_expired: AtomicBool,
 }
@@ -91,7 +92,7 @@ impl SnapshotCell {
         Self {
             reader: Mutex::new(Some(Pinning { reader, seq: None })),
             since: Instant::now(),
-            is_told: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
             is_expired: AtomicBool::new(false),
         }
     }
@@ -142,7 +143,7 @@ impl EngineSnapshot {
         }
         let Some(pinning) = reader.as_mut() else {
             return Err(if cell.is_expired() {
-                let message = "cannot read a snapshot: it was held for longer than one may be";
+                let message = "cannot read a snapshot: it was held for longer than its maximum age";
                 Error::new(ErrorKind::DeadlineExceeded, message)
             } else {
                 shut_down(format_args!("read a snapshot"))

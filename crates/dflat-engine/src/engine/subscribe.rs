@@ -78,16 +78,16 @@ impl Engine {
         Ok(subscription)
     }
 
-    /// Checks whether another program has committed, past this engine, since the last call of this
-    /// method or the first subscription. If so, or if that can't be determined, subscribers are
-    /// notified of the changes. It does not wait for these notifications, nor for a writer.
+    /// Checks whether another program has committed, without this engine, since the last call of
+    /// this method or the first subscription. If so, or if that can't be determined, subscribers
+    /// are notified of the changes. It does not wait for these notifications, nor for a writer.
     /// Snapshots that are too old are handled as after a commit.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
     /// reading.
     pub fn refresh(&self) -> Result<()> {
-        let operation = format_args!("look for what others have committed");
+        let operation = format_args!("look for commits of other programs");
         self.while_open(operation, || {
             self.inner.snapshots.look(&self.inner.telemetry);
             let reader = &self.inner.reader;

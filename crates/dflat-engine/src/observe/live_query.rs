@@ -19,19 +19,19 @@ pub trait Refetch {
     /// The objects of a query, and the commit that they are as of.
     ///
     /// # Errors
-    /// As reading can fail.
+    /// The errors of reading.
     fn fetch(&self, table: &Table, query: &Query) -> Result<Fetched>;
 
     /// The number of a query's objects, and the commit that it is as of.
     ///
     /// # Errors
-    /// As reading can fail.
+    /// The errors of reading.
     fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)>;
 
     /// The objects with these row ids, each allocated alone, and the commit that they are as of.
     ///
     /// # Errors
-    /// As reading can fail.
+    /// The errors of reading.
     fn objects(
         &self,
         table: &Table,

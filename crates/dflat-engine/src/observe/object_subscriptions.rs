@@ -28,7 +28,8 @@ struct ObjectSubscriber {
 }
 
 impl ObjectSubscriber {
-    /// Notes a new state; the call to make, if `is_other`: if it differs from the one delivered.
+    /// Notes a new state. Returns the call to make if `is_other`: if the state differs from the one
+    /// delivered last.
     fn note(&mut self, object: &Object, is_other: bool) -> Option<Call> {
         self.known = object.clone();
         is_other.then(|| self.call(ObjectEvent::Updated(object.clone())))
@@ -104,7 +105,7 @@ impl ObjectSubscriptions {
             let Some(entries) = self.0.get_mut(row_id) else {
                 continue;
             };
-            // The others received a state that was read as of a later commit.
+            // Other subscribers received a state that was read as of a later commit.
             let behind = entries.iter_mut().filter(|entry| entry.seq < seq);
             if let Some(after) = &change.after {
                 calls.extend(behind.filter_map(|entry| {

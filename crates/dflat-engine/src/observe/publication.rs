@@ -63,7 +63,7 @@ impl Publication {
 
     /// Makes the next delivery. Returns false if there is none, or if another thread has the turn.
     #[must_use]
-    pub fn tell_next(&self, turn: u64) -> bool {
+    pub fn deliver_next(&self, turn: u64) -> bool {
         let mut state = self.lock();
         if state.turn != turn {
             return false;

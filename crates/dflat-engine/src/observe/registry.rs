@@ -76,7 +76,7 @@ pub struct DeliveryOptions {
     /// Runs the calls of the callback. Without an executor, the delivering thread makes them, one
     /// subscriber after the other.
     pub executor: Option<Arc<Executor>>,
-    /// The most deliveries that wait for the callback.
+    /// The largest number of deliveries that wait for the callback.
     pub capacity: usize,
 }
 
@@ -383,8 +383,8 @@ fn first_result(
         fetched,
         commits: 0,
     });
-    let is_told = |first: &ResultUpdate| known.is_some() && first.difference.is_empty();
-    (!first.as_ref().is_ok_and(is_told)).then_some(Event::Result(first.map(Box::new)))
+    let is_known = |first: &ResultUpdate| known.is_some() && first.difference.is_empty();
+    (!first.as_ref().is_ok_and(is_known)).then_some(Event::Result(first.map(Box::new)))
 }
 
 fn remove(state: &mut Subscriptions, subscriber: &Arc<Subscriber>) {

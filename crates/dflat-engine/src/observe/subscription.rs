@@ -20,8 +20,8 @@ impl Subscription {
     }
 
     /// The error that ended the subscription, if any:
-    /// [`ErrorKind::Panicked`](crate::ErrorKind::Panicked) if its callback panicked, else the error
-    /// of reading the object or result that it follows.
+    /// [`ErrorKind::Panicked`](crate::ErrorKind::Panicked) if its callback panicked; otherwise the
+    /// error of reading the object or result that it follows.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.0.error()
@@ -34,9 +34,9 @@ impl Subscription {
         self.0.coalesced()
     }
 
-    /// Whether completions do not wait for the callback, because a call took too long. Its
-    /// deliveries are made on a thread of their own then, and waiting ones are merged. This ends
-    /// when no delivery waits after a call that took less than half of the patience.
+    /// Whether completions do not wait for the callback, because a call took too long. In this case
+    /// a thread of its own makes its deliveries, and waiting ones are merged. This ends when no
+    /// delivery waits after a call that took less than half of the patience.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.0.is_slow()

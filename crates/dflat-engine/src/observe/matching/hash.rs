@@ -66,7 +66,7 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
 /// Builds the hasher of maps whose keys are hashes or numbers.
 pub(in super::super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
-/// A hasher for keys that are the upper half of a hash already, which is repeated, or a number.
+/// A hasher for keys that are numbers, or the upper half of a hash, which the hasher repeats.
 #[derive(Default)]
 pub(in super::super) struct PrehashedHasher(u64);
 

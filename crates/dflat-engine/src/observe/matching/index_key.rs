@@ -13,7 +13,7 @@ pub(in super::super) struct FieldInterval {
     pub(in super::super) interval: Interval<'static>,
 }
 
-/// Intervals of which every object that meets a condition is in at least one.
+/// Intervals such that every object that meets a condition is in at least one of them.
 #[derive(Clone, Debug)]
 pub(in super::super) struct IndexKey {
     pub(in super::super) intervals: Vec<FieldInterval>,
@@ -21,8 +21,8 @@ pub(in super::super) struct IndexKey {
     pub(in super::super) exact: bool,
 }
 
-/// The most intervals of an index key. A condition with more is evaluated on every changed row: its
-/// key would take megabytes.
+/// The largest number of intervals of an index key. A condition with more intervals is evaluated on
+/// every changed row, because its key would take megabytes.
 const INTERVALS_MAX: usize = 65_536;
 
 /// The index key of a condition, if it has one.

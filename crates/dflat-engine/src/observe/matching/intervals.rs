@@ -72,8 +72,8 @@ impl Intervals {
 
     /// Sorts the intervals, if enough of them are unsorted.
     pub(super) fn tidy(&mut self) {
-        // With this many, searching the unsorted intervals costs about as much as sorting costs for
-        // each.
+        // With this many unsorted intervals, a search through them costs about as much as sorting
+        // costs for each interval.
         let ordered = self.last.len();
         if self.items.len() - ordered > LOOSE_MIN.max(ordered.isqrt()) {
             self.arrange();

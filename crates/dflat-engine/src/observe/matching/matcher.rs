@@ -1,4 +1,4 @@
-//! Finds the live queries that a commit may concern, and the rows by which it does.
+//! Finds the live queries that a commit may concern, and the rows that may concern each.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,11 @@ use crate::object::{Object, field_value, root_text};
 
 /// Up to this many live queries are evaluated on each changed row rather than looked up by values.
 ///
-/// Instructions of a commit that concerns none of the queries, if they are evaluated, and if they
-/// are looked up (in brackets, by ranges): one query and one row, 2,300 and 2,000 (1,900); one
-/// query and four rows, 3,300 and 5,100 (6,100); two queries and one row, 3,700 and 2,000 (2,100);
-/// two and two rows, 4,300 and 3,100 (3,300); four and four rows, 10,300 and 5,100 (7,300).
+/// The instructions that a commit takes if it concerns none of the queries: if each query is
+/// evaluated, if the queries are looked up by values, and in brackets by ranges. One query and one
+/// row: 2,300 and 2,000 (1,900). One query and four rows: 3,300 and 5,100 (6,100). Two queries and
+/// one row: 3,700 and 2,000 (2,100). Two queries and two rows: 4,300 and 3,100 (3,300). Four
+/// queries and four rows: 10,300 and 5,100 (7,300).
 const LINEAR_MAX: usize = 1;
 
 /// The index keys of live queries, by field.
@@ -36,7 +37,7 @@ pub(in super::super) struct Matcher {
 pub(in super::super) struct Hit(u64);
 
 impl Hit {
-    /// The most rows of a commit that fit in a hit.
+    /// The largest number of rows of a commit whose positions fit in a hit.
     const ROWS_MAX: usize = 1 << 31;
 
     const fn new(slot: u32, row: Row, is: bool) -> Self {
@@ -59,7 +60,7 @@ impl Hit {
     }
 }
 
-/// The most hits of which the buffer is kept: 32 KiB.
+/// The largest number of hits whose buffer is kept: 32 KiB.
 const HITS_KEPT_MAX: usize = 4096;
 
 pub(super) struct FieldIndex {

@@ -18,7 +18,7 @@ struct RowsByValue<'c> {
     rows: Vec<Row>,
 }
 
-/// The rows of a commit, sorted by the values of fields when a query first needs them so.
+/// The rows of a commit, sorted by the values of a field when a query first needs this order.
 pub(in super::super) struct SortedRows<'c> {
     matcher: &'c Matcher,
     rows: Rows<'c>,
@@ -48,7 +48,7 @@ impl<'c> SortedRows<'c> {
             if let [field_interval] = intervals {
                 self.sort(field_interval);
                 let found = self.found(field_interval, side);
-                // So it is where values grow with row ids.
+                // This is so if the values grow with the row ids.
                 if found.is_sorted() {
                     list.extend_from_slice(found);
                     continue;
@@ -147,7 +147,8 @@ fn drain(bits: &mut [u64], rows: &mut RowList) {
 
 /// The rows that may meet a query's condition.
 pub(in super::super) enum Candidates {
-    /// These rows. Different values may have the same hash, so they need not meet it.
+    /// These rows. Different values may have the same hash, so not all of these rows need to meet
+    /// the condition.
     Rows(ChangedRows),
     /// All rows.
     All,

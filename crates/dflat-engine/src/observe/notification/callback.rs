@@ -34,8 +34,8 @@ impl<E> Callback<E> {
         }
         let ended = self.is_cancelled().then(|| function.take()).flatten();
         drop(function);
-        // The callback may own the last handle on a workspace, whose end must not be waited for
-        // here.
+        // The callback may own the last handle on a workspace, and this thread must not wait for
+        // the end of that workspace.
         let _ = callback::run("the end of a subscription", || drop(ended));
     }
 

@@ -1,6 +1,6 @@
 //! Calls one subscriber's callback, one call at a time, and keeps the deliveries that must wait.
 //!
-//! This room uses no other room of `observe`, and has no word about rows or results: an event is
+//! This room uses no other room of `observe`, and knows nothing about rows and results: an event is
 //! any type that can [absorb](Absorb) the event after it.
 
 mod callback;

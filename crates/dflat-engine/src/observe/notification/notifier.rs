@@ -14,8 +14,8 @@ type Function<E> = Box<dyn FnMut(E) + Send>;
 /// A job for an executor.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// The most calls that a job makes before the executor is given another one, so that a busy
-/// subscriber does not keep a thread of the executor from other jobs.
+/// The largest number of calls that a job makes. For further calls, the executor gets another job,
+/// so that a busy subscriber does not keep a thread of the executor from other jobs.
 const JOB_CALLS_MAX: usize = 16;
 
 /// Runs jobs, on a thread of its choice.
@@ -38,7 +38,7 @@ pub struct Notifier<E, R> {
 struct NotifierState<E> {
     /// The callback; `None` while it is called, and after the end.
     function: Option<Function<E>>,
-    /// The most deliveries that wait.
+    /// The largest number of deliveries that wait.
     capacity: u32,
     /// Whether a thread or job is going to deliver everything that waits.
     served: bool,
@@ -221,8 +221,9 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
         }
     }
 
-    /// Lets no thread wait for calls: they are made on a thread of their own, and events that come
-    /// meanwhile are merged. It ends when a call took less than `quick` and no event waits.
+    /// From now on, no thread waits for calls: a thread of this subscriber makes them, and events
+    /// that come meanwhile are merged. This ends when a call took less than `quick` and no event
+    /// waits.
     pub fn give_up(&self, quick: Duration) {
         self.lock().backlog().slow = Some(quick);
     }
@@ -272,8 +273,8 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> Notifier<E, R> {
     }
 }
 
-/// Drops values of the user, marked as user code: they may contain the last handle on a workspace,
-/// whose end must not be waited for here.
+/// Drops values of the user. This is marked as user code: the values may contain the last handle on
+/// a workspace, and this thread must not wait for the end of that workspace.
 fn release<D>(dropped: D) {
     let _ = callback::run("the end of a subscription", || drop(dropped));
 }
@@ -295,7 +296,7 @@ impl<E: Absorb + Send + 'static, R: Send + Sync + 'static> DeliveryDuty<E, R> {
     fn submit(self, executor: &Arc<Executor>) {
         let next = Arc::clone(executor);
         let job = Box::new(move || {
-            // An executor that runs jobs at once would nest them.
+            // If the executor runs jobs at once, they would be nested.
             if callback::is_running() {
                 self.run();
             } else {

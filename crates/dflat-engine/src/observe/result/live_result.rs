@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::fetch::Fetched;
 use crate::object::Object;
 
-/// The fewest and the most objects that are kept on either side of a window. In between, as many
-/// are kept as the window has, so that a window is fetched again after as many deletions as it is
-/// long.
+/// The smallest and the largest number of objects that are kept on either side of a window. Between
+/// these limits, as many are kept as the window has, so that a window is fetched again only after
+/// as many deletions as it has objects.
 const MARGIN: Range<usize> = 4..1024;
 
 /// A result as of a commit, and its difference from the result delivered before.
@@ -172,7 +172,7 @@ impl LiveResult {
     /// observed value changed.
     ///
     /// # Errors
-    /// As `refetch`. The result is fetched again at the next commit then.
+    /// The errors of `refetch`. The result is then fetched again at the next commit.
     pub(in super::super) fn follow(
         &mut self,
         (changes, seq): (&TableChanges, CommitSeq),
@@ -231,7 +231,7 @@ impl LiveResult {
     /// Fetches the result again. Returns the new one, or `None` if no observed value changed.
     ///
     /// # Errors
-    /// As `refetch`. The result is fetched again at the next commit then.
+    /// The errors of `refetch`. The result is then fetched again at the next commit.
     pub(in super::super) fn renew(
         &mut self,
         table: &Table,

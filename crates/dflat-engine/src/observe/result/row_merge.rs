@@ -17,8 +17,8 @@ pub(super) struct MergedList {
 /// list changes.
 pub(super) struct RowMerge<'l> {
     list: &'l [Object],
-    /// Whether every row of the list leaves or is replaced. Positions follow from the changed rows
-    /// then, and the list's objects, which may be anywhere in memory, are not read.
+    /// Whether every row of the list leaves or is replaced. In this case positions follow from the
+    /// changed rows, and the list's objects, which may be anywhere in memory, are not read.
     all: bool,
     /// The number of rows of the list that are merged.
     next: usize,
@@ -183,7 +183,7 @@ fn split_before<'r>(list: &'r [Row], row: Option<&Row>) -> (&'r [Row], &'r [Row]
 /// The first position from `start` on whose object `is_before` rejects.
 ///
 /// # Cost
-/// One comparison if it is the first, else a logarithm of its distance.
+/// One comparison if it is the first position; otherwise a logarithm of its distance.
 pub(super) fn find(objects: &[Object], start: usize, is_before: impl Fn(&Object) -> bool) -> usize {
     let (mut low, mut step) = (start, 1);
     while objects.get(low + step - 1).is_some_and(&is_before) {
