@@ -1,4 +1,5 @@
-//! `cargo xtask package`: do the published crates compile from their archives?
+//! `cargo xtask package`: do the published crates compile from their archives, do their doc tests
+//! pass there, and do the archives have what a reader of crates.io needs?
 //!
 //! `cargo package` can verify that, but it keeps the sources of crates that depend on each other
 //! between runs, as if they were published, and then compiles against old ones. So this task only
@@ -12,10 +13,24 @@ use std::process::Command;
 use crate::Result;
 use crate::workspace::{self, Package};
 
-/// Packs every published crate, and compiles the archives.
+/// The files that every archive has. A licence is equal to that of the repository.
+const FILES: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// The keys of a manifest that crates.io and docs.rs show or use.
+const KEYS: [&str; 6] = [
+    "description",
+    "documentation",
+    "license",
+    "readme",
+    "repository",
+    "metadata.docs.rs",
+];
+
+/// Packs every published crate, compiles the archives, and runs their doc tests.
 ///
 /// # Errors
-/// If a crate cannot be packed, or does not compile from its archive.
+/// If a crate cannot be packed, lacks a file or a key of its manifest, does not compile from its
+/// archive, or fails a doc test there.
 pub fn run(root: &Path) -> Result<()> {
     let packages = workspace::packages(root)?;
     let published: Vec<_> = packages
@@ -39,6 +54,7 @@ pub fn run(root: &Path) -> Result<()> {
         // would not notice that they changed since the last run.
         tar.arg("-xzmf").arg(archive).arg("-C").arg(&check);
         succeed(&mut tar)?;
+        check_contents(root, &check.join(&folder), &package.name)?;
         folders.push((package.name.as_str(), folder));
     }
     fs::write(check.join("Cargo.toml"), manifest(&folders))?;
@@ -47,7 +63,36 @@ pub fn run(root: &Path) -> Result<()> {
     // The target folder of the repository has the compiled dependencies. The packed crates are
     // other packages than those of the repository to Cargo, because their path differs.
     cargo.args(["check", "--workspace", "--offline", "--target-dir"]);
-    succeed(cargo.arg(&target).current_dir(&check))
+    succeed(cargo.arg(&target).current_dir(&check))?;
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--doc", "--workspace", "--offline", "--quiet"]);
+    cargo.arg("--target-dir").arg(&target);
+    succeed(cargo.current_dir(&check))
+}
+
+/// Checks the files and the manifest of an unpacked archive.
+fn check_contents(root: &Path, folder: &Path, name: &str) -> Result<()> {
+    for file in FILES {
+        let packed = fs::read(folder.join(file))
+            .map_err(|error| format!("the archive of `{name}` has no {file}: {error}"))?;
+        if file.starts_with("LICENSE") && packed != fs::read(root.join(file))? {
+            let message = format!("{file} of `{name}` differs from that of the repository");
+            return Err(message.into());
+        }
+    }
+    let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+    match KEYS.iter().find(|key| !has_key(&manifest, key)) {
+        Some(key) => Err(format!("the manifest of `{name}` has no `{key}`").into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether a manifest that Cargo wrote has a key or a table of its package.
+fn has_key(manifest: &str, key: &str) -> bool {
+    manifest.lines().any(|line| {
+        let found = line.split_once(" = ").map(|(found, _)| found);
+        found == Some(key) || line == format!("[package.{key}]")
+    })
 }
 
 fn pack(root: &Path, packages: &[&Package]) -> Result<()> {
@@ -99,7 +144,14 @@ fn succeed(command: &mut Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::manifest;
+    use super::{has_key, manifest};
+
+    #[test]
+    fn keys_and_tables_of_a_packed_manifest_are_found() {
+        let text = "[package]\nreadme = \"README.md\"\n\n[package.metadata.docs.rs]\na = 1\n";
+        assert!(has_key(text, "readme") && has_key(text, "metadata.docs.rs"));
+        assert!(!has_key(text, "read") && !has_key(text, "documentation"));
+    }
 
     #[test]
     fn packed_crates_find_one_another() {

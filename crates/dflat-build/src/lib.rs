@@ -16,6 +16,8 @@
 //! the first file. Cargo runs the script again when one of the files changes, or when a new file
 //! appears that an `include` would find first.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod compiler;
 mod error;
 mod loader;
@@ -192,3 +194,8 @@ fn rendered(outcome: &Outcome, severity: Severity) -> String {
         .collect();
     texts.join("\n\n")
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -28,6 +28,8 @@
 //! assert!(output.text.contains("pub const TITLE: ::dflat::Field<Self, str>"));
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod diagnostic;
 mod plan;
 mod rust;
@@ -86,3 +88,8 @@ pub fn generate(schema: &Schema, options: &Options) -> Result<Output, Vec<Diagno
         text,
     })
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

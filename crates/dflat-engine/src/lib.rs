@@ -8,6 +8,8 @@
 //! [`callback`]; [`fetch`]; [`storage`]; [`query`]; [`object`]; [`error`], `sync` and
 //! [`telemetry`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod callback;
 pub mod change_set;
 pub mod delivery;
@@ -24,3 +26,8 @@ pub mod telemetry;
 pub mod transaction;
 
 pub use error::{Error, ErrorKind, Result};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

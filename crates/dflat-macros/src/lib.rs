@@ -4,6 +4,8 @@
 //! these methods can, and type errors are those of the methods. It has no dependency, because the
 //! grammar is small.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod input;
 mod parse;
 mod write;
@@ -18,3 +20,8 @@ pub fn query(input: TokenStream) -> TokenStream {
         Err(refusal) => refusal.into_tokens(),
     }
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

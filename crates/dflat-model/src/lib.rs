@@ -3,6 +3,8 @@
 //! The schema compiler and the engine both depend on this crate. It compares, prints and encodes
 //! its data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod coverage;
 mod descriptor;
 mod encoding;
@@ -30,3 +32,8 @@ pub use predicate::{Comparison, Predicate, TextTest};
 pub use query::{Cursor, Direction, Nulls, Order, Query};
 pub use scalar::Scalar;
 pub use value::{Value, ValueRef};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

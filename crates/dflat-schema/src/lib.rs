@@ -26,6 +26,8 @@
 //! assert_eq!(schema.definitions[0].storage_name().as_deref(), Some("post"));
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod ast;
 mod check;
 mod describe;
@@ -87,3 +89,8 @@ pub fn compile(requested: &[String], loader: &dyn Loader, options: &Options) -> 
         sources,
     }
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

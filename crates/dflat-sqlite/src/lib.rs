@@ -11,6 +11,8 @@
 //! - Unsafe code is in two modules only: `ffi`, from which no pointer of SQLite's escapes, and
 //!   `io`, through which a connection reaches the file if its I/O is counted.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod backend;
 mod connection;
 mod ffi;
@@ -35,3 +37,8 @@ pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 pub use repair::check::{Derive, Problem, ProblemKind, Report};
 pub use repair::in_place::UnreadableRow;
 pub use upkeep::backup::{Progress, in_the_way};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

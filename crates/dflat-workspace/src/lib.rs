@@ -13,6 +13,8 @@
 //! - Neither: the memory backend alone, without C code.
 //! - `serde`: objects from and to JSON by their descriptors.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "sqlite")]
 mod file;
 #[cfg(feature = "serde")]
@@ -36,3 +38,8 @@ pub use transaction::{CopyProgress, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
 pub use upkeep::{CheckReport, RepairReport, SalvageReport, salvage};
 pub use workspace::Workspace;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

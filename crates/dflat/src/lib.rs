@@ -19,10 +19,7 @@
 //!
 //! ```
 //! # mod post {
-//! #     include!(concat!(
-//! #         env!("CARGO_MANIFEST_DIR"),
-//! #         "/../dflat-codegen/tests/data/post/rust.rs"
-//! #     ));
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 //! # }
 //! use dflat::Workspace;
 //! use post::{Post, PostChangeRequest, PostData};
@@ -48,6 +45,8 @@
 //! - Neither: the memory backend alone, without C code.
 //! - `serde`: generated types implement the traits of serde (see [`Payload`] for the form), and the
 //!   [`Dictionary`] takes values of any type that implements them.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
 pub mod codegen;
@@ -81,10 +80,7 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 /// # Examples
 /// ```
 /// # mod post {
-/// #     include!(concat!(
-/// #         env!("CARGO_MANIFEST_DIR"),
-/// #         "/../dflat-codegen/tests/data/post/rust.rs"
-/// #     ));
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 /// # }
 /// use dflat::{Workspace, query};
 /// use post::{Color, Post};

@@ -81,6 +81,15 @@ fn code_is_as_recorded() {
     }
 }
 
+/// The doc tests of the crate `dflat` use copies, because a packed crate has its own files only.
+#[test]
+fn copies_for_doc_tests_are_current() {
+    let copies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dflat/tests/data");
+    for case in ["bench_doc", "post"] {
+        expect_file![copies.join(format!("{case}.rs"))].assert_eq(&generated(case));
+    }
+}
+
 #[test]
 fn the_same_schema_gives_the_same_bytes() {
     for case in cases() {

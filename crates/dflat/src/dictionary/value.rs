@@ -189,10 +189,7 @@ impl FromDictionary for Vec<u8> {
 /// # Examples
 /// ```
 /// # mod post {
-/// #     include!(concat!(
-/// #         env!("CARGO_MANIFEST_DIR"),
-/// #         "/../dflat-codegen/tests/data/post/rust.rs"
-/// #     ));
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 /// # }
 /// use dflat::{FlatBuffersValue, Workspace};
 /// use post::PostData;

@@ -21,10 +21,7 @@ use crate::{Error, ErrorKind, Result};
 /// # Examples
 /// ```
 /// # mod post {
-/// #     include!(concat!(
-/// #         env!("CARGO_MANIFEST_DIR"),
-/// #         "/../dflat-codegen/tests/data/post/rust.rs"
-/// #     ));
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 /// # }
 /// use dflat::{ErrorKind, Payload};
 /// use post::{Color, PostData};

@@ -16,10 +16,7 @@ use crate::{Observable, Result};
 /// # Examples
 /// ```
 /// # mod post {
-/// #     include!(concat!(
-/// #         env!("CARGO_MANIFEST_DIR"),
-/// #         "/../dflat-codegen/tests/data/post/rust.rs"
-/// #     ));
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 /// # }
 /// use dflat::Workspace;
 /// use post::Post;

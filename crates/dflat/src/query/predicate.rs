@@ -97,10 +97,7 @@ impl<R: Object> Predicate<R> {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Predicate;
     /// use post::Post;

@@ -24,10 +24,7 @@ use crate::{Object, Result};
 /// # Examples
 /// ```
 /// # mod post {
-/// #     include!(concat!(
-/// #         env!("CARGO_MANIFEST_DIR"),
-/// #         "/../dflat-codegen/tests/data/post/rust.rs"
-/// #     ));
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
 /// # }
 /// use dflat::{ErrorKind, UpdatedObject, Workspace};
 /// use post::{Post, PostChangeRequest, PostData};
@@ -154,10 +151,7 @@ impl<T: Object> ChangeRequest<T> {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::{ErrorKind, Workspace};
     /// use post::{Post, PostChangeRequest, PostData};

@@ -26,10 +26,7 @@ impl TransactionContext {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Color, Post};

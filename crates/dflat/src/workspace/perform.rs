@@ -21,10 +21,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::{UpdatedObject, Workspace};
     /// use post::{Post, PostChangeRequest, PostData};
@@ -81,10 +78,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Post, PostChangeRequest, PostData};
@@ -120,10 +114,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Post, PostChangeRequest, PostData};
@@ -165,10 +156,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Post, PostChangeRequest, PostData};
@@ -208,10 +196,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Post, PostChangeRequest, PostData};

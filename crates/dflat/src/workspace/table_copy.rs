@@ -21,16 +21,10 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # mod post {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/post/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
     /// # mod v2 {
-    /// #     include!(concat!(
-    /// #         env!("CARGO_MANIFEST_DIR"),
-    /// #         "/../dflat-codegen/tests/data/bench_doc/rust.rs"
-    /// #     ));
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/bench_doc.rs"));
     /// # }
     /// use dflat::Workspace;
     /// use post::{Post, PostChangeRequest, PostData};

@@ -1,10 +1,14 @@
-//! Each block of code in the README is, blanks aside, in a file that compiles.
+//! Each block of code in the READMEs is, blanks aside, in a file that compiles.
 
 use dflat::{Dictionary, Result, Workspace};
 
 use crate::post::{Color, Post, PostChangeRequest, PostData};
 
-const README: &str = include_str!("../../../../README.md");
+/// The README of the repository and that of the crate, with the number of their blocks.
+const READMES: [(&str, usize); 2] = [
+    (include_str!("../../../../README.md"), 4),
+    (include_str!("../../README.md"), 1),
+];
 
 /// The compiled files, with the paths that a user would write.
 const SOURCES: [&str; 3] = [
@@ -76,16 +80,18 @@ fn every_block_of_code_is_in_a_file_that_compiles() {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
     let sources: String = SOURCES.iter().map(|source| squeeze(source)).collect();
     let sources = sources.replace("../../schemas/", "schemas/");
-    let mut count = 0;
-    for block in README.split("```rust\n").skip(1) {
-        let (code, _) = block.split_once("```").expect("the block should end");
-        // A test must not leave a file behind.
-        let code = squeeze(code).replace("open(\"posts.db\")?", "in_memory()");
-        assert!(
-            sources.contains(&code),
-            "this block is compiled nowhere:\n{block}"
-        );
-        count += 1;
+    for (readme, expected) in READMES {
+        let mut count = 0;
+        for block in readme.split("```rust\n").skip(1) {
+            let (code, _) = block.split_once("```").expect("the block should end");
+            // A test must not leave a file behind.
+            let code = squeeze(code).replace("open(\"posts.db\")?", "in_memory()");
+            assert!(
+                sources.contains(&code),
+                "this block is compiled nowhere:\n{block}"
+            );
+            count += 1;
+        }
+        assert_eq!(count, expected);
     }
-    assert_eq!(count, 4);
 }

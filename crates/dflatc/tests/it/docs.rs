@@ -128,3 +128,21 @@ fn overview_of_the_schema_page_compiles() {
     let output = dflatc(folder.path(), &["check", "example.fbs"]);
     assert_eq!(text(&output.stderr), "");
 }
+
+#[test]
+fn commands_of_the_readme_run() {
+    let readme = include_str!("../../README.md");
+    let block = |language: &str| {
+        let (_, block) = readme.split_once(&format!("```{language}\n")).unwrap();
+        block.split("```").next().unwrap()
+    };
+    let folder = folder(&[]);
+    fs::create_dir(folder.path().join("schemas")).unwrap();
+    fs::write(folder.path().join("schemas/post.fbs"), block("text")).unwrap();
+    for command in block("sh").lines() {
+        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+        let output = dflatc(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert!(folder.path().join("src/generated/post.rs").exists());
+}
