@@ -92,7 +92,7 @@ pub(super) fn question(random: &mut Random) -> Question {
     let order = (0..random.below(3)).map(|_| Key {
         term: Term::Path(*random.pick(&Path::ALL)),
         descending: random.one_in(2),
-        missing_first: None,
+        missing_first: *random.pick(&[None, Some(true), Some(false)]),
     });
     let order = order.collect();
     Question {

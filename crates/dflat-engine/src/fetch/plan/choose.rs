@@ -171,7 +171,7 @@ impl<'a> Planner<'a> {
                 return (AccessPath::Key(ranges.access), ranges.used);
             }
             let mut access = KeyAccess::new(key, smallvec![KeyRange::of(Values::new())]);
-            access.direction = first.direction;
+            self.arrange(&mut access, 0);
             (AccessPath::Key(access), ConjunctPositions::new())
         });
         let (access, used) = { candidates }.find(|(access, _)| self.is_sorted(access))?;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use dflat_model::{Direction, Value};
-use smallvec::{SmallVec, smallvec};
+use dflat_model::{Direction, Nulls, Value};
+use smallvec::SmallVec;
 
 use super::planner::Planner;
 use super::ranges::range;
@@ -44,26 +44,59 @@ impl Planner<'_> {
         })
     }
 
-    /// The part of a single range that lies after `keys`: the rows with equal keys, then those that
-    /// are greater in the last key only, then in the one before it, and so on.
+    /// The part of the ranges that lies after `keys`: the rest of the range that the cursor position
+    /// is in, and the ranges after that one. All ranges, if the position is in none of several.
     fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
-        let [whole] = access.ranges.as_slice() else {
+        let fixed = access.fixed_parts();
+        let holds = |range: &KeyRange| match (range.prefix.get(fixed), keys.first()) {
+            (Some(value), Some(key)) => value.as_ref().order(key.as_ref()).is_eq(),
+            (None, Some(key)) => interval_of(range).contains(key.as_ref()),
+            (_, None) => true,
+        };
+        let at = match access.ranges.as_slice() {
+            [_] => 0,
+            several => match several.iter().position(holds) {
+                Some(at) => at,
+                None => return access,
+            },
+        };
+        let Some(held) = access.ranges.get(at) else {
             return access;
         };
+        let open = held.prefix.len() - fixed;
+        let behind = self.range_behind(held, (open, keys), access.direction);
+        access.ranges.drain(..=at);
+        access.ranges.insert_many(0, behind);
+        access
+    }
+
+    /// The part of a range that lies after `keys`, of which the first `equal` are the last values of
+    /// the range's prefix: the rows with equal keys, then those that are greater in the last key
+    /// only, then in the one before it, and so on.
+    fn range_behind(
+        &self,
+        whole: &KeyRange,
+        (equal, keys): (usize, &[Value]),
+        direction: Direction,
+    ) -> SmallVec<[KeyRange; 1]> {
+        let keys = keys.get(equal..).unwrap_or_default();
         let row_id = self.query.after.as_ref().map(|cursor| cursor.row_id);
         let mut ranges = SmallVec::new();
-        let interval = Interval {
-            lower: whole.lower.as_ref().map(Cow::Borrowed),
-            upper: whole.upper.as_ref().map(Cow::Borrowed),
-        };
+        let interval = interval_of(whole);
         let Some(first) = keys.first() else {
             // All rows of the range have the same keys, and come by row id.
-            access.ranges = smallvec![KeyRange {
+            ranges.push(KeyRange {
                 after: row_id,
                 ..whole.clone()
-            }];
-            return access;
+            });
+            return ranges;
         };
+        let mut order = self.order().skip(equal).zip(keys);
+        if order.any(|((_, order), key)| order.nulls == Nulls::Largest && *key == Value::Null) {
+            // The range has no such row, and its order of values says nothing of the position.
+            ranges.push(whole.clone());
+            return ranges;
+        }
         let at = |parts: usize| {
             [
                 whole.prefix.as_slice(),
@@ -77,14 +110,21 @@ impl Planner<'_> {
                 ..KeyRange::of(at(keys.len()).concat().into())
             });
             for part in (1..keys.len()).rev() {
-                let behind = keys.get(part).and_then(|key| behind(key, access.direction));
+                let behind = keys.get(part).and_then(|key| behind(key, direction));
                 ranges.extend(behind.map(|interval| range(&at(part).concat(), interval)));
             }
         }
-        let rest = behind(first, access.direction).and_then(|rest| rest.intersection(&interval));
+        let rest = behind(first, direction).and_then(|rest| rest.intersection(&interval));
         ranges.extend(rest.map(|interval| range(&whole.prefix, interval)));
-        access.ranges = ranges;
-        access
+        ranges
+    }
+}
+
+/// The values of the next part in a range.
+fn interval_of(range: &KeyRange) -> Interval<'_> {
+    Interval {
+        lower: range.lower.as_ref().map(Cow::Borrowed),
+        upper: range.upper.as_ref().map(Cow::Borrowed),
     }
 }
 

@@ -10,6 +10,7 @@ mod choose;
 mod conjuncts;
 mod cursor;
 mod implied;
+mod nulls;
 mod planner;
 mod ranges;
 
@@ -57,7 +58,8 @@ pub enum AccessPath {
     Intersection(Vec<KeyAccess>),
 }
 
-/// Ranges of a key, disjoint and in the order of the key.
+/// Ranges of a key, disjoint and in the order of the key, except that the range of NULL may be at
+/// the other end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyAccess {
     /// The key.

@@ -1,8 +1,6 @@
 //! The data from which a query is planned.
 
-use dflat_model::{
-    Expression, Field, IndexDescriptor, Nulls, Order, Predicate, Query, Table, Value,
-};
+use dflat_model::{Expression, Field, IndexDescriptor, Order, Predicate, Query, Table, Value};
 use smallvec::SmallVec;
 
 use super::AccessPath;
@@ -88,11 +86,11 @@ impl<'a> Planner<'a> {
                     return order.next().is_none();
                 };
                 // Equal rows of the order come by row id, so the order must name the whole key.
-                let named = open.iter().all(|field| {
+                let named = open.iter().enumerate().all(|(at, field)| {
                     order.next().is_some_and(|order| {
                         order.direction == access.direction
-                            && order.nulls == Nulls::Smallest
                             && is_field(&order.key, field)
+                            && self.has_nulls_in_place(access, (fixed, at), field, order)
                     })
                 });
                 named && order.next().is_none()

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use dflat_model::{Direction, IndexDescriptor, Predicate, Value};
+use dflat_model::{IndexDescriptor, Predicate, Value};
 use smallvec::smallvec;
 
 use super::conjuncts::{set_of, values_of};
 use super::implied::guaranteed;
-use super::planner::{Planner, is_field};
+use super::planner::Planner;
 use super::{KeyAccess, KeyRange, Values};
 use crate::query::{ConjunctPositions, Interval, ValueSet};
 use crate::storage::Key;
@@ -76,16 +76,7 @@ impl Planner<'_> {
             range.prefix.len() == fields.len() && !range.prefix.contains(&Value::Null)
         };
         let rows_max = (unique && access.ranges.iter().all(single)).then_some(access.ranges.len());
-        let descending = self.order().next().is_some_and(|(_, order)| {
-            order.direction == Direction::Descending
-                && fields
-                    .get(prefix.len())
-                    .is_some_and(|field| is_field(&order.key, field))
-        });
-        if descending {
-            access.direction = Direction::Descending;
-            access.ranges.reverse();
-        }
+        self.arrange(&mut access, prefix.len());
         Some(Ranges {
             access,
             used,

@@ -91,11 +91,16 @@ impl Costs {
 
     /// A file of tasks, in three lists and of five days.
     pub(crate) fn of_tasks() -> Self {
+        Self::of_tasks_due(|id| Some(i64::from(id % 5)))
+    }
+
+    /// The same tasks with these days.
+    pub(crate) fn of_tasks_due(due: impl Fn(i32) -> Option<i64>) -> Self {
         let fixture = Fixture::sqlite();
         fixture.create::<Task>((0..300).map(|id| TaskData {
             id,
             list: id % 3,
-            due: Some(i64::from(id % 5)),
+            due: due(id),
             title: Some(format!("{:03}", 999 - id)),
             ..TaskData::default()
         }));

@@ -4,5 +4,6 @@ pub(crate) mod costs;
 mod declared_indexes;
 mod gaps;
 mod index_states;
+mod nulls;
 mod pages;
 mod steps;
