@@ -253,7 +253,7 @@ pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor
     })
 }
 
-/// Fetches the object with a primary key.
+/// Fetches the object with a primary key. A key with a NULL, such as NaN, equals no object's key.
 ///
 /// # Errors
 /// As [`fetch`].
@@ -263,6 +263,9 @@ pub fn get(
     key: &[ValueRef<'_>],
     origin: Origin,
 ) -> Result<Option<Object>> {
+    if key.iter().any(|part| part.is_null()) {
+        return Ok(None);
+    }
     let plan = ScanPlan {
         table,
         source: Source::PrimaryKey(key),

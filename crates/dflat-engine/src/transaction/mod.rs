@@ -23,7 +23,7 @@ mod write_set;
 pub use context::{Change, Found, Outcome, Transaction, current};
 pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
-pub use row::{Derived, derive};
+pub use row::{Derived, derive, missing_value};
 pub use scheduler::{AfterJob, Concurrency, Scheduler};
 pub use tables::Tables;
 pub use turns::{Job, Refused};

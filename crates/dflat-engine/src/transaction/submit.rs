@@ -5,7 +5,8 @@ use dflat_model::{Field, RowId, Table};
 use super::context::{Change, Found, Outcome, Transaction};
 use super::group::{Outgrown, WriteAccess};
 use super::row::{
-    Prepared, changed_key, index_entries, key_parts, prepare, present_entries, shown,
+    Prepared, changed_key, index_entries, key_parts, prepare, present_entries, refuse_missing_key,
+    shown,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -19,6 +20,9 @@ impl Transaction {
     /// - [`ErrorKind::AlreadyExists`] if the primary key or a unique value belongs to another
     ///   object, and [`ErrorKind::NotFound`] if the object to update was deleted: nothing is
     ///   changed, and the transaction stays usable.
+    /// - [`ErrorKind::InvalidArgument`] if a part of the written object's primary key has no value,
+    ///   such as NaN, or if the request was made in another transaction: nothing is changed, and
+    ///   the transaction stays usable.
     /// - [`ErrorKind::UndeclaredType`] for a table that was not declared.
     /// - [`ErrorKind::Aborted`] if the transaction was aborted or lost before.
     /// - Any other error loses the transaction: none of its changes is kept.
@@ -33,6 +37,13 @@ impl Transaction {
         self.admit(operation, table)?;
         if let Change::Update { base, .. } | Change::Delete { base } = &change {
             self.made_here(operation, table, base)?;
+        }
+        if let Change::Create { payload }
+        | Change::Update { payload, .. }
+        | Change::Upsert { payload }
+        | Change::Restore { payload } = &change
+        {
+            refuse_missing_key(operation, table, payload)?;
         }
         let outcome = match change {
             Change::Create { payload } => self.insert(table, payload),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use dflat_engine::storage::{IndexState, Key};
-use dflat_engine::transaction::Derived;
+use dflat_engine::transaction::{Derived, missing_value};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, Value};
 
@@ -43,6 +43,10 @@ pub enum ProblemKind {
     Payload,
     /// The primary key stored beside an object differs from the key in the object.
     Key,
+    /// A part of an object's primary key has no value: a float is NaN, or a string is absent. Only
+    /// other programs write such an object. Its other values are readable, but it is not found by
+    /// its key. A repair keeps it: change its key, or delete it.
+    MissingKey,
     /// An index has no entry for an object, or an entry with another value, or an entry for an
     /// object that must have none.
     Index,
@@ -346,6 +350,12 @@ impl<'s> TableChecker<'s> {
         if !self.has(Key::Primary, row_id, &derived.key)? {
             let message = format!("the primary key beside it is not {:?}", derived.key);
             found(self.problem(ProblemKind::Key, Some(row_id), message));
+        }
+        let parts = self.table.primary_key.iter().zip(&derived.key);
+        for (field, _) in parts.filter(|(_, value)| **value == Value::Null) {
+            let value = missing_value(field);
+            let message = format!("field `{field}` of its primary key is {value}");
+            found(self.problem(ProblemKind::MissingKey, Some(row_id), message));
         }
         for (position, values) in derived.entries.iter().enumerate() {
             let last = self.filled_up_to.get(position).copied().flatten();

@@ -21,14 +21,16 @@ pub struct RepairReport {
     pub before: CheckReport,
     /// The rows that could not be read and were moved to `dflat__unreadable`, with the reason.
     pub unreadable: Vec<Problem>,
-    /// The problems after the repair. Problems rarely remain, because objects and
-    /// dictionary values whose key is unknown are moved too.
+    /// The problems after the repair. Few remain, such as objects with a
+    /// [missing key](ProblemKind::MissingKey), because objects and dictionary values whose key is
+    /// unknown are moved too.
     pub after: CheckReport,
 }
 
 impl Workspace {
     /// Repairs the file as far as possible: builds indexes anew, and moves rows that can't be read
-    /// into the table `dflat__unreadable` of the file, with their bytes. No readable row is lost.
+    /// into the table `dflat__unreadable` of the file, with their bytes. No readable row is lost:
+    /// also a row with a [missing key](ProblemKind::MissingKey) stays in its table.
     /// Transactions wait during parts of the repair. In memory, nothing is repaired.
     ///
     /// `progress` is called on this thread with the number of rows of the current table that were

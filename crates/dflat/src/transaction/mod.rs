@@ -116,8 +116,9 @@ impl TransactionContext {
     /// - [`OutOfDate`](crate::ErrorKind::OutOfDate) if the request is an
     ///   [optimistic](ChangeRequest::if_unchanged) one and its object was changed. Nothing is
     ///   changed, and the transaction goes on.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the request was made in another
-    ///   transaction. Nothing is changed, and the transaction goes on.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the primary key of the object to
+    ///   write has no value, such as NaN, or if the request was made in another transaction.
+    ///   Nothing is changed, and the transaction goes on.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.

@@ -90,7 +90,7 @@ impl Workspace {
         Fetch::new(self.source())
     }
 
-    /// Fetches the object with a primary key.
+    /// Fetches the object with a primary key. NaN is no object's key.
     ///
     /// # Errors
     /// As [`Fetch::all`].

@@ -187,7 +187,9 @@ impl Workspace {
 
     /// Mends damage in place: builds indexes anew, those of SQLite and those of the schema, and
     /// moves objects that can't be read into the table `dflat__unreadable` of the file, with their
-    /// bytes. No object that can be read is lost. Transactions wait for parts of it.
+    /// bytes. No object that can be read is lost: an object with a
+    /// [missing key](crate::ProblemKind::MissingKey) stays, and is listed in the report's `after`.
+    /// Transactions wait for parts of the repair.
     ///
     /// Call it before subscribing: subscribers are not notified of its changes.
     ///

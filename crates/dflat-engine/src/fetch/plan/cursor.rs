@@ -44,8 +44,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The part of the ranges that lies after `keys`: the rest of the range that the cursor position
-    /// is in, and the ranges after that one. All ranges, if the position is in none of several.
+    /// The part of the ranges that lies after `keys`: the rest of the range that has the cursor
+    /// position, and the ranges after that one. All ranges, if none of several has the position.
     fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
         let fixed = access.fixed_parts();
         let holds = |range: &KeyRange| match (range.prefix.get(fixed), keys.first()) {
@@ -70,8 +70,8 @@ impl Planner<'_> {
         access
     }
 
-    /// The part of a range that lies after `keys`, of which the first `equal` are the last values of
-    /// the range's prefix: the rows with equal keys, then those that are greater in the last key
+    /// The part of a range that lies after `keys`, of which the first `equal` are the last values
+    /// of the range's prefix: the rows with equal keys, then those that are greater in the last key
     /// only, then in the one before it, and so on.
     fn range_behind(
         &self,

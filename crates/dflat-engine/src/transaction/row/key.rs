@@ -1,6 +1,6 @@
 //! The fields of an object that the write path reads: its primary key, and values for messages.
 
-use dflat_model::{Field, Table, ValueRef};
+use dflat_model::{Field, FieldKind, Table, Value, ValueRef};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,6 +17,55 @@ pub(in super::super) fn key_parts<'a>(table: &'a Table, payload: &'a [u8]) -> Re
         parts.push(read(table, payload, field)?);
     }
     Ok(parts)
+}
+
+/// Refuses an object to write if a part of its primary key has no value: a float is NaN, or a
+/// string is absent. Storage would keep NULL for that part, which equals no value, so that no
+/// look-up could find the object and any number of objects could have the same key.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`], with the field; [`ErrorKind::Corrupt`] if the bytes of the key
+/// are malformed.
+#[inline]
+pub(in super::super) fn refuse_missing_key(
+    operation: &str,
+    table: &Table,
+    payload: &[u8],
+) -> Result<()> {
+    for field in table.primary_key.iter().filter(|field| may_miss(field)) {
+        if read(table, payload, field)?.is_null() {
+            return Err(missing_key(operation, table, field));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an object's bytes may lack a value for a field of the root table.
+#[inline]
+fn may_miss(field: &Field) -> bool {
+    match field.kind {
+        FieldKind::Text => true,
+        FieldKind::Scalar(scalar) => scalar.is_float() || field.default == Value::Null,
+    }
+}
+
+#[cold]
+fn missing_key(operation: &str, table: &Table, field: &Field) -> Error {
+    let (value, type_name) = (missing_value(field), &table.type_name);
+    let message = format!(
+        "cannot {operation} {type_name}: field `{field}` of the primary key is {value}, so no \
+         look-up could find the object"
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// The state of a field without a value, for messages.
+#[must_use]
+pub const fn missing_value(field: &Field) -> &'static str {
+    match field.kind {
+        FieldKind::Scalar(scalar) if scalar.is_float() => "NaN",
+        _ => "missing",
+    }
 }
 
 /// The new primary key, if an update changes it.

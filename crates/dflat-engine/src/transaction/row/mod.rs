@@ -10,6 +10,7 @@ mod prepared;
 pub(super) use coverage::IndexCoverage;
 pub use derived::{Derived, derive};
 pub(super) use entries::{entry_values, index_entries, present_entries};
-pub(super) use key::{changed_key, key_parts, shown};
+pub use key::missing_value;
+pub(super) use key::{changed_key, key_parts, refuse_missing_key, shown};
 pub(super) use mend::mend;
 pub(super) use prepared::{Prepared, prepare};

@@ -40,6 +40,14 @@ laws! { ($) writing_laws of writing;
         handlers_that_have_write_access_first_do_not_meet
         transaction_with_write_access_first_fails_like_any_other
     }
+    float_keys {
+        nan_is_refused_as_a_key
+        nan_is_refused_as_a_part_of_a_key
+        change_of_a_key_to_nan_is_refused
+        nan_as_a_key_finds_nothing
+        copy_with_nan_as_a_key_is_refused
+        zeros_of_both_signs_are_one_key
+    }
     writes_by_query {
         update_by_condition_changes_all_matching_objects
         deletion_by_condition_deletes_all_matching_objects

@@ -5,6 +5,7 @@ mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
 mod made_anew;
+mod missing_keys;
 mod retrying;
 mod subscribing;
 mod suspension;
