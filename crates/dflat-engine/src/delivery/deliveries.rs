@@ -182,7 +182,7 @@ impl Deliveries {
         }
     }
 
-    /// Delivers items up to one with subscribers to notify.
+    /// Delivers items up to the first one with subscribers to notify, which it returns.
     fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
         let mut uncounted = 0;
         let mut current = None;

@@ -65,7 +65,7 @@ pub(super) struct Queue {
     pub(super) waiting: VecDeque<Pushed>,
     /// The item whose calls are being made.
     pub(super) current: Option<Current>,
-    /// A thread empties the queue.
+    /// Whether a thread is emptying the queue.
     pub(super) active: bool,
     pub(super) pushed: u64,
     pub(super) delivered: u64,
@@ -79,14 +79,14 @@ pub(super) struct Queue {
     pub(super) overtaken: CommitSeq,
     /// Number of foreign writes that were noticed.
     pub(super) renewals: u64,
-    /// The queue's own thread is asked to empty it.
+    /// Whether the queue's own thread is asked to empty the queue.
     pub(super) handed_over: bool,
     /// Number of the queue's own thread. It increases when another thread takes its place.
     pub(super) generation: u64,
     pub(super) stopped: bool,
     pub(super) thread: Option<JoinHandle<()>>,
     pub(super) watcher: Option<JoinHandle<()>>,
-    /// The watcher waits until it is needed.
+    /// Whether the watcher waits until it is needed.
     pub(super) unwatched: bool,
 }
 

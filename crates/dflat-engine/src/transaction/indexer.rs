@@ -66,7 +66,7 @@ pub struct Indexer {
     backend: Arc<dyn Backend>,
     state: Mutex<State>,
     idle: Condvar,
-    /// Another program has written, and the commit groups have not noticed it yet.
+    /// Whether another program has written, and the commit groups have not noticed it yet.
     others_wrote: AtomicBool,
 }
 
@@ -74,12 +74,12 @@ pub struct Indexer {
 struct State {
     /// Tables with indexes to build.
     wanted: VecDeque<Table>,
-    /// One of these tables was requested again since the latest batch began.
+    /// Whether one of these tables was requested again since the latest batch began.
     wanted_again: bool,
     builds: Vec<Build>,
     working: bool,
     closed: bool,
-    /// The indexer was closed before all requested indexes were built.
+    /// Whether the indexer was closed before all requested indexes were built.
     cut_short: bool,
     thread: Option<JoinHandle<()>>,
     waiting: Vec<Ready>,

@@ -159,7 +159,7 @@ impl Shapes {
         ShapedQuery { shape, values }
     }
 
-    /// The same, if another query uses the shape already.
+    /// As [`shaped`](Self::shaped), but `None` if no other query uses the shape.
     pub(in super::super) fn known(&self, query: &ShapedQuery) -> Option<ShapedQuery> {
         let (shape, values) = take_apart(query);
         let shape = self.find(hash(&shape.query), &shape)?;

@@ -28,9 +28,9 @@ pub struct MemoryBackend {
 #[derive(Debug, Default)]
 struct Shared {
     state: MemoryState,
-    /// A write transaction is open.
+    /// Whether a write transaction is open.
     writing: bool,
-    /// Snapshots and transactions that are open.
+    /// The number of open snapshots and transactions.
     open: usize,
     closed: bool,
 }

@@ -105,7 +105,7 @@ pub struct Transaction {
     seen: RefCell<Option<GroupOutcome>>,
     failure: RefCell<Option<Error>>,
     aborted: Cell<bool>,
-    /// Changes were undone, so objects that were read before may be out of date.
+    /// Whether changes were undone, so that objects that were read before may be out of date.
     undone: Cell<bool>,
     /// Number of open savepoints, one inside the other.
     pub(super) nesting: Cell<usize>,

@@ -56,9 +56,9 @@ pub(in super::super) struct Open {
     arenas: ObjectArenas,
     /// The origin of the objects that are written: this engine, and no commit.
     origin: Origin,
-    /// Ended transactions went to the outlet, and no thread was asked to deliver them yet.
+    /// Whether ended transactions went to the outlet, and no thread was asked to deliver them yet.
     pub(super) undelivered: bool,
-    /// The watchdog watches the group, so that its members do not wait for long.
+    /// Whether the watchdog watches the group, so that its members do not wait for long.
     pub(super) watched: bool,
 }
 

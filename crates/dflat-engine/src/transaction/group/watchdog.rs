@@ -30,7 +30,7 @@ pub(super) struct Watchdog {
 
 #[derive(Default)]
 struct State {
-    /// A group is open.
+    /// Whether a group is open.
     watching: bool,
     stopped: bool,
     thread: Option<JoinHandle<()>>,
