@@ -10,6 +10,8 @@ pub(crate) enum ControlStatement {
     Savepoint,
     RollbackToSavepoint,
     ReleaseSavepoint,
+    /// Sets the row id after which the next row of a table is inserted.
+    SetLastRowId,
     /// Finds the tables whose names begin with a text.
     FindTables,
     /// Creates the table that keeps the newest schema of each table.
@@ -57,6 +59,7 @@ impl ControlStatement {
             Self::Savepoint => "SAVEPOINT dflat_write",
             Self::RollbackToSavepoint => "ROLLBACK TO dflat_write",
             Self::ReleaseSavepoint => "RELEASE dflat_write",
+            Self::SetLastRowId => "UPDATE sqlite_sequence SET seq = ? WHERE name = ?",
             Self::FreePages => "PRAGMA freelist_count",
             Self::Pages => "PRAGMA page_count",
             Self::FindTables => {

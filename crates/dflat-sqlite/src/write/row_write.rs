@@ -35,8 +35,130 @@ impl TransactionError for WriteError {
 }
 
 impl FileConnection {
-    /// Writes a row and its index entries, all of them or none.
+    /// Inserts a row and its index entries, all of them or none.
+    ///
+    /// A conflict is rare, so that what was written is deleted after one: a savepoint for each row
+    /// would cost as many instructions as the writes themselves.
     #[inline]
+    pub(crate) fn insert_row(
+        &mut self,
+        table: &Table,
+        key: &[ValueRef<'_>],
+        row: &RowWrite<'_>,
+    ) -> Result<RowId, WriteError> {
+        let entry = self.enter(table);
+        let params = key.iter().copied().map(Param::Value);
+        let params = params.chain([Param::Blob(row.payload)]);
+        self.run(entry, TableStatement::Insert, params)
+            .map_err(|error| refused(error, table, "insert into", Key::Primary))?;
+        let row_id = RowId(self.raw.last_insert_row_id());
+        match self.index(table, entry, row_id, row.entries) {
+            Err(WriteError::Conflict(conflict)) => {
+                let undone = self.undo_insert(entry, row_id, row.entries);
+                let what = || format!("cannot undo an insert into {}", table.name);
+                undone.map_err(|error| WriteError::Failed(error.into_error(what())))?;
+                Err(WriteError::Conflict(conflict))
+            }
+            indexed => indexed.map(|()| row_id),
+        }
+    }
+
+    /// Deletes a row that was just inserted, and its entries. The next row gets the same row id.
+    #[cold]
+    fn undo_insert(
+        &mut self,
+        entry: TableId,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), SqliteError> {
+        self.delete_entries(entry, row_id, index_entries)?;
+        self.run(entry, TableStatement::Delete, [Param::id(row_id)])?;
+        let name = self.tables[entry.0].table.name.clone();
+        if !self.exists(ControlStatement::FindTable, "sqlite_sequence")? {
+            return Ok(());
+        }
+        let statement = self.control_statement(ControlStatement::SetLastRowId)?;
+        let before = Param::id(RowId(row_id.0 - 1));
+        let name = Param::Value(ValueRef::Text(&name));
+        self.raw.run(statement, [before, name])
+    }
+
+    fn delete_entries(
+        &mut self,
+        entry: TableId,
+        row_id: RowId,
+        index_entries: &[IndexEntry<'_>],
+    ) -> Result<(), SqliteError> {
+        for IndexEntry { index, .. } in index_entries {
+            let operation = TableStatement::DeleteEntry(*index);
+            self.run(entry, operation, [Param::id(row_id)])?;
+        }
+        Ok(())
+    }
+
+    /// Replaces a row and its index entries, all of them or none.
+    #[inline]
+    pub(crate) fn update_row(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let entries = row.entries.iter().enumerate();
+        let mut unique = entries.filter(|(_, entry)| is_unique(table, entry));
+        let first = match (row.key, unique.next(), unique.next()) {
+            (None, first, None) => first.map(|(position, _)| position),
+            // More than one statement can fail.
+            _ => {
+                return self.whole(table, row, |this, entry| {
+                    this.replace(table, entry, row_id, row)?;
+                    this.index(table, entry, row_id, row.entries)
+                });
+            }
+        };
+        let entry = self.enter(table);
+        let Some(first) = first else {
+            self.replace(table, entry, row_id, row)?;
+            return self.index(table, entry, row_id, row.entries);
+        };
+        // Order: the only statement that can fail because of another row goes first, so that there
+        // is nothing to undo.
+        let (before, from) = row.entries.split_at(first);
+        let (first, after) = from.split_at(1);
+        self.index(table, entry, row_id, first)?;
+        if let Err(error) = self.replace(table, entry, row_id, row) {
+            // There is no such row, so that it has no entry either.
+            let undone = self.delete_entries(entry, row_id, first);
+            let what = || format!("cannot undo an update of {}", table.name);
+            undone.map_err(|error| WriteError::Failed(error.into_error(what())))?;
+            return Err(error);
+        }
+        self.index(table, entry, row_id, before)?;
+        self.index(table, entry, row_id, after)
+    }
+
+    /// Replaces a row without its index entries.
+    #[inline]
+    fn replace(
+        &mut self,
+        table: &Table,
+        entry: TableId,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let updated = match row.key {
+            Some(key) => self.put_row(entry, row_id, (key, row.payload)),
+            None => self.put_payload(entry, row_id, row.payload),
+        };
+        if updated.map_err(|error| refused(error, table, "update", Key::Primary))? {
+            return Ok(());
+        }
+        let message = format!("cannot update {}: there is no row {row_id}", table.name);
+        Err(Error::new(ErrorKind::NotFound, message).into())
+    }
+
+    /// Writes a row and its index entries, all of them or none, with a savepoint if a statement
+    /// after the first can fail because of another row.
     pub(crate) fn whole<T>(
         &mut self,
         table: &Table,
@@ -46,11 +168,7 @@ impl FileConnection {
         let entry = self.enter(table);
         // SQLite undoes a single statement that fails. After the first statement, only an entry of
         // a unique index can fail, and in such an index NULL may occur any number of times.
-        let can_conflict = row.entries.iter().any(|entry| {
-            let index = table.indexes.get(entry.index);
-            index.is_some_and(|index| index.unique) && entry.values.can_conflict()
-        });
-        if !can_conflict {
+        if !row.entries.iter().any(|entry| is_unique(table, entry)) {
             return work(self, entry);
         }
         let fail =
@@ -219,6 +337,12 @@ impl FileConnection {
     }
 }
 
+/// Whether another row may have the values of an entry, which must be unique.
+fn is_unique(table: &Table, entry: &IndexEntry<'_>) -> bool {
+    let index = table.indexes.get(entry.index);
+    index.is_some_and(|index| index.unique) && entry.values.can_conflict()
+}
+
 pub(crate) fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
     let key_fits = row
         .key
@@ -242,3 +366,6 @@ pub(crate) fn refused(error: SqliteError, table: &Table, verb: &str, key: Key) -
         WriteError::Failed(error.into_error(format_args!("cannot {verb} {}", table.name)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,18 +192,7 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        let inserted = self.write(|connection| {
-            connection.whole(table, row, |connection, entry| {
-                let params = key.iter().copied().map(Param::Value);
-                let params = params.chain([Param::Blob(row.payload)]);
-                connection
-                    .run(entry, TableStatement::Insert, params)
-                    .map_err(|error| refused(error, table, "insert into", Key::Primary))?;
-                let row_id = RowId(connection.raw.last_insert_row_id());
-                connection.index(table, entry, row_id, row.entries)?;
-                Ok(row_id)
-            })
-        })?;
+        let inserted = self.write(|connection| connection.insert_row(table, key, row))?;
         self.note(row.payload);
         Ok(inserted)
     }
@@ -215,19 +204,7 @@ impl WriteTransaction for SqliteTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         check_arguments(table, row)?;
-        self.write(|connection| {
-            connection.whole(table, row, |connection, entry| {
-                let updated = match row.key {
-                    Some(key) => connection.put_row(entry, row_id, (key, row.payload)),
-                    None => connection.put_payload(entry, row_id, row.payload),
-                };
-                if !updated.map_err(|error| refused(error, table, "update", Key::Primary))? {
-                    let message = format!("cannot update {}: there is no row {row_id}", table.name);
-                    return Err(Error::new(ErrorKind::NotFound, message).into());
-                }
-                connection.index(table, entry, row_id, row.entries)
-            })
-        })?;
+        self.write(|connection| connection.update_row(table, row_id, row))?;
         self.note(row.payload);
         Ok(())
     }
