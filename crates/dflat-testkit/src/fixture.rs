@@ -157,7 +157,7 @@ pub fn until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(
             start.elapsed() < patience() / 3,
-            "what was expected never held"
+            "the expected condition never held"
         );
         thread::yield_now();
     }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
-use super::patience::{Patience, Watch};
-use super::queue::{Current, Deliver, Item, Progress, Pushed, Queue, Registration, alone};
+use super::call_limits::{CallLimits, CallTimer};
+use super::queue::{Deliver, Item, Progress, Pushed, Queue, Registration, RunningItem, alone};
 use crate::change_set::{ChangeSet, Completion, Ended};
 use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ const HELD_TICK: Duration = Duration::from_millis(10);
 pub struct Deliveries {
     deliver: Box<dyn Deliver>,
     /// How long items may wait for calls before the running call is left to its thread.
-    patience: Patience,
+    call_limits: CallLimits,
     /// Limit of the changed rows that wait to be matched with subscriptions.
     unmatched_max: usize,
     queue: Mutex<Queue>,
@@ -56,7 +56,7 @@ impl Deliveries {
     pub fn new(deliver: Box<dyn Deliver>, patience: Duration, unmatched_max: usize) -> Self {
         Self {
             deliver,
-            patience: Patience(patience),
+            call_limits: CallLimits(patience),
             unmatched_max,
             queue: Mutex::default(),
             unmatched: AtomicUsize::new(0),
@@ -183,7 +183,7 @@ impl Deliveries {
     }
 
     /// Delivers items up to the first one with subscribers to notify, which it returns.
-    fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<Current> {
+    fn until_calls(&self, items: &mut VecDeque<Pushed>) -> Option<RunningItem> {
         let mut uncounted = 0;
         let mut current = None;
         while let Some((since, item)) = items.pop_front() {
@@ -232,7 +232,7 @@ impl Deliveries {
     }
 
     /// Begins an item; if there are no calls to make, ends it.
-    fn begin(&self, since: Instant, item: Item) -> Option<Current> {
+    fn begin(&self, since: Instant, item: Item) -> Option<RunningItem> {
         let (mut changes, completion) = match item {
             Item::Registration(register) => {
                 let calls = alone(since, register);
@@ -258,7 +258,7 @@ impl Deliveries {
             .fetch_sub(changes.row_count(), Ordering::Relaxed);
         match calls.ok().flatten() {
             None => self.complete(Ok(()), Some(changes), completion),
-            Some(calls) => Some(Current {
+            Some(calls) => Some(RunningItem {
                 since,
                 calls,
                 turn: 0,
@@ -272,7 +272,7 @@ impl Deliveries {
         outcome: Result<()>,
         changes: Option<ChangeSet>,
         completion: Completion,
-    ) -> Option<Current> {
+    ) -> Option<RunningItem> {
         // A completion is user code: its panic is caught where it runs. Any other panic ends here.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.deliver.complete(outcome, completion)
@@ -398,7 +398,7 @@ impl Deliveries {
             self.begun.notify_one();
         } else if queue.watcher.is_none() && !queue.stopped {
             let deliveries = Arc::clone(self);
-            let thread = thread::Builder::new().name("dflat-patience".to_owned());
+            let thread = thread::Builder::new().name("dflat-watcher".to_owned());
             // Without the thread, the queue waits for a call for as long as it takes.
             queue.watcher = thread.spawn(move || deliveries.watch()).ok();
         }
@@ -406,11 +406,11 @@ impl Deliveries {
 
     /// Gives up calls that take too long.
     fn watch(self: &Arc<Self>) {
-        let mut watch = Watch::new(self.patience);
+        let mut timer = CallTimer::new(self.call_limits);
         let mut queue = self.lock();
         while !queue.stopped {
             let Some(at) = queue.progress() else {
-                watch.rest();
+                timer.reset();
                 queue.unwatched = true;
                 let idle = |queue: &mut Queue| queue.unwatched && !queue.stopped;
                 let waited = self.begun.wait_while(queue, idle);
@@ -418,7 +418,7 @@ impl Deliveries {
                 continue;
             };
             let crowded = queue.is_crowded() || self.is_behind();
-            match watch.look(at, Instant::now(), (crowded, queue.age())) {
+            match timer.check(at, Instant::now(), (crowded, queue.age())) {
                 Some(tick) => {
                     let waited = self.begun.wait_timeout(queue, tick);
                     queue = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -441,7 +441,7 @@ impl Deliveries {
             return;
         }
         if let Some(current) = &mut queue.current {
-            current.turn = current.calls.give_up(self.patience.quick());
+            current.turn = current.calls.give_up(self.call_limits.quick());
         }
         queue.generation += 1;
         queue.active = false;

@@ -5,8 +5,8 @@
 //! subscriptions are matched: the engine pushes [`Ended`](crate::change_set::Ended) transactions
 //! into it, and does the matching as a [`Deliver`].
 
+mod call_limits;
 mod deliveries;
-mod patience;
 mod queue;
 
 pub use deliveries::Deliveries;

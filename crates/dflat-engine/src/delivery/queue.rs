@@ -64,7 +64,7 @@ const CROWD: usize = 1024;
 pub(super) struct Queue {
     pub(super) waiting: VecDeque<Pushed>,
     /// The item whose calls are being made.
-    pub(super) current: Option<Current>,
+    pub(super) current: Option<RunningItem>,
     /// Whether a thread is emptying the queue.
     pub(super) active: bool,
     pub(super) pushed: u64,
@@ -91,7 +91,7 @@ pub(super) struct Queue {
 }
 
 /// An item whose calls are being made, and the changes and completion of its transaction.
-pub(super) struct Current {
+pub(super) struct RunningItem {
     /// When it was pushed.
     pub(super) since: Instant,
     pub(super) calls: Arc<dyn Calls>,
@@ -103,9 +103,9 @@ pub(super) struct Current {
 pub(super) fn alone(
     since: Instant,
     calls: impl FnOnce() -> Option<Arc<dyn Calls>>,
-) -> Option<Current> {
+) -> Option<RunningItem> {
     let calls = catch_unwind(AssertUnwindSafe(calls)).ok().flatten()?;
-    Some(Current {
+    Some(RunningItem {
         since,
         calls,
         turn: 0,

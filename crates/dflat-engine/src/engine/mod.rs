@@ -1,10 +1,10 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
 mod back_off;
+mod clients;
 mod indexes;
 mod perform;
 mod read;
-mod share;
 mod snapshots;
 mod subscribe;
 
@@ -26,20 +26,20 @@ pub use crate::telemetry::{Counts, Thresholds};
 use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
 pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
+use clients::ClientState;
+pub use clients::WeakEngine;
 pub use perform::PerformOptions;
 use read::Reader;
-use share::Share;
-pub use share::WeakEngine;
 pub use snapshots::EngineSnapshot;
 use snapshots::Snapshots;
-pub use subscribe::{Known, Subject};
+pub use subscribe::Subject;
 
-/// A share in an engine on one backend. Clones are the same share. Each share ends on its own, and
-/// the engine ends with its last share.
+/// A client of an engine on one backend. Clones are the same client. Each client ends on its own,
+/// and the engine ends with its last client.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
-    share: Arc<Share>,
+    client: Arc<ClientState>,
 }
 
 struct Inner {
@@ -53,8 +53,8 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     busy_timeout: Duration,
-    /// The shares that have not ended.
-    shares: Mutex<usize>,
+    /// The clients that have not ended.
+    clients: Mutex<usize>,
 }
 
 impl Drop for Inner {
@@ -147,11 +147,11 @@ impl Engine {
             telemetry,
             snapshots,
             busy_timeout: options.busy_timeout,
-            shares: Mutex::new(1),
+            clients: Mutex::new(1),
         };
         Self {
             inner: Arc::new(inner),
-            share: Arc::default(),
+            client: Arc::default(),
         }
     }
 

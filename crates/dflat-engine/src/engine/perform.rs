@@ -23,7 +23,7 @@ const OVERTAKEN_MAX: u32 = 4;
 pub struct PerformOptions {
     /// Whether the transaction takes write access before its handler runs. No other process can
     /// commit from then on until the transaction ends, so the handler may read and then write. The
-    /// transaction shares its commit with no earlier transaction, and waits for the write access
+    /// transaction clients its commit with no earlier transaction, and waits for the write access
     /// even if its handler changes nothing.
     pub write_first: bool,
 }

@@ -233,7 +233,7 @@ impl Engine {
         let reader = self.inner.reader.snapshot(View::Pinned)?;
         let cell = Arc::new(SnapshotCell::new(reader));
         self.inner.snapshots.hold(&cell);
-        self.share.hold_snapshot(&cell);
+        self.client.hold_snapshot(&cell);
         Ok(EngineSnapshot::new(cell, self.clone()))
     }
 }

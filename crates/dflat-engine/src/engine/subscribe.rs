@@ -11,18 +11,10 @@ use crate::error::Result;
 use crate::fetch::{self, Fetched};
 use crate::object::Object;
 use crate::observe::{
-    DeliveryOptions, Event, First, Latest, Refetch, ShapedQuery, Subscriber, Subscription,
-    unlimited, with_margin,
+    DeliveryOptions, Event, InitialState, LatestResult, Refetch, ShapedQuery, Subscriber,
+    Subscription, unlimited, with_margin,
 };
 use crate::storage::{StateId, View};
-
-/// The result that a subscriber to a query has already.
-pub enum Known {
-    /// A result that the subscriber fetched: it is notified if the result is out of date.
-    Result(Fetched),
-    /// No result: the subscriber is notified of the result first.
-    Nothing,
-}
 
 /// The subject of a subscription.
 pub enum Subject {
@@ -32,8 +24,9 @@ pub enum Subject {
     Result {
         /// The query.
         query: ShapedQuery,
-        /// The result that the subscriber has.
-        known: Known,
+        /// The result that the subscriber has fetched already. The subscriber is notified if this
+        /// result is out of date; without a result, it is notified of the result first.
+        known: Option<Fetched>,
     },
     /// The number of a query's objects.
     Count(ShapedQuery),
@@ -64,7 +57,7 @@ impl Engine {
         let (engine, table) = (self.clone(), table.clone());
         let operation = format_args!("subscribe to {}", subscription.type_name());
         self.while_open(operation, || {
-            self.share.hold_subscription(&subscription);
+            self.client.hold_subscription(&subscription);
             let register = Box::new({
                 let table = table.clone();
                 move || engine.register(&table, subject, &subscriber)
@@ -113,7 +106,7 @@ impl Engine {
         // Order: before anything is read.
         let renewals = self.inner.deliveries.renewals();
         let stood = self.inner.reader.stand();
-        let first = match stood.and_then(|()| self.first(table, subject)) {
+        let first = match stood.and_then(|()| self.initial_state(table, subject)) {
             Ok(first) => first,
             Err(error) => return subscriber.fail(error),
         };
@@ -128,35 +121,33 @@ impl Engine {
     }
 
     /// The state that the subscriber has, and the latest state.
-    fn first(&self, table: &Table, subject: Subject) -> Result<First> {
+    fn initial_state(&self, table: &Table, subject: Subject) -> Result<InitialState> {
         let reader = &self.inner.reader;
         let changed = self.inner.deliveries.changed(table);
         Ok(match subject {
             Subject::Object(known) => {
                 let origin = known.origin();
-                let ours = origin.engine == reader.engine;
-                let latest = if ours && origin.seq.0 > 0 && origin.seq >= changed {
+                let is_own = origin.engine == reader.engine;
+                let latest = if is_own && origin.seq.0 > 0 && origin.seq >= changed {
                     Some(known.clone())
                 } else {
                     // A missed change can't be delivered later: the subscription ends with the
                     // error.
                     find(reader, table, &known)?
                 };
-                First::Object { known, latest }
+                InitialState::Object { known, latest }
             }
             Subject::Result { query, known } => {
-                let known = match known {
-                    Known::Result(fetched) => Some(fetched),
-                    Known::Nothing => None,
-                };
                 let is_current =
                     |k: &&Fetched| k.engine == reader.engine && k.seq.0 > 0 && k.seq >= changed;
                 let latest = match known.as_ref().filter(is_current) {
-                    Some(_) => Latest::Known,
-                    None if self.inner.registry.follows(table, &query) => Latest::Followed,
-                    None => Latest::Fetched(reader.fetch(table, &with_margin(&query.query()))),
+                    Some(_) => LatestResult::Unchanged,
+                    None if self.inner.registry.follows(table, &query) => LatestResult::Shared,
+                    None => {
+                        LatestResult::Fetched(reader.fetch(table, &with_margin(&query.query())))
+                    }
                 };
-                First::Result {
+                InitialState::Result {
                     query,
                     known,
                     latest,
@@ -164,7 +155,7 @@ impl Engine {
             }
             Subject::Count(query) => {
                 let total = reader.count(table, &unlimited(&query.query()));
-                First::Count { query, total }
+                InitialState::Count { query, total }
             }
         })
     }

@@ -25,7 +25,7 @@ pub use live_query::Refetch;
 pub use matching::{Interest, ShapedQuery};
 pub use notification::{Absorb, Callback, Executor, Job, Mailbox, Notifier};
 pub use publication::Publication;
-pub use registry::{DeliveryOptions, First, Latest, Registry};
+pub use registry::{DeliveryOptions, InitialState, LatestResult, Registry};
 pub use result::{
     Difference, LiveCount, LiveResult, Move, Positions, ResultUpdate, Step, list_difference,
     unlimited, with_margin,

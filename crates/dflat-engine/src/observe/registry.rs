@@ -81,7 +81,7 @@ pub struct DeliveryOptions {
 }
 
 /// The present state for a new subscriber, as of its place in the order of commits.
-pub enum First {
+pub enum InitialState {
     /// For a subscriber to an object.
     Object {
         /// The state that the subscriber has.
@@ -96,7 +96,7 @@ pub enum First {
         /// The state that the subscriber has.
         known: Option<Fetched>,
         /// The present result.
-        latest: Latest,
+        latest: LatestResult,
     },
     /// For a subscriber to a count.
     Count {
@@ -108,13 +108,13 @@ pub enum First {
 }
 
 /// A query's result as of a subscriber's place in the order of commits.
-pub enum Latest {
+pub enum LatestResult {
     /// The result that the subscriber has.
-    Known,
+    Unchanged,
     /// A result that was fetched [with a margin](super::with_margin).
     Fetched(Result<Fetched>),
     /// The result of an equal live query, which another subscriber has.
-    Followed,
+    Shared,
 }
 
 impl Registry {
@@ -179,7 +179,7 @@ impl Registry {
     pub fn register(
         &self,
         subscriber: &Arc<Subscriber>,
-        first: First,
+        first: InitialState,
         refetch: &dyn Refetch,
     ) -> Option<Arc<Publication>> {
         let mut state = self.lock();
@@ -190,7 +190,7 @@ impl Registry {
         let table = subscriber.registration.table.clone();
         let subscriptions = state.entry(table.name.to_string()).or_default();
         let (target, event) = match first {
-            First::Object { known, latest } => {
+            InitialState::Object { known, latest } => {
                 let Some(latest) = latest else {
                     let event = Event::Object(ObjectEvent::Deleted);
                     return self.publication(subscriber, Some(event));
@@ -202,7 +202,7 @@ impl Registry {
                 let event = missed.then(|| Event::Object(ObjectEvent::Updated(latest)));
                 (Target::Object(row_id), event)
             }
-            First::Result {
+            InitialState::Result {
                 query,
                 known,
                 latest,
@@ -214,8 +214,8 @@ impl Registry {
                     None => {
                         let fetch = || refetch.fetch(&table, &with_margin(&query.query()));
                         let (latest, margin) = match (latest, &known) {
-                            (Latest::Known, Some(known)) => (Ok(known.clone()), false),
-                            (Latest::Fetched(latest), _) => (latest, true),
+                            (LatestResult::Unchanged, Some(known)) => (Ok(known.clone()), false),
+                            (LatestResult::Fetched(latest), _) => (latest, true),
                             _ => (fetch(), true),
                         };
                         let known = known.as_ref().map(|known| Arc::clone(&known.objects));
@@ -229,7 +229,7 @@ impl Registry {
                 let event = first_result(&table, shaped, known.as_ref(), latest);
                 (Target::LiveQuery(slot), event)
             }
-            First::Count { query, total } => {
+            InitialState::Count { query, total } => {
                 let live_queries = &mut subscriptions.live_queries;
                 let start = total.as_ref().ok().copied();
                 let live = LiveCount::new(live_queries.shaped(&query), start);

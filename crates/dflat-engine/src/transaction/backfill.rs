@@ -42,9 +42,9 @@ type Values = (RowId, Vec<(usize, Vec<Value>)>);
 pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
     let newest = NewestSchemas::default().learn(writer, table)?;
     let table = newest.unwrap_or_else(|| table.clone());
-    let reaches: Vec<(usize, RowId)> = {
+    let covered: Vec<(usize, RowId)> = {
         let states = mend(writer, &table)?;
-        let reaches = states.iter().enumerate().map(|(position, state)| {
+        let covered = states.iter().enumerate().map(|(position, state)| {
             let coverage = match state {
                 IndexState::Ready => return None,
                 IndexState::Incomplete(coverage) => *coverage,
@@ -52,11 +52,11 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
             };
             Some((position, coverage))
         });
-        reaches.flatten().collect()
+        covered.flatten().collect()
     };
-    let from = reaches.iter().map(|(_, coverage)| *coverage).min();
+    let from = covered.iter().map(|(_, coverage)| *coverage).min();
     let (rows, is_end) = match from {
-        Some(from) => read(writer, &table, &reaches, from)?,
+        Some(from) => read(writer, &table, &covered, from)?,
         None => (Vec::new(), true),
     };
     let last = rows.last().map(|(row_id, _)| *row_id);
@@ -64,7 +64,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         let index = table.indexes.get(position);
         index.is_some_and(|index| index.condition.is_some())
     };
-    let filled: Vec<(usize, Option<RowId>)> = reaches
+    let filled: Vec<(usize, Option<RowId>)> = covered
         .iter()
         .filter(|(position, _)| has_condition(*position))
         .map(|(position, coverage)| {
@@ -80,7 +80,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
     writer.repair_indexes(&table, &repair)?;
     let states = writer.indexes(&table)?.states;
     Ok(Batch {
-        indexes: reaches.into_iter().map(|(position, _)| position).collect(),
+        indexes: covered.into_iter().map(|(position, _)| position).collect(),
         rows: rows.len() as u64,
         // If no rows are left to read, no entries are left to write.
         is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
@@ -106,7 +106,7 @@ fn repair_of((row_id, values): &Values) -> RowRepair<'_> {
 fn read(
     writer: &mut dyn WriteTransaction,
     table: &Table,
-    reaches: &[(usize, RowId)],
+    covered: &[(usize, RowId)],
     from: RowId,
 ) -> Result<(Vec<Values>, bool)> {
     let mut rows: Vec<Values> = Vec::new();
@@ -118,7 +118,7 @@ fn read(
         payload: true,
     };
     writer.scan(&plan, &mut |row| {
-        let behind = reaches
+        let behind = covered
             .iter()
             .filter(|(_, coverage)| *coverage < row.row_id);
         let values: Result<Vec<_>> = behind

@@ -31,14 +31,14 @@ pub struct IndexProgress {
     pub rows_done: u64,
     /// Number of rows when the build began, or `rows_done` if that is larger.
     pub rows_total: u64,
-    /// State of the build.
+    /// IndexerState of the build.
     pub state: BuildState,
     /// The first of the values of a unique index that several objects had when the index became
     /// ready.
     pub duplicates: Vec<Duplicate>,
 }
 
-/// State of the build of an index.
+/// IndexerState of the build of an index.
 #[derive(Clone, Debug)]
 pub enum BuildState {
     /// The index is being built, or waits to be built.
@@ -64,14 +64,14 @@ pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 /// Builds indexes. Its thread runs while there are indexes to build.
 pub struct Indexer {
     backend: Arc<dyn Backend>,
-    state: Mutex<State>,
+    state: Mutex<IndexerState>,
     idle: Condvar,
     /// Whether another program has written, and the commit groups have not noticed it yet.
-    others_wrote: AtomicBool,
+    foreign_write: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct IndexerState {
     /// Tables with indexes to build.
     wanted: VecDeque<Table>,
     /// Whether one of these tables was requested again since the latest batch began.
@@ -97,11 +97,11 @@ impl Indexer {
             backend,
             state: Mutex::default(),
             idle: Condvar::new(),
-            others_wrote: AtomicBool::new(false),
+            foreign_write: AtomicBool::new(false),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, IndexerState> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,7 +141,7 @@ impl Indexer {
 
     /// Waits until no index is being built.
     pub(crate) fn wait(&self) {
-        let working = |state: &mut State| state.working;
+        let working = |state: &mut IndexerState| state.working;
         let waited = self.idle.wait_while(self.lock(), working);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
@@ -176,8 +176,8 @@ impl Indexer {
     }
 
     /// Whether the indexer has noticed a foreign write since the last call of this method.
-    pub(super) fn take_others_wrote(&self) -> bool {
-        self.others_wrote.swap(false, Ordering::AcqRel)
+    pub(super) fn take_foreign_write(&self) -> bool {
+        self.foreign_write.swap(false, Ordering::AcqRel)
     }
 
     fn run(&self) {
@@ -260,7 +260,7 @@ impl Indexer {
         let _in = span.enter();
         let mut writer = Arc::clone(&self.backend).begin(self.backend.durability())?;
         if !writer.base().is_own {
-            self.others_wrote.store(true, Ordering::Release);
+            self.foreign_write.store(true, Ordering::Release);
         }
         let batch = fill(writer.as_mut(), table)?;
         writer.commit()?;
@@ -298,7 +298,7 @@ impl Indexer {
     }
 }
 
-impl State {
+impl IndexerState {
     fn of<'s>(&'s self, table: &'s Table) -> impl Iterator<Item = &'s Build> {
         self.builds.iter().filter(|b| b.table == table.name)
     }

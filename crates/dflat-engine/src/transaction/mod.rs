@@ -20,7 +20,7 @@ mod tables;
 mod turns;
 mod write_set;
 
-pub use context::{Change, Found, Outcome, Transaction, current};
+pub use context::{Change, Outcome, Transaction, TransactionObject, current};
 pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
 pub use row::{Derived, derive, missing_value};

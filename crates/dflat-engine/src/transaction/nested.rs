@@ -48,7 +48,7 @@ impl Transaction {
     }
 
     /// Sets the marks of the open savepoints, at the first change of the transaction.
-    pub(super) fn mark_groups(&self) {
+    pub(super) fn mark_savepoints(&self) {
         for _ in 0..self.nesting.get() {
             self.mark();
         }

@@ -15,10 +15,10 @@ const TABLES_MAX: usize = 256;
 /// The newest schema of each table written to, if that schema is newer than the caller's.
 #[derive(Default)]
 pub(super) struct NewestSchemas {
-    known: Vec<Known>,
+    known: Vec<LearnedSchema>,
 }
 
-struct Known {
+struct LearnedSchema {
     table: Table,
     knowledge: Knowledge,
     newest: Option<Table>,
@@ -64,7 +64,7 @@ impl NewestSchemas {
                 None
             }
         };
-        self.known.push(Known {
+        self.known.push(LearnedSchema {
             table: table.clone(),
             knowledge: Knowledge::of(&table.types),
             newest: newest.clone(),
@@ -72,7 +72,7 @@ impl NewestSchemas {
         Ok(newest)
     }
 
-    fn find(&self, table: &Table) -> Option<&Known> {
+    fn find(&self, table: &Table) -> Option<&LearnedSchema> {
         self.known.iter().find(|known| known.table.is_same(table))
     }
 
@@ -120,8 +120,8 @@ impl NewestSchemas {
                 && knowledge.covers(&newest.types, before) == Ok(true)
         });
         let merged = newest.map(|newest| {
-            let ours = (table.types.as_ref(), knowledge);
-            merge(ours, &newest.types, before, payload)
+            let caller = (table.types.as_ref(), knowledge);
+            merge(caller, &newest.types, before, payload)
         });
         let why = match merged {
             Some(Ok(merged)) => return Ok(Some(merged)),

@@ -39,7 +39,7 @@ pub struct Scheduler {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SchedulerState>,
     /// Signalled when a job is ready for an idle thread.
     ready: Condvar,
     /// Signalled when the last job of a closed scheduler has ended.
@@ -49,7 +49,7 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
+struct SchedulerState {
     turns: Turns,
     running: usize,
     threads: usize,
@@ -104,7 +104,7 @@ impl Scheduler {
         state.refuse_if_closed()?;
         let tables = self.queues_of(&mut state, tables);
         let id = state.turns.queue(tables, Work::Guest(Arc::clone(&turn)));
-        let is_blocked = |state: &mut State| state.turns.is_blocked(id);
+        let is_blocked = |state: &mut SchedulerState| state.turns.is_blocked(id);
         let waited = turn.wait_while(state, is_blocked);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let Some(tables) = state.turns.admit(id) else {
@@ -125,7 +125,7 @@ impl Scheduler {
     /// The queues that a job on these tables enters.
     fn queues_of<'t>(
         &self,
-        state: &mut State,
+        state: &mut SchedulerState,
         tables: impl IntoIterator<Item = &'t str>,
     ) -> Queues {
         let mut tables: Queues = match self.concurrency {
@@ -160,7 +160,7 @@ impl Scheduler {
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
-        let busy = |state: &mut State| state.running > 0 || !state.turns.is_empty();
+        let busy = |state: &mut SchedulerState| state.running > 0 || !state.turns.is_empty();
         let waited = self.shared.ended.wait_while(state, busy);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let handles = std::mem::take(&mut state.handles);
@@ -182,7 +182,7 @@ impl Drop for Scheduler {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SchedulerState> {
         // Jobs run without the lock, so that no panic can leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -190,7 +190,7 @@ impl Shared {
     /// Queues a job, and starts it if its turn has come.
     fn queue(
         self: &Arc<Self>,
-        state: &mut State,
+        state: &mut SchedulerState,
         tables: Queues,
         job: Box<dyn Job>,
     ) -> Result<(), Refused> {
@@ -211,7 +211,7 @@ impl Shared {
     }
 
     /// Has a thread take a job that has become ready.
-    fn provide_thread(self: &Arc<Self>, state: &mut State) -> Result<()> {
+    fn provide_thread(self: &Arc<Self>, state: &mut SchedulerState) -> Result<()> {
         if state.idle >= state.turns.ready() || state.threads >= self.threads_max {
             self.ready.notify_one();
             return Ok(());
@@ -269,11 +269,11 @@ impl Shared {
     /// it ends.
     fn run<'s>(
         self: &'s Arc<Self>,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, SchedulerState>,
         turn: &Turn,
         job: impl FnOnce(),
         goes_on: bool,
-    ) -> MutexGuard<'s, State> {
+    ) -> MutexGuard<'s, SchedulerState> {
         state.running += 1;
         drop(state);
         let mut next = self.run_one(turn, job, goes_on);
@@ -314,7 +314,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl SchedulerState {
     fn refuse_if_closed(&self) -> Result<()> {
         if self.closed {
             let message = "the workspace is shut down";

@@ -2,8 +2,8 @@
 
 use dflat_model::{Field, RowId, Table};
 
-use super::context::{Change, Found, Outcome, Transaction};
-use super::group::{Outgrown, WriteAccess};
+use super::context::{Change, Outcome, Transaction, TransactionObject};
+use super::group::{SizeLimit, WriteAccess};
 use super::row::{
     Prepared, changed_key, index_entries, key_parts, prepare, present_entries, refuse_missing_key,
     shown,
@@ -63,7 +63,7 @@ impl Transaction {
 
     /// Refuses a change of an object that was looked up in another transaction: the stored object
     /// may have changed since.
-    fn made_here(&self, operation: &str, table: &Table, base: &Found) -> Result<()> {
+    fn made_here(&self, operation: &str, table: &Table, base: &TransactionObject) -> Result<()> {
         if self.has_found(base) {
             return Ok(());
         }
@@ -265,13 +265,13 @@ impl Transaction {
             self.lose_with(&mut open, error);
             return written;
         }
-        match open.outgrown() {
+        match open.exceeded_limit() {
             None => {}
-            Some(Outgrown::Group) => {
+            Some(SizeLimit::Group) => {
                 drop(open);
                 self.groups().go_alone();
             }
-            Some(Outgrown::List) => open.extend_ranges(|table| self.groups().is_observed(table)),
+            Some(SizeLimit::List) => open.extend_ranges(|table| self.groups().is_observed(table)),
         }
         written
     }

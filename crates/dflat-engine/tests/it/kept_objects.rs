@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
 
 use dflat_engine::Result;
-use dflat_engine::engine::{Engine, EngineOptions, Known, PerformOptions, Subject};
+use dflat_engine::engine::{Engine, EngineOptions, PerformOptions, Subject};
 use dflat_engine::object::{Object, Writer};
 use dflat_engine::observe::{DeliveryOptions, Event, ShapedQuery};
 use dflat_engine::storage::{CloseOptions, MemoryBackend};
@@ -73,7 +73,7 @@ fn objects_delivered_to_subscribers_share_no_memory() {
     let (sender, delivered) = mpsc::channel::<Vec<Object>>();
     let subject = Subject::Result {
         query: ShapedQuery::from(Query::default()),
-        known: Known::Nothing,
+        known: None,
     };
     let function = Box::new(move |event| {
         let Event::Result(Ok(update)) = event else {
@@ -84,7 +84,7 @@ fn objects_delivered_to_subscribers_share_no_memory() {
     let subscribed = engine.observe(&table, subject, DeliveryOptions::default(), function);
     let subscription = subscribed.unwrap();
     let shared = insert(&engine, &table, ROWS, || ());
-    assert!(shared.recv().unwrap() > 50, "nobody is known to observe");
+    assert!(shared.recv().unwrap() > 50, "no subscriber is registered");
     go_on.send(()).unwrap();
     assert_eq!(delivered.recv().unwrap().len(), 100);
     let objects = delivered.recv().unwrap();
@@ -94,7 +94,7 @@ fn objects_delivered_to_subscribers_share_no_memory() {
     assert_eq!(written.filter(|object| object.is_attached()).count(), 0);
 
     let shared = insert(&engine, &table, 2 * ROWS, || ());
-    assert_eq!(shared.recv().unwrap(), 0, "somebody observes the table");
+    assert_eq!(shared.recv().unwrap(), 0, "a subscriber observes the table");
     assert_eq!(delivered.recv().unwrap().len(), 300);
     drop(subscription);
     engine.settle().unwrap();

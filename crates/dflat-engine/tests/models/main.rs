@@ -60,14 +60,14 @@ mod transaction {
     pub(crate) use crate::beneath::{Change, Transaction};
 }
 
+#[path = "../../src/delivery/call_limits.rs"]
+mod call_limits;
 #[path = "../../src/delivery/deliveries.rs"]
 mod deliveries;
 #[path = "../../src/dictionary/mod.rs"]
 mod dictionary;
 #[path = "../../src/observe/notification/mod.rs"]
 mod notification;
-#[path = "../../src/delivery/patience.rs"]
-mod patience;
 #[path = "../../src/delivery/queue.rs"]
 mod queue;
 #[path = "../../src/transaction/scheduler.rs"]

@@ -46,7 +46,7 @@ pub(crate) fn on_file(
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        if let Some(engine) = entry.engine.share() {
+        if let Some(engine) = entry.engine.new_client() {
             // Each workspace holds the dictionary for as long as it holds the engine.
             let dictionary = entry.dictionary.share(engine.clone());
             let new = || Dictionary::new(engine.clone(), entry.options.dictionary_keys_max);

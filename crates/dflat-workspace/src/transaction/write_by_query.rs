@@ -2,7 +2,7 @@
 
 use dflat_engine::fetch;
 use dflat_engine::storage::View;
-use dflat_engine::transaction::{Change, Found};
+use dflat_engine::transaction::{Change, TransactionObject};
 use dflat_model::{Query, Table};
 
 use super::TransactionContext;
@@ -42,7 +42,7 @@ impl TransactionContext {
         &self,
         table: &Table,
         query: Query,
-        mut write: impl FnMut(Found) -> Result<()>,
+        mut write: impl FnMut(TransactionObject) -> Result<()>,
     ) -> Result<usize> {
         let mut fetch = Fetch::new(self.source(), table.clone());
         fetch.query = query;

@@ -18,7 +18,7 @@ pub(super) fn with_progress<T>(
     progress: OnProgress<'_>,
     work: impl FnOnce(OnProgress<'_>) -> Result<T>,
 ) -> Result<T> {
-    let what = format!("cannot {verb}: what is told the progress");
+    let what = format!("cannot {verb}: the callback for the progress");
     let mut panicked = None;
     let outcome = work(&mut |state| {
         callback::run(&what, || progress(state)).unwrap_or_else(|error| {

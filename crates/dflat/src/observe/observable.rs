@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use dflat_engine::engine::{Engine, Known, Subject};
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
+use dflat_engine::engine::{Engine, Subject};
+use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
 use dflat_engine::observe::{
     Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery, list_difference,
 };
@@ -76,7 +76,7 @@ impl<T: Object> Observable for &FetchedResult<T> {
     type Delivery = Result<Update<FetchedResult<T>>>;
 
     fn observed(self, _: &Engine) -> Result<Observed<Self::Delivery>> {
-        let known = Known::Result(self.to_fetched());
+        let known = Some(self.to_fetched());
         Ok(results(self.to_query(), known))
     }
 }
@@ -86,7 +86,7 @@ impl<T: Object> Observable for Fetch<'_, T> {
 
     fn observed(self, engine: &Engine) -> Result<Observed<Self::Delivery>> {
         let query = self.query_of(engine)?;
-        Ok(results(query.into(), Known::Nothing))
+        Ok(results(query.into(), None))
     }
 }
 
@@ -139,7 +139,7 @@ impl<T: Object, S: Selection<T>> Observable for Projection<'_, T, S> {
         let query = self.fetch.query_of(engine)?;
         let interest = Interest::Values(self.expressions);
         let query = ShapedQuery::new(query, interest);
-        Ok(observed::<T, _>((query, Known::Nothing), Selected(S::read)))
+        Ok(observed::<T, _>((query, None), Selected(S::read)))
     }
 }
 
@@ -222,21 +222,18 @@ impl<'w, T: Object> Fetch<'w, T> {
 /// The deliveries of a query for whole objects.
 fn results<T: Object>(
     query: ShapedQuery,
-    known: Known,
+    known: Option<Fetched>,
 ) -> Observed<Result<Update<FetchedResult<T>>>> {
     observed::<T, _>((query, known), Whole(PhantomData))
 }
 
 /// The deliveries of a query for some values of its objects.
 fn observed<T: Object, R: Reading>(
-    (query, known): (ShapedQuery, Known),
+    (query, known): (ShapedQuery, Option<Fetched>),
     reading: R,
 ) -> Observed<Result<Update<R::Read>>> {
     // The last delivered values.
-    let mut last = match &known {
-        Known::Result(known) => Some(reading.read(known.clone(), &query).1),
-        Known::Nothing => None,
-    };
+    let mut last = known.clone().map(|known| reading.read(known, &query).1);
     let convert = move |event: Event, initial: bool| {
         let ResultUpdate {
             query,

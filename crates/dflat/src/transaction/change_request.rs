@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use dflat_engine::object::Writer;
-use dflat_engine::transaction::{Change, Found};
+use dflat_engine::transaction::{Change, TransactionObject};
 
 use super::TransactionContext;
 use crate::codec::{Encoder, Handle, Message};
@@ -57,8 +57,8 @@ enum Kind {
     Creation,
     Upsert,
     Restoration(Handle),
-    Update(Found),
-    Deletion(Found),
+    Update(TransactionObject),
+    Deletion(TransactionObject),
 }
 
 impl<T: Object> ChangeRequest<T> {
@@ -184,7 +184,7 @@ impl<T: Object> ChangeRequest<T> {
     }
 
     /// An update that starts from the latest values.
-    pub(super) fn update(latest: Found) -> Self {
+    pub(super) fn update(latest: TransactionObject) -> Self {
         let data = T::Data::decode(view_of::<T::Data>(latest.object()));
         Self::new(data, Kind::Update(latest))
     }

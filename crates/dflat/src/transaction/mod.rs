@@ -6,7 +6,7 @@ mod write_by_query;
 
 use std::fmt;
 
-use dflat_engine::transaction::{Found, Outcome};
+use dflat_engine::transaction::{Outcome, TransactionObject};
 use dflat_model::RowId;
 
 use crate::fetch;
@@ -234,7 +234,7 @@ impl TransactionContext {
     }
 
     /// The latest state of an object.
-    pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<Found>> {
+    pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<TransactionObject>> {
         self.inner.transaction().latest(&T::TABLE, object.handle())
     }
 }

@@ -33,13 +33,13 @@ impl From<Malformed> for Unmergeable {
 
 type Merged<T = ()> = Result<T, Unmergeable>;
 
-/// The payload `after`, which code with the types `ours` wrote, with all values of `before` that
+/// The payload `after`, which code with the types `older` wrote, with all values of `before` that
 /// these types do not know. The types `newest` know all values of both payloads.
 ///
 /// # Errors
 /// If the hidden values of `before` can't be kept.
 pub fn merge(
-    (ours, knowledge): (&[TypeDescriptor], &Knowledge),
+    (older, knowledge): (&[TypeDescriptor], &Knowledge),
     newest: &[TypeDescriptor],
     before: &[u8],
     after: &[u8],
@@ -50,12 +50,12 @@ pub fn merge(
     };
     let mut writer = Writer::new();
     let slot = writer.begin();
-    copier(ours, true).table(&mut writer, slot, ROOT_TYPE, TableView::root(before)?)?;
+    copier(older, true).table(&mut writer, slot, ROOT_TYPE, TableView::root(before)?)?;
     let seen = writer.finish().map_err(|_| Malformed)?.to_vec();
     let merger = Merger {
-        ours: copier(ours, false),
+        older: copier(older, false),
         newest: copier(newest, false),
-        comparer: Comparer::new(ours),
+        comparer: Comparer::new(older),
         knowledge,
     };
     let versions = Versions {
@@ -78,7 +78,7 @@ struct Versions<T> {
 }
 
 struct Merger<'t> {
-    ours: Copier<'t>,
+    older: Copier<'t>,
     newest: Copier<'t>,
     comparer: Comparer<'t>,
     knowledge: &'t Knowledge,
@@ -99,10 +99,10 @@ impl<'t> Merger<'t> {
         &self,
         writer: &mut Writer,
         slot: Slot,
-        (ours, newest): (TypeId, TypeId),
+        (older, newest): (TypeId, TypeId),
         versions: Versions<TableView<'_>>,
     ) -> Merged {
-        let outcomes = self.outcomes(ours, newest, versions)?;
+        let outcomes = self.outcomes(older, newest, versions)?;
         if !writer.begin_table(slot) {
             return Err(Unmergeable::Malformed);
         }
@@ -111,7 +111,7 @@ impl<'t> Merger<'t> {
         for outcome in &outcomes {
             let child = match outcome {
                 FieldOutcome::Kept(field) => self.newest.inline_part(writer, field, before)?,
-                FieldOutcome::Taken(field) => self.ours.inline_part(writer, field, after)?,
+                FieldOutcome::Taken(field) => self.older.inline_part(writer, field, after)?,
                 FieldOutcome::Mixed(field, _) => self.mixed_inline(writer, field, versions)?,
             };
             if let Some(child) = child {
@@ -122,9 +122,9 @@ impl<'t> Merger<'t> {
         for (outcome, child) in children {
             match outcome {
                 FieldOutcome::Kept(field) => self.newest.child(writer, field, child, before)?,
-                FieldOutcome::Taken(field) => self.ours.child(writer, field, child, after)?,
-                FieldOutcome::Mixed(ours, newest) => {
-                    self.mixed_child(writer, (ours, newest), child, versions)?;
+                FieldOutcome::Taken(field) => self.older.child(writer, field, child, after)?,
+                FieldOutcome::Mixed(older, newest) => {
+                    self.mixed_child(writer, (older, newest), child, versions)?;
                 }
             }
         }
@@ -135,18 +135,18 @@ impl<'t> Merger<'t> {
     /// The source of each field, by ascending vtable offset.
     fn outcomes(
         &self,
-        ours: TypeId,
+        older: TypeId,
         newest: TypeId,
         versions: Versions<TableView<'_>>,
     ) -> Merged<Vec<FieldOutcome<'t>>> {
-        let (TypeDescriptor::Table(ours), TypeDescriptor::Table(newest)) =
-            (self.ours.types.get(ours)?, self.newest.types.get(newest)?)
+        let (TypeDescriptor::Table(older), TypeDescriptor::Table(newest)) =
+            (self.older.types.get(older)?, self.newest.types.get(newest)?)
         else {
             return Err(Unmergeable::Malformed);
         };
         let mut outcomes = Vec::with_capacity(newest.fields.len());
         let mut theirs = newest.fields.iter().peekable();
-        for field in ours.fields.as_ref() {
+        for field in older.fields.as_ref() {
             // Fields that our types do not have or have deprecated.
             while let Some(unknown) = theirs.next_if(|other| other.voffset < field.voffset) {
                 outcomes.push(FieldOutcome::Kept(unknown));
@@ -165,7 +165,7 @@ impl<'t> Merger<'t> {
 
     fn outcome(
         &self,
-        ours: &'t FieldLayout,
+        older: &'t FieldLayout,
         newest: &'t FieldLayout,
         versions: Versions<TableView<'_>>,
     ) -> Merged<FieldOutcome<'t>> {
@@ -174,28 +174,28 @@ impl<'t> Merger<'t> {
             seen,
             after,
         } = versions;
-        if self.comparer.field(ours, seen, after)? {
+        if self.comparer.field(older, seen, after)? {
             return Ok(FieldOutcome::Kept(newest));
         }
-        let voffset = ours.voffset;
+        let voffset = older.voffset;
         let both = before.has(voffset) && after.has(voffset);
         let mixes = both
-            && match ours.shape {
+            && match older.shape {
                 Shape::Single(Element::Struct(_) | Element::Table(_)) => true,
                 Shape::Single(Element::Union(id)) => {
                     let (Some(was), Some(is)) = (before.union(voffset)?, after.union(voffset)?)
                     else {
-                        return Ok(FieldOutcome::Taken(ours));
+                        return Ok(FieldOutcome::Taken(older));
                     };
-                    was.code == is.code && self.ours.types.member(id, is.code)?.is_some()
+                    was.code == is.code && self.older.types.member(id, is.code)?.is_some()
                 }
                 Shape::Vector(element) => !matches!(element, Element::Scalar(_) | Element::Text),
                 Shape::Single(_) => false,
             };
         Ok(if mixes {
-            FieldOutcome::Mixed(ours, newest)
+            FieldOutcome::Mixed(older, newest)
         } else {
-            FieldOutcome::Taken(ours)
+            FieldOutcome::Taken(older)
         })
     }
 
@@ -206,9 +206,9 @@ impl<'t> Merger<'t> {
         versions: Versions<TableView<'_>>,
     ) -> Merged<Option<Child>> {
         let Shape::Single(element @ Element::Struct(_)) = field.shape else {
-            return Ok(self.ours.inline_part(writer, field, versions.after)?);
+            return Ok(self.older.inline_part(writer, field, versions.after)?);
         };
-        let (size, align) = self.ours.types.inline(element)?;
+        let (size, align) = self.older.types.inline(element)?;
         let bytes =
             versions.each(|table| table.structure(field.voffset, size)?.ok_or(Malformed))?;
         let place = writer.structure(field.voffset, size, align);
@@ -227,7 +227,7 @@ impl<'t> Merger<'t> {
             place.copy_from_slice(if seen == after { before } else { after });
             return Ok(());
         };
-        let types = self.ours.types;
+        let types = self.older.types;
         for field in types.structure(id)?.fields.as_ref() {
             let (size, _) = types.inline(field.element)?;
             for index in 0..usize::from(field.array.unwrap_or(1)) {
@@ -254,31 +254,31 @@ impl<'t> Merger<'t> {
     fn mixed_child(
         &self,
         writer: &mut Writer,
-        (ours, newest): (&FieldLayout, &FieldLayout),
+        (older, newest): (&FieldLayout, &FieldLayout),
         child: Child,
         versions: Versions<TableView<'_>>,
     ) -> Merged {
-        let voffset = ours.voffset;
-        match (child, ours.shape, newest.shape) {
+        let voffset = older.voffset;
+        match (child, older.shape, newest.shape) {
             (
                 Child::Value(slot),
-                Shape::Single(Element::Table(ours)),
+                Shape::Single(Element::Table(older)),
                 Shape::Single(Element::Table(newest)),
             ) => {
                 let tables = versions.each(|table| table.table(voffset)?.ok_or(Malformed))?;
-                self.table(writer, slot, (ours, newest), tables)
+                self.table(writer, slot, (older, newest), tables)
             }
             (
                 Child::Value(slot),
-                Shape::Single(Element::Union(ours)),
+                Shape::Single(Element::Union(older)),
                 Shape::Single(Element::Union(newest)),
             ) => {
                 let unions = versions.each(|table| table.union(voffset)?.ok_or(Malformed))?;
-                self.union(writer, slot, (ours, newest), unions)
+                self.union(writer, slot, (older, newest), unions)
             }
-            (child, Shape::Vector(ours), Shape::Vector(newest)) => {
-                let (size, _) = self.ours.types.inline(ours)?;
-                let is_unions = matches!(ours, Element::Union(_));
+            (child, Shape::Vector(older), Shape::Vector(newest)) => {
+                let (size, _) = self.older.types.inline(older)?;
+                let is_unions = matches!(older, Element::Union(_));
                 let vectors = versions.each(|table| {
                     let codes = match is_unions {
                         true => table.vector(voffset - 2, 1)?,
@@ -287,7 +287,7 @@ impl<'t> Merger<'t> {
                     let values = table.vector(voffset, size)?.ok_or(Malformed)?;
                     Ok(Elements { values, codes })
                 })?;
-                self.vector(writer, child, (ours, newest), vectors)
+                self.vector(writer, child, (older, newest), vectors)
             }
             _ => Err(Unmergeable::Malformed),
         }
@@ -297,26 +297,26 @@ impl<'t> Merger<'t> {
         &self,
         writer: &mut Writer,
         slot: Slot,
-        (ours, newest): (TypeId, TypeId),
+        (older, newest): (TypeId, TypeId),
         versions: Versions<UnionView<'_>>,
     ) -> Merged {
         let code = versions.after.code;
         let members = (
-            self.ours.types.member(ours, code)?,
+            self.older.types.member(older, code)?,
             self.newest.types.member(newest, code)?,
         );
         match members {
-            (Some(Element::Table(ours)), Some(Element::Table(newest))) => {
+            (Some(Element::Table(older)), Some(Element::Table(newest))) => {
                 let tables = versions.each(|union| union.table())?;
-                self.table(writer, slot, (ours, newest), tables)
+                self.table(writer, slot, (older, newest), tables)
             }
             (Some(element @ Element::Struct(_)), Some(_)) => {
-                let (size, align) = self.ours.types.inline(element)?;
+                let (size, align) = self.older.types.inline(element)?;
                 let versions = versions.each(|union| union.structure(size))?;
                 let place = writer.boxed_structure(slot, size, align);
                 self.inline(element, versions, place)
             }
-            _ => Ok(self.ours.union(writer, slot, ours, versions.after)?),
+            _ => Ok(self.older.union(writer, slot, older, versions.after)?),
         }
     }
 
@@ -324,12 +324,12 @@ impl<'t> Merger<'t> {
         &self,
         writer: &mut Writer,
         child: Child,
-        (ours, newest): (Element, Element),
+        (older, newest): (Element, Element),
         versions: Versions<Elements<'_>>,
     ) -> Merged {
-        let matches = self.matches(ours, versions)?;
-        match (child, ours, newest) {
-            (Child::Value(slot), Element::Table(ours), Element::Table(newest)) => {
+        let matches = self.matches(older, versions)?;
+        match (child, older, newest) {
+            (Child::Value(slot), Element::Table(older), Element::Table(newest)) => {
                 let first = writer.slots(slot, matches.len());
                 for (to, found) in matches.iter().enumerate() {
                     let slot = first.nth(to);
@@ -340,24 +340,24 @@ impl<'t> Merger<'t> {
                         }
                         Match::New => {
                             let table = versions.after.values.table(to)?;
-                            self.ours.table(writer, slot, ours, table)?;
+                            self.older.table(writer, slot, older, table)?;
                         }
                         Match::Changed(from) => {
                             let tables = versions.member(from, to, |v, i| v.values.table(i))?;
-                            self.table(writer, slot, (ours, newest), tables)?;
+                            self.table(writer, slot, (older, newest), tables)?;
                         }
                     }
                 }
                 Ok(())
             }
-            (Child::Unions(codes, values), Element::Union(ours), Element::Union(newest)) => {
+            (Child::Unions(codes, values), Element::Union(older), Element::Union(newest)) => {
                 let members = with_codes(&matches, versions)?;
                 let bytes: Vec<u8> = members.iter().map(|(_, code)| *code).collect();
                 writer.byte_vector(codes, &bytes);
-                self.unions(writer, values, (ours, newest), &members, versions)
+                self.unions(writer, values, (older, newest), &members, versions)
             }
             (Child::Value(slot), element, _) => {
-                let (size, align) = self.ours.types.inline(element)?;
+                let (size, align) = self.older.types.inline(element)?;
                 let places = writer.structures(slot, matches.len(), size, align);
                 let places = places.chunks_exact_mut(size);
                 for ((to, found), place) in matches.iter().enumerate().zip(places) {
@@ -385,7 +385,7 @@ impl<'t> Merger<'t> {
         &self,
         writer: &mut Writer,
         values: Slot,
-        (ours, newest): (TypeId, TypeId),
+        (older, newest): (TypeId, TypeId),
         members: &[(Match, u8)],
         versions: Versions<Elements<'_>>,
     ) -> Merged {
@@ -401,11 +401,11 @@ impl<'t> Merger<'t> {
                 }
                 Match::Changed(from) if versions.before.code(from)? == *code => {
                     let unions = versions.member(from, to, |v, i| v.values.union(i, *code))?;
-                    self.union(writer, slot, (ours, newest), unions)?;
+                    self.union(writer, slot, (older, newest), unions)?;
                 }
                 Match::New | Match::Changed(_) => {
-                    self.ours
-                        .union(writer, slot, ours, after.union(to, *code)?)?;
+                    self.older
+                        .union(writer, slot, older, after.union(to, *code)?)?;
                 }
             }
         }
@@ -413,18 +413,18 @@ impl<'t> Merger<'t> {
     }
 
     /// Matches the members of the written vector with those of the stored one.
-    fn matches(&self, ours: Element, versions: Versions<Elements<'_>>) -> Merged<Vec<Match>> {
+    fn matches(&self, older: Element, versions: Versions<Elements<'_>>) -> Merged<Vec<Match>> {
         let Versions {
             before,
             seen,
             after,
         } = versions;
         let same =
-            |from: usize, to: usize| self.comparer.element(ours, seen.at(from), after.at(to));
+            |from: usize, to: usize| self.comparer.element(older, seen.at(from), after.at(to));
         let aligned = align(seen.values.len(), after.values.len(), same)?;
         for from in aligned.unclear {
-            let checker = self.knowledge.checker(self.ours.types);
-            if !checker.element(ours, before.values, before.codes, from)? {
+            let checker = self.knowledge.checker(self.older.types);
+            if !checker.element(older, before.values, before.codes, from)? {
                 return Err(Unmergeable::Ambiguous);
             }
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::group::{GroupOutcome, Groups, Open};
+use super::group::{GroupOutcome, Groups, OpenGroup};
 use super::replay::is_overtaken;
 use super::tables::Tables;
 use crate::change_set::Completion;
@@ -30,7 +30,7 @@ pub enum Change<'a> {
     /// Replace the values of an object that was looked up in this transaction.
     Update {
         /// The object as it was found.
-        base: Found,
+        base: TransactionObject,
         /// The new bytes.
         payload: &'a [u8],
     },
@@ -48,18 +48,18 @@ pub enum Change<'a> {
     /// Delete an object that was looked up in this transaction.
     Delete {
         /// The object as it was found.
-        base: Found,
+        base: TransactionObject,
     },
 }
 
 /// An object as a transaction found it.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct TransactionObject {
     object: Object,
     transaction: u64,
 }
 
-impl Found {
+impl TransactionObject {
     /// The object.
     #[must_use]
     pub fn object(&self) -> &Object {
@@ -187,7 +187,7 @@ impl Transaction {
     pub(super) fn start_writing(&self) {
         if !self.is_writing() {
             self.take_write_access();
-            self.mark_groups();
+            self.mark_savepoints();
         }
     }
 
@@ -281,7 +281,7 @@ impl Transaction {
 
     /// As `lose`, while the open commit group is locked: no other transaction may read from the
     /// group before it is whole again.
-    pub(super) fn lose_with(&self, open: &mut Open, error: &Error) {
+    pub(super) fn lose_with(&self, open: &mut OpenGroup, error: &Error) {
         self.failure
             .borrow_mut()
             .get_or_insert_with(|| error.clone());
@@ -331,7 +331,7 @@ impl Transaction {
     pub fn write_first(&self) -> Result<()> {
         self.start_writing();
         self.groups
-            .keep_others_out()
+            .exclude_other_writers()
             .inspect_err(|error| self.lose(error))
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use dflat_model::{CommitSeq, Query, Table, Value};
 
-use super::super::group::{Open, ReadBase};
+use super::super::group::{OpenGroup, ReadBase};
 use super::super::replay::overtaken;
-use super::{Found, Stage, Transaction};
+use super::{Stage, Transaction, TransactionObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
 use crate::object::{Object, Origin};
@@ -44,9 +44,9 @@ impl Transaction {
     /// and the engine knows that the object was not changed since it was read; otherwise a look-up
     /// by row id.
     #[inline]
-    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<Found>> {
+    pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<TransactionObject>> {
         let latest = self.look_up(table, object)?;
-        Ok(latest.map(|object| Found {
+        Ok(latest.map(|object| TransactionObject {
             object,
             transaction: self.id,
         }))
@@ -82,7 +82,7 @@ impl Transaction {
     }
 
     /// Whether an object was looked up in this transaction.
-    pub(in super::super) fn has_found(&self, found: &Found) -> bool {
+    pub(in super::super) fn has_found(&self, found: &TransactionObject) -> bool {
         found.transaction == self.id
     }
 
@@ -123,12 +123,12 @@ impl Transaction {
     /// If the transaction has read nothing yet, and the open commit group has changed one of its
     /// tables, makes the transaction read from the open commit group.
     #[inline]
-    fn follow_group(&self, stage: &mut Stage, open: &Open) {
+    fn follow_group(&self, stage: &mut Stage, open: &OpenGroup) {
         if matches!(stage, Stage::Fresh)
             && let ReadBase::Group(generation, group_outcome, base) = open.read_base(&self.tables)
         {
             self.seen.replace(Some(group_outcome));
-            self.stand_on(base);
+            self.note_base(base);
             *stage = Stage::Group(generation);
         }
     }
@@ -190,7 +190,7 @@ impl Transaction {
                     .get_or_insert_with(|| error.clone());
                 return Err(error);
             }
-            self.stand_on(state);
+            self.note_base(state);
             *stage = Stage::Committed(snapshot);
         }
         match &mut *stage {
@@ -210,7 +210,7 @@ impl Transaction {
     }
 
     /// Notes the state of its first read.
-    fn stand_on(&self, state: StateId) {
+    fn note_base(&self, state: StateId) {
         if self.basis.get().is_none() {
             self.basis.set(Some(state));
         }

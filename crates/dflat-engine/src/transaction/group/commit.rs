@@ -8,7 +8,7 @@ use dflat_model::CommitSeq;
 use super::super::indexer::Indexer;
 use super::super::replay::replay;
 use super::member::{Member, check_basis};
-use super::open::Open;
+use super::open::OpenGroup;
 use super::outlet::Outlet;
 use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
@@ -23,7 +23,7 @@ use crate::telemetry::{TARGET, Telemetry};
 pub(super) struct Shared {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) engine: u64,
-    pub(super) state: Mutex<Open>,
+    pub(super) state: Mutex<OpenGroup>,
     /// Signalled when the write access is released.
     pub(super) access_released: Condvar,
     pub(super) outlet: Box<dyn Outlet>,
@@ -43,7 +43,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Open> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, OpenGroup> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,14 +54,18 @@ impl Shared {
 
     /// The commit number of the next member, or a larger number: an earlier member that changes
     /// nothing, or fails, gets no number.
-    pub(super) fn expected(&self, open: &Open) -> CommitSeq {
+    pub(super) fn expected(&self, open: &OpenGroup) -> CommitSeq {
         CommitSeq(self.assigned.load(Ordering::Acquire) + open.members.len() as u64 + 1)
     }
 
     /// Notes whether another program has written since this engine's last transaction.
-    pub(super) fn look_for_others(&self, open: &mut Open, writer: &dyn WriteTransaction) {
+    pub(super) fn notice_foreign_commits(
+        &self,
+        open: &mut OpenGroup,
+        writer: &dyn WriteTransaction,
+    ) {
         // Order: the indexer's flag is taken first, in any case, because taking it clears it.
-        let unnoticed = self.indexer.take_others_wrote();
+        let unnoticed = self.indexer.take_foreign_write();
         if unnoticed || !writer.base().is_own {
             let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
             open.recent.distrust(seq);
@@ -81,7 +85,7 @@ impl Shared {
     }
 
     /// Wakes a transaction that waits for the write access.
-    pub(super) fn pass_write_access(&self, open: MutexGuard<'_, Open>) {
+    pub(super) fn pass_write_access(&self, open: MutexGuard<'_, OpenGroup>) {
         let awaited = open.waiting > 0;
         drop(open);
         // A notification costs a system call even if no thread waits.
@@ -92,7 +96,7 @@ impl Shared {
 
     /// Commits the members. Called only while the backend's transaction holds no changes except
     /// those of the members.
-    pub(super) fn commit(&self, open: &mut Open) {
+    pub(super) fn commit(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self
             .committing
@@ -122,7 +126,7 @@ impl Shared {
     }
 
     /// The ended transaction of a member whose commit is done or has failed.
-    fn ended(&self, open: &mut Open, member: Member, committed: Result<()>) -> Ended {
+    fn ended(&self, open: &mut OpenGroup, member: Member, committed: Result<()>) -> Ended {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
             open.note_used(&changes);
@@ -165,7 +169,7 @@ impl Shared {
 
     /// Commits the finished members without the writing transaction. The changes of the writing
     /// transaction are written again when it goes on.
-    pub(super) fn commit_finished(&self, open: &mut Open) {
+    pub(super) fn commit_finished(&self, open: &mut OpenGroup) {
         if open.members.is_empty() {
             return;
         }
@@ -184,7 +188,7 @@ impl Shared {
     /// are committed, and the changes of the writing transaction are written again when it goes on.
     /// If these changes have ranges and a mark is set, they are written again when the transaction
     /// ends.
-    pub(super) fn strengthen(&self, open: &mut Open, asked: Durability) {
+    pub(super) fn strengthen(&self, open: &mut OpenGroup, asked: Durability) {
         if open.is_weaker(asked) {
             self.commit_finished(open);
         }
@@ -198,7 +202,7 @@ impl Shared {
 
     /// Ends the backend's transaction with `end` while a transaction may hold the write access. The
     /// changes of that transaction must then be replayed.
-    fn end_group(&self, open: &mut Open, end: impl FnOnce(&Self, &mut Open)) {
+    fn end_group(&self, open: &mut OpenGroup, end: impl FnOnce(&Self, &mut OpenGroup)) {
         let group_outcome = open.group_outcome();
         end(self, open);
         let Some(writing) = &mut open.writing else {
@@ -212,13 +216,13 @@ impl Shared {
 
     /// Writes everything in the open commit group again, after an error of reading from the group
     /// that may have ended the backend's transaction.
-    pub(super) fn restart(&self, open: &mut Open) {
+    pub(super) fn restart(&self, open: &mut OpenGroup) {
         self.end_group(open, Self::recover);
     }
 
     /// Undoes the writes of the writing transaction. If that is only possible by ending the
     /// backend's transaction, the members are written again.
-    pub(super) fn undo_writing(&self, open: &mut Open) {
+    pub(super) fn undo_writing(&self, open: &mut OpenGroup) {
         let lost = open
             .writing
             .as_ref()
@@ -234,7 +238,7 @@ impl Shared {
     }
 
     /// Undoes the writes of the writing transaction, which can write nothing more.
-    pub(super) fn lose(&self, open: &mut Open, error: &Error) {
+    pub(super) fn lose(&self, open: &mut OpenGroup, error: &Error) {
         self.undo_writing(open);
         if let Some(writing) = &mut open.writing {
             writing.lost.get_or_insert_with(|| error.clone());
@@ -244,7 +248,7 @@ impl Shared {
     /// Ends the backend's transaction without a commit, and writes the members again, each in a
     /// commit of its own, because handlers run only once. If a member can't be written, the members
     /// that may have read its changes fail with the same error.
-    pub(super) fn recover(&self, open: &mut Open) {
+    pub(super) fn recover(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
         open.schemas.forget();
         // Order: the backend's transaction ends before the next one begins.
@@ -266,7 +270,7 @@ impl Shared {
     /// Passes the outcome of a transaction that is in no commit group to the outlet.
     pub(super) fn deliver(
         &self,
-        open: &mut Open,
+        open: &mut OpenGroup,
         outcome: Result<Option<ChangeSet>>,
         completion: Completion,
     ) {
@@ -278,12 +282,12 @@ impl Shared {
         open.undelivered = true;
     }
 
-    fn commit_alone(&self, open: &mut Open, member: &Member) -> Result<()> {
+    fn commit_alone(&self, open: &mut OpenGroup, member: &Member) -> Result<()> {
         if member.changes.is_empty() {
             return Ok(());
         }
         let mut writer = Arc::clone(&self.backend).begin(member.durability)?;
-        self.look_for_others(open, writer.as_ref());
+        self.notice_foreign_commits(open, writer.as_ref());
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
         self.commit_writer(writer, 1)

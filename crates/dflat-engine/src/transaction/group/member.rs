@@ -55,7 +55,7 @@ impl WritingMember {
 
     /// Uses a transaction of the backend for this member, unless another program has committed
     /// since the member's first read.
-    pub(super) fn stand_on(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
+    pub(super) fn set_base(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
         let basis = *self.basis.get_or_insert_with(|| writer.base().id);
         check_basis(writer, Some(basis), &self.tables)
     }

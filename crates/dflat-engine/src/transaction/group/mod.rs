@@ -35,7 +35,7 @@ use crate::telemetry::Telemetry;
 use commit::Shared;
 use member::{Member, WritingMember};
 
-pub(super) use open::{GroupOutcome, Open, Outgrown, ReadBase, WriteAccess};
+pub(super) use open::{GroupOutcome, OpenGroup, ReadBase, SizeLimit, WriteAccess};
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 
@@ -68,7 +68,7 @@ impl Groups {
             indexer: Indexer::new(Arc::clone(&backend)),
             backend,
             engine,
-            state: Mutex::new(Open::new(engine)),
+            state: Mutex::new(OpenGroup::new(engine)),
             access_released: Condvar::new(),
             outlet,
             telemetry,
@@ -107,7 +107,7 @@ impl Groups {
         &self.shared.backend
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Open> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, OpenGroup> {
         self.shared.lock()
     }
 
@@ -123,14 +123,14 @@ impl Groups {
     ) {
         let mut open = self.lock();
         open.waiting += 1;
-        let taken = |open: &mut Open| open.writing.is_some();
+        let taken = |open: &mut OpenGroup| open.writing.is_some();
         let waited = self.shared.access_released.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
         self.shared.strengthen(&mut open, durability);
         let mut writing = WritingMember::new(tables, basis, durability);
         if let Some(writer) = &open.writer {
-            writing.lost = writing.stand_on(writer.as_ref()).err();
+            writing.lost = writing.set_base(writer.as_ref()).err();
         }
         (writing.prepared, writing.must_be_replayed) = (open.prepared.len(), open.writer.is_none());
         open.writing = Some(writing);
@@ -153,7 +153,7 @@ impl Groups {
 
     /// Starts a transaction of the backend for the writing transaction alone, so that no other
     /// program commits before it ends.
-    pub(super) fn keep_others_out(&self) -> Result<()> {
+    pub(super) fn exclude_other_writers(&self) -> Result<()> {
         self.shared.commit_finished(&mut self.lock());
         self.check_written()
     }
@@ -167,7 +167,7 @@ impl Groups {
     /// The open commit group with a transaction of the backend, for the writing transaction to go
     /// on.
     #[inline]
-    pub(super) fn resume(&self) -> MutexGuard<'_, Open> {
+    pub(super) fn resume(&self) -> MutexGuard<'_, OpenGroup> {
         let open = self.lock();
         if open.must_be_replayed() {
             return self.replay_writing(open);
@@ -175,7 +175,7 @@ impl Groups {
         open
     }
 
-    fn replay_writing<'g>(&'g self, open: MutexGuard<'g, Open>) -> MutexGuard<'g, Open> {
+    fn replay_writing<'g>(&'g self, open: MutexGuard<'g, OpenGroup>) -> MutexGuard<'g, OpenGroup> {
         // Without the lock: while this thread waits for another process, finished transactions must
         // not wait. No other thread starts a transaction of the backend for the open commit group
         // meanwhile.
@@ -184,7 +184,8 @@ impl Groups {
         let begun = Arc::clone(&self.shared.backend).begin(durability);
         let mut open = self.lock();
         if let Ok(writer) = &begun {
-            self.shared.look_for_others(&mut open, writer.as_ref());
+            self.shared
+                .notice_foreign_commits(&mut open, writer.as_ref());
         }
         open.replay_writing(begun);
         open
@@ -192,12 +193,12 @@ impl Groups {
 
     /// Undoes the writes of the writing transaction after an error that lost them. The transaction
     /// keeps the write access until it ends, and can write nothing more.
-    pub(super) fn lose(&self, open: &mut Open, error: &Error) {
+    pub(super) fn lose(&self, open: &mut OpenGroup, error: &Error) {
         self.shared.lose(open, error);
     }
 
     /// Writes everything in the open commit group again, after an error of reading from the group.
-    pub(super) fn restart(&self, open: &mut Open) {
+    pub(super) fn restart(&self, open: &mut OpenGroup) {
         self.shared.restart(open);
     }
 

@@ -28,7 +28,7 @@ const LISTED_MAX: usize = 256;
 
 /// The open commit group.
 #[derive(Default)]
-pub(in super::super) struct Open {
+pub(in super::super) struct OpenGroup {
     pub(super) writer: Option<Box<dyn WriteTransaction>>,
     /// The durability of the commit of `writer`.
     pub(super) durability: Durability,
@@ -117,7 +117,7 @@ impl GroupOutcome {
 }
 
 /// The limit that a transaction has outgrown.
-pub(in super::super) enum Outgrown {
+pub(in super::super) enum SizeLimit {
     /// The transaction is too large to keep finished members waiting.
     Group,
     /// The transaction is too large for a list of all rows that it inserts.
@@ -133,7 +133,7 @@ pub(in super::super) enum ReadBase {
     Group(u64, GroupOutcome, StateId),
 }
 
-impl Open {
+impl OpenGroup {
     /// An open commit group of an engine, without members.
     pub(super) fn new(engine: u64) -> Self {
         let origin = Origin {
@@ -283,7 +283,7 @@ impl Open {
         writing.must_be_replayed = false;
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
-            writing.stand_on(writer.as_ref())?;
+            writing.set_base(writer.as_ref())?;
             // A failure drops the writer, which undoes everything written with it.
             replay(writer.as_mut(), &mut self.prepared, &writing.changes).map(|()| writer)
         });
@@ -302,12 +302,12 @@ impl Open {
 
     /// The limit that the writing transaction has just outgrown, if any.
     #[inline]
-    pub(in super::super) fn outgrown(&self) -> Option<Outgrown> {
+    pub(in super::super) fn exceeded_limit(&self) -> Option<SizeLimit> {
         let listed = self.writing.as_ref()?.changes.listed();
         if listed == ROWS_TOGETHER && !self.members.is_empty() {
-            return Some(Outgrown::Group);
+            return Some(SizeLimit::Group);
         }
-        (listed > 0 && listed % LISTED_MAX == 0).then_some(Outgrown::List)
+        (listed > 0 && listed % LISTED_MAX == 0).then_some(SizeLimit::List)
     }
 
     /// If the writing transaction is alone in its commit, keeps only ranges of the rows that it has

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_commit_to_go_by_is_never_trusted() {
+    fn an_object_without_a_commit_number_is_never_trusted() {
         let recent = RecentChanges::default();
         assert!(!recent.is_unchanged(&table("a"), RowId(1), CommitSeq::default()));
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_that_changed_one_after_the_other_are_told_apart() {
+    fn changes_of_neighbouring_rows_are_distinguished() {
         let a = table("a");
         let mut recent = RecentChanges::default();
         let rows = i64::try_from(SLOTS).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn after_somebody_else_wrote_nothing_read_before_the_next_commit_is_trusted() {
+    fn an_object_read_before_a_foreign_commit_is_not_trusted() {
         let a = table("a");
         let mut recent = RecentChanges::default();
         recent.distrust(CommitSeq(5));

@@ -24,12 +24,12 @@ pub(super) trait WatchedGroup: Send + Sync + 'static {
 /// Watches open commit groups. Its thread starts with the first group.
 #[derive(Default)]
 pub(super) struct Watchdog {
-    state: Mutex<State>,
+    state: Mutex<WatchdogState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchdogState {
     /// Whether a group is open.
     watching: bool,
     stopped: bool,
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Watchdog {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchdogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,12 +88,12 @@ impl Watchdog {
     /// the thread is to end.
     fn wait(&self) -> bool {
         let state = self.lock();
-        let idle = |state: &mut State| !state.watching && !state.stopped;
+        let idle = |state: &mut WatchdogState| !state.watching && !state.stopped;
         let state = self
             .changed
             .wait_while(state, idle)
             .unwrap_or_else(PoisonError::into_inner);
-        let running = |state: &mut State| !state.stopped;
+        let running = |state: &mut WatchdogState| !state.stopped;
         let state = sync::wait_for_while(&self.changed, state, PATIENCE, running);
         !state.stopped
     }

@@ -16,12 +16,12 @@ impl IndexCoverage {
         if states.iter().all(|state| *state == IndexState::Ready) {
             return Self(None);
         }
-        let reaches = states.iter().map(|state| match state {
+        let covered = states.iter().map(|state| match state {
             IndexState::Ready => RowId(i64::MAX),
             IndexState::Incomplete(coverage) => *coverage,
             IndexState::Missing => RowId(0),
         });
-        Self(Some(reaches.collect()))
+        Self(Some(covered.collect()))
     }
 
     /// Whether all indexes are ready.
@@ -32,9 +32,9 @@ impl IndexCoverage {
     /// Removes the entries that the indexer will add from the entries to write for a row: the row
     /// with this id, or a new row.
     pub(in super::super) fn leave(&self, entries: &mut Vec<IndexEntry<'_>>, row_id: Option<RowId>) {
-        if let Some(reaches) = &self.0 {
+        if let Some(covered) = &self.0 {
             let row_id = row_id.unwrap_or(RowId(i64::MAX));
-            entries.retain(|entry| reaches.get(entry.index).is_some_and(|r| *r >= row_id));
+            entries.retain(|entry| covered.get(entry.index).is_some_and(|r| *r >= row_id));
         }
     }
 }

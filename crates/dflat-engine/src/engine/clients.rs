@@ -1,4 +1,4 @@
-//! Shares in an engine: each is closed on its own, and the engine with the last.
+//! Clients of an engine: each is closed on its own, and the engine with the last.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,30 +12,30 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Subscription, SubscriptionEnd};
 use crate::storage::CloseOptions;
 
-/// The state of one share of an engine.
+/// The state of one client of an engine.
 #[derive(Default)]
-pub(super) struct Share {
-    /// Locked for reading while work is queued, so that no work is queued after the share has
+pub(super) struct ClientState {
+    /// Locked for reading while work is queued, so that no work is queued after the client has
     /// ended.
     gate: RwLock<Gate>,
-    /// Whether the share has ended. Callers that need not keep the share from ending read it
+    /// Whether the client has ended. Callers that need not keep the client from ending read it
     /// without a lock.
     is_closed: AtomicBool,
     held: Mutex<Held>,
 }
 
-/// Whether the share is open.
+/// Whether the client is open.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Gate {
     #[default]
     Open,
-    /// The share has ended, and other shares are open.
+    /// The client has ended, and other clients are open.
     Closed,
-    /// The share was the last to end.
+    /// The client was the last to end.
     Last,
 }
 
-/// The snapshots and subscriptions that end with the share.
+/// The snapshots and subscriptions that end with the client.
 #[derive(Default)]
 struct Held {
     snapshots: Vec<Weak<SnapshotCell>>,
@@ -44,19 +44,19 @@ struct Held {
     subscriptions_max: usize,
 }
 
-impl Share {
+impl ClientState {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a snapshot, to end it with the share.
+    /// Keeps a snapshot, to end it with the client.
     pub(super) fn hold_snapshot(&self, cell: &Arc<SnapshotCell>) {
         let snapshots = &mut self.held().snapshots;
         snapshots.retain(|snapshot| snapshot.strong_count() > 0);
         snapshots.push(Arc::downgrade(cell));
     }
 
-    /// Keeps a subscription, to end it with the share.
+    /// Keeps a subscription, to end it with the client.
     pub(super) fn hold_subscription(&self, subscription: &Subscription) {
         let mut held = self.held();
         if held.subscriptions.len() >= held.subscriptions_max {
@@ -96,30 +96,30 @@ impl Share {
 pub struct WeakEngine(Weak<Inner>);
 
 impl WeakEngine {
-    /// Another share in the engine; `None` if the last has ended.
+    /// Another client in the engine; `None` if the last has ended.
     #[must_use]
-    pub fn share(&self) -> Option<Engine> {
+    pub fn new_client(&self) -> Option<Engine> {
         let inner = self.0.upgrade()?;
-        let mut shares = inner.shares();
-        if *shares == 0 {
+        let mut clients = inner.clients();
+        if *clients == 0 {
             return None;
         }
-        *shares += 1;
-        drop(shares);
-        let share = Arc::default();
-        Some(Engine { inner, share })
+        *clients += 1;
+        drop(clients);
+        let client = Arc::default();
+        Some(Engine { inner, client })
     }
 
-    /// Whether there is a share that has not ended.
+    /// Whether there is a client that has not ended.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.0.upgrade().is_some_and(|inner| *inner.shares() > 0)
+        self.0.upgrade().is_some_and(|inner| *inner.clients() > 0)
     }
 }
 
 impl Inner {
-    fn shares(&self) -> MutexGuard<'_, usize> {
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    fn clients(&self) -> MutexGuard<'_, usize> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -130,29 +130,29 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.inner))
     }
 
-    /// Whether this share has not ended.
+    /// Whether this client has not ended.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        !self.share.is_closed.load(Ordering::Acquire)
+        !self.client.is_closed.load(Ordering::Acquire)
     }
 
-    /// Ends this share for all later calls. Returns whether it is the last share.
+    /// Ends this client for all later calls. Returns whether it is the last client.
     fn leave(&self) -> bool {
         let mut gate = self
-            .share
+            .client
             .gate
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Open {
-            let mut shares = self.inner.shares();
-            *shares -= 1;
-            *gate = if *shares == 0 {
+            let mut clients = self.inner.clients();
+            *clients -= 1;
+            *gate = if *clients == 0 {
                 Gate::Last
             } else {
                 Gate::Closed
             };
         }
-        self.share.is_closed.store(true, Ordering::Release);
+        self.client.is_closed.store(true, Ordering::Release);
         let is_last = *gate == Gate::Last;
         if is_last {
             self.inner.scheduler.refuse();
@@ -160,8 +160,8 @@ impl Engine {
         is_last
     }
 
-    /// Finishes the transactions queued so far, and ends this share: every later call through this
-    /// share fails with [`ErrorKind::ShutDown`]. The last share to end releases every resource. A
+    /// Finishes the transactions queued so far, and ends this client: every later call through this
+    /// client fails with [`ErrorKind::ShutDown`]. The last client to end releases every resource. A
     /// second call does no harm.
     ///
     /// # Errors
@@ -170,11 +170,11 @@ impl Engine {
     pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
         if !self.leave() {
-            // An error means that the last share is ending meanwhile; this call waits for that.
+            // An error means that the last client is ending meanwhile; this call waits for that.
             if self.drain().is_err() {
                 self.inner.scheduler.close();
             }
-            self.share.release();
+            self.client.release();
             return Ok(());
         }
         self.inner.scheduler.close();
@@ -183,7 +183,7 @@ impl Engine {
         self.inner.groups.close();
         self.inner.deliveries.stop(true);
         self.inner.registry.close();
-        self.share.release();
+        self.client.release();
         self.inner.reader.backend.close(options)
     }
 
@@ -217,13 +217,13 @@ impl Engine {
         }
     }
 
-    /// How long the oldest snapshot of this share that has not ended has been held.
+    /// How long the oldest snapshot of this client that has not ended has been held.
     #[must_use]
     pub fn oldest_snapshot(&self) -> Option<Duration> {
-        self.share.oldest_snapshot()
+        self.client.oldest_snapshot()
     }
 
-    /// Fails if this share has ended, unless this is the thread of a handler: a transaction that
+    /// Fails if this client has ended, unless this is the thread of a handler: a transaction that
     /// was queued before the shutdown can still read.
     ///
     /// # Errors
@@ -235,25 +235,25 @@ impl Engine {
         Err(shut_down(operation))
     }
 
-    /// Fails if this share has ended.
+    /// Fails if this client has ended.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`], with the operation in its message.
     pub fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
-        if self.share.is_closed.load(Ordering::Acquire) {
+        if self.client.is_closed.load(Ordering::Acquire) {
             return Err(shut_down(operation));
         }
         Ok(())
     }
 
-    /// Queues work, unless the share has ended.
+    /// Queues work, unless the client has ended.
     pub(super) fn while_open<R>(
         &self,
         operation: fmt::Arguments<'_>,
         queue: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         let gate = self
-            .share
+            .client
             .gate
             .read()
             .unwrap_or_else(PoisonError::into_inner);
