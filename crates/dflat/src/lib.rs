@@ -3,16 +3,16 @@
 //! A schema is compiled to typed objects by `dflat_build` in a build script, or by `dflatc`. A
 //! [`Workspace`] stores them in an SQLite file, or in memory with the same behaviour.
 //!
-//! - **Change** objects in [`Workspace::perform_changes`]: transactions run in the background, on
-//!   the types they name, and give a [`TransactionHandle`]. Inside, [`TransactionContext::submit`]
-//!   takes a [`ChangeRequest`] and returns its effect.
+//! - **Change** objects in [`Workspace::perform_changes`]: transactions declare the types they use,
+//!   run in the background, and return a [`TransactionHandle`]. Inside,
+//!   [`TransactionContext::submit`] takes a [`ChangeRequest`] and returns its effect.
 //! - **Read** them on any thread: [`Workspace::get`] by primary key, [`Workspace::fetch`] by a
 //!   [`Predicate`] on typed [`Field`]s, in any [`Order`]. A [`FetchedResult`] is a slice of
 //!   immutable objects. All reads through one [`Snapshot`] see the same state.
 //! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an object, a result
 //!   or a query.
 //! - **Keep** settings and small state in the [`Dictionary`] of a workspace, by key.
-//! - **Errors** have one type, [`Error`]; its [`ErrorKind`] tells the caller what to do. Reading
+//! - **Errors** have one type, [`Error`]; its [`ErrorKind`] says how the caller can react. Reading
 //!   never hides an error.
 //!
 //! # Examples
@@ -68,11 +68,11 @@ pub use dflat_engine::{Error, ErrorKind, Result};
 /// The macro rewrites the condition to the methods of [`Field`], with the same meaning.
 ///
 /// - A bare name is a field of the type, in the lower case of its accessor: `priority`, and a dot
-///   leads on: `pos.x`, `title.len`.
+///   selects a field or a method of it: `pos.x`, `title.len`.
 /// - Values are literals, paths such as `Color::Red`, and any Rust expression in braces:
 ///   `{ least }`.
 /// - `|| && == != < <= > >= in + - * / % !`, in Rust's precedence, `in` like a comparison.
-/// - Methods are called as ever, with Rust arguments: `title.starts_with("a")`, `tag.is_null()`,
+/// - Methods are called as in Rust, with Rust arguments: `title.starts_with("a")`, `tag.is_null()`,
 ///   `content.as_::<TextContent>().text`.
 /// - `any` and `all` take a condition on the member of a vector. In it, bare names are the member's
 ///   fields, and `it` is the member: `images.any(it == "a.png")`.

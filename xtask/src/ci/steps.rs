@@ -21,7 +21,7 @@ const PROGRAMS: [(&str, &str); 5] = [
 ];
 
 /// Packages whose tests take long: the name of a step, its package and the arguments of the tests.
-const APART: [(&str, &str, &str); 4] = [
+const SEPARATE: [(&str, &str, &str); 4] = [
     ("tests of generated code", "dflat-codegen", ""),
     ("laws", "dflat-testkit", "--skip fault --skip fuzz_smoke"),
     ("faults", "dflat-testkit", "fault --skip fuzz_smoke"),
@@ -92,12 +92,12 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
 /// The tests, in parts that are each short enough to be a step. Tests fail without the tools that
 /// the variables in `required` name.
 fn tests(packages: &[Package], required: &[&'static str]) -> Vec<Step> {
-    let apart = APART
+    let separate = SEPARATE
         .iter()
         .filter(|(_, package, _)| packages.iter().any(|p| p.name == *package));
     let mut others = selection(Kind::Tests, None, "");
     let mut steps = Vec::new();
-    for &(name, package, arguments) in apart {
+    for &(name, package, arguments) in separate {
         others.excluded.push(package);
         steps.push((name, selection(Kind::Tests, Some(package), arguments)));
     }

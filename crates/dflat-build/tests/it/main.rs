@@ -144,7 +144,7 @@ fn files_that_are_not_schemas_are_refused() {
     let base = tempfile::tempdir().unwrap();
     fs::create_dir(base.path().join("folder.fbs")).unwrap();
     fs::write(base.path().join("bytes.fbs"), b"table A { \xFF: int; }").unwrap();
-    // A character of two bytes across the end of what is read.
+    // A character of two bytes, of which only the first is read.
     write(&base.path().join("large.fbs"), &"\u{e4}".repeat(1 << 20));
     for (file, code, part) in [
         ("folder.fbs", "E0021", "cannot read"),
@@ -198,7 +198,7 @@ fn try_compile_returns_the_path_or_the_error() {
     let nowhere = Builder::new().out_dir(base.path().join("file"));
     let error = nowhere.try_compile([good.to_str().unwrap()]).unwrap_err();
     assert!(matches!(error, Error::Output { .. }), "{error}");
-    // This is no build script, so cargo sets no `OUT_DIR`.
+    // This program is not a build script, so cargo sets no `OUT_DIR`.
     let error = dflat_build::try_compile([good.to_str().unwrap()]).unwrap_err();
     assert!(matches!(error, Error::Environment("OUT_DIR")), "{error}");
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use super::write;
 
-/// A package of this name beside the build's own files, which compiles `schemas/post.fbs`.
+/// A package of this name in the target folder, whose build script compiles `schemas/post.fbs`.
 fn package(name: &str, script: &str) -> PathBuf {
     package_of(name, &format!("fn main() {{ {script} }}"), PROGRAM)
 }
@@ -14,7 +14,7 @@ fn package(name: &str, script: &str) -> PathBuf {
 fn package_of(name: &str, script: &str, program: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     for stale in ["schemas", "src", "part.fbs"] {
-        // Left by a run before, or not there.
+        // An earlier run may have left the folder.
         let _ = fs::remove_dir_all(root.join(stale)).or_else(|_| fs::remove_file(root.join(stale)));
     }
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

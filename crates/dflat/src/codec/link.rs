@@ -7,9 +7,9 @@ use super::{Message, TableReader};
 
 /// A table that other tables reach through a link.
 ///
-/// Code that would call the next table's code calls it through a static with the links of all
-/// tables. rustc instantiates at most 128 generic functions inside one another. It instantiates the
-/// static once, so that a chain of instantiations ends at the next linked table.
+/// rustc instantiates at most 128 generic functions inside one another. So the code of a table
+/// calls that of the next table through a static with the links of all tables: rustc instantiates
+/// the static once, and a chain of instantiations ends at the next linked table.
 pub trait Linked: Message {
     /// The position of this table among the links.
     const POSITION: usize;

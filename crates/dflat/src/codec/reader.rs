@@ -1,7 +1,7 @@
 //! Typed reading of verified payloads.
 //!
-//! The bytes were verified before, so that no read fails. A read that would fail returns an absent
-//! value.
+//! The bytes were verified before, so no read fails. If a read failed all the same, it would return
+//! an absent value.
 
 use dflat_engine::object::{ScalarType, TableView, UnionView};
 

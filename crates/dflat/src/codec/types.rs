@@ -7,7 +7,7 @@ use dflat_model::{Table, TypeDescriptor};
 /// The types of a payload.
 #[derive(Clone, Debug)]
 pub enum Types {
-    /// The types of a stored type.
+    /// The types that a table refers to.
     Stored(Table),
     /// The types of a schema without storage.
     Plain(&'static [TypeDescriptor]),

@@ -9,7 +9,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 /// Writes a payload, which is verified first.
 ///
 /// # Errors
-/// If the payload is malformed, or as the serializer fails.
+/// An error if the payload is malformed; otherwise the errors of the serializer.
 pub fn serialize<S: Serializer>(
     types: &[TypeDescriptor],
     root: TypeId,
@@ -24,7 +24,7 @@ pub fn serialize<S: Serializer>(
 /// Reads a payload, which is verified at the end.
 ///
 /// # Errors
-/// If the text is none of this type, or as the deserializer fails.
+/// An error if the text is not JSON of this type; otherwise the errors of the deserializer.
 pub fn deserialize<'de, D: Deserializer<'de>>(
     types: &[TypeDescriptor],
     root: TypeId,
@@ -70,7 +70,7 @@ macro_rules! __json {
 /// Writes an owned table.
 ///
 /// # Errors
-/// If it has no payload, or as the serializer fails.
+/// An error if the value can't be encoded as a payload; otherwise the errors of the serializer.
 pub fn serialize_table<M: crate::Payload, S: Serializer>(
     table: &M,
     serializer: S,
@@ -82,7 +82,7 @@ pub fn serialize_table<M: crate::Payload, S: Serializer>(
 /// Reads an owned table.
 ///
 /// # Errors
-/// If the text is none of this type, or as the deserializer fails.
+/// An error if the text is not JSON of this type; otherwise the errors of the deserializer.
 pub fn deserialize_table<'de, M: crate::Payload, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<M, D::Error> {
@@ -93,7 +93,7 @@ pub fn deserialize_table<'de, M: crate::Payload, D: Deserializer<'de>>(
 /// Writes a stored object.
 ///
 /// # Errors
-/// As the serializer fails.
+/// The errors of the serializer.
 pub fn serialize_object<T: crate::Object, S: Serializer>(
     object: &T,
     serializer: S,

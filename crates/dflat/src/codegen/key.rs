@@ -20,7 +20,7 @@ pub const fn text(text: &str) -> ValueRef<'_> {
     ValueRef::Text(text)
 }
 
-/// A number of a key as plain data; one of an enum, too.
+/// A number or an enum of a key as plain data.
 #[inline]
 #[must_use]
 pub fn number<T: FieldType + Copy>(number: T) -> ValueRef<'static> {

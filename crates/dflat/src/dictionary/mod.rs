@@ -24,19 +24,19 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 ///
 /// # Guarantees
 /// - A set value is visible at once, for all threads and clones. It is written in the background
-///   soon after, with others in one commit; [`synchronize`](Self::synchronize) waits for that, and
-///   so does the end of the workspace. For each key, the file never goes back from a later value to
-///   an earlier one.
+///   soon after, together with other values in one commit; [`synchronize`](Self::synchronize) waits
+///   for that, and so does the end of the workspace. For each key, a later value in the file is
+///   never replaced by an earlier one.
 /// - A write that fails is tried again by the next change, by `synchronize` and by the end of the
-///   workspace, and otherwise by the dictionary, after a quarter of a second at first and up to
-///   half a minute later. [`failures`](Self::failures) counts failures, and
+///   workspace; without these, the dictionary tries again after a quarter of a second, then at
+///   growing intervals of up to half a minute. [`failures`](Self::failures) counts failures, and
 ///   [`on_failure`](Self::on_failure) reports them. If a write fails because of one key, such as a
 ///   key whose row in the file is damaged, the other keys are written all the same; that key is
 ///   tried again when it is changed, by `synchronize` and by the end of the workspace.
-/// - Inside a transaction that names [`Dictionary::TABLE`],
+/// - Inside a transaction that declares [`Dictionary::TABLE`],
 ///   [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) changes values
 ///   together with objects.
-/// - Values have the form of Dflat for Swift, and its place in the file. Its property lists can be
+/// - Values are stored in the format and the table of Dflat for Swift. Its property lists can be
 ///   read as bytes only.
 ///
 /// A handle does not keep the workspace open. After its shutdown, every method that reads or writes
@@ -73,7 +73,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// The table that a transaction names if it uses the dictionary.
+    /// The table that a transaction declares if it uses the dictionary.
     pub const TABLE: Table = engine::TABLE;
 
     pub(crate) fn new(inner: engine::Dictionary) -> Self {
@@ -91,9 +91,9 @@ impl Dictionary {
     /// The value of a key; `None` if it has none.
     ///
     /// # Errors
-    /// - [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// - [`WrongType`](crate::ErrorKind::WrongType) if the value has another type.
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    /// - As reading the file can fail, if the value is not in memory.
+    /// - The errors of reading the file, if the value is not in memory.
     ///
     /// # Cost
     /// One look-up in the file the first time; later a look-up in memory, which allocates nothing
@@ -134,8 +134,8 @@ impl Dictionary {
         self.inner.set(key, None)
     }
 
-    /// Replaces a value by the result of `change`, `None` for no value, and returns it. The
-    /// replacement is atomic: if another thread or transaction has changed the value meanwhile,
+    /// Replaces a value by the result of `change`, and returns the result. `None` means no value.
+    /// The replacement is atomic: if another thread or transaction has changed the value meanwhile,
     /// `change` is called again.
     ///
     /// # Errors
@@ -162,10 +162,10 @@ impl Dictionary {
         }
     }
 
-    /// Whether a key has a value, of whichever type.
+    /// Whether a key has a value of any type.
     ///
     /// # Errors
-    /// As [`get`](Self::get), but a value may be of any type.
+    /// As [`get`](Self::get), but a value may have any type.
     pub fn contains(&self, key: &str) -> Result<bool> {
         Ok(self.inner.get(key)?.is_some())
     }
@@ -173,7 +173,8 @@ impl Dictionary {
     /// The keys that have a value, in their order.
     ///
     /// # Errors
-    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading the file can fail.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading the
+    /// file.
     ///
     /// # Cost
     /// All rows of the namespace are read from the file.
@@ -216,7 +217,7 @@ impl Dictionary {
     }
 
     /// Removes all values of the namespace, one after the other. Each subscriber to a key is
-    /// notified that it has none, whether it had one or not.
+    /// notified that the key has no value, even if it had none before.
     ///
     /// # Errors
     /// As [`keys`](Self::keys) and [`set`](Self::set).
@@ -224,8 +225,8 @@ impl Dictionary {
         self.inner.remove_all()
     }
 
-    /// Waits until all values set before, by this thread and others, are as durable as a commit.
-    /// Also waits for the end of transactions that use these keys.
+    /// Waits until all values that any thread has set before are as durable as a commit. Also waits
+    /// for the end of transactions that use these keys.
     ///
     /// # Errors
     /// - The error of a write that failed; the write is tried again, so that a second call may
@@ -236,8 +237,8 @@ impl Dictionary {
         self.inner.synchronize()
     }
 
-    /// Sets the function that is called with the error of each failed write, on the thread that met
-    /// it. It replaces the function set before.
+    /// Sets the function that is called with the error of each failed write, on the thread that
+    /// wrote. It replaces the function set before.
     pub fn on_failure(&self, callback: impl FnMut(Error) + Send + 'static) {
         self.inner.on_failure(Box::new(callback));
     }
@@ -272,7 +273,7 @@ impl DictionaryEntry {
     /// The value.
     ///
     /// # Errors
-    /// [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// [`WrongType`](crate::ErrorKind::WrongType) if the value has another type.
     pub fn get<T: FromDictionary>(&self) -> Result<T> {
         value::read(&self.key, &self.value)
     }

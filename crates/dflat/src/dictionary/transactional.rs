@@ -6,12 +6,12 @@ use dflat_workspace::TransactionContext;
 use super::value::{self, FromDictionary, IntoDictionary};
 use crate::Result;
 
-/// The dictionary inside a transaction, as
-/// [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) gives it: changes are
+/// The dictionary inside a transaction, returned by
+/// [`TransactionContext::dictionary`](crate::TransactionContext::dictionary). Its changes are
 /// committed with those of the objects, or not at all.
 ///
 /// The transaction holds a key from its first use to the end of the transaction: other callers that
-/// set the key wait, and other callers that read it get the value before.
+/// set the key wait, and other callers that read the key get the value from before the transaction.
 pub struct TransactionDictionary<'t> {
     dictionary: Dictionary,
     context: &'t TransactionContext,
@@ -35,13 +35,13 @@ impl<'t> TransactionDictionary<'t> {
         Self::new(self.dictionary.namespace(name), self.context)
     }
 
-    /// The value of a key, this transaction's changes included.
+    /// The value of a key, including this transaction's changes.
     ///
     /// # Errors
-    /// - [`WrongType`](crate::ErrorKind::WrongType) if it is of another type.
+    /// - [`WrongType`](crate::ErrorKind::WrongType) if the value has another type.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   [`Dictionary::TABLE`](crate::Dictionary::TABLE).
-    /// - Else as [`TransactionContext::get`](crate::TransactionContext::get).
+    /// - Otherwise as [`TransactionContext::get`](crate::TransactionContext::get).
     pub fn get<T: FromDictionary>(&self, key: &str) -> Result<Option<T>> {
         let value = self.keys().get(key)?;
         value.map(|value| value::read(key, &value)).transpose()
@@ -64,7 +64,7 @@ impl<'t> TransactionDictionary<'t> {
         self.keys().set(key, None)
     }
 
-    /// Replaces a value by the result of `change`, `None` for no value, and returns it.
+    /// Replaces a value by the result of `change`, and returns the result. `None` means no value.
     ///
     /// # Errors
     /// As [`get`](Self::get) and [`set`](Self::set).

@@ -6,8 +6,8 @@ use dflat_engine::dictionary::Value;
 
 use crate::{Error, ErrorKind, Payload, Result};
 
-/// The first bytes of values that this library writes. Bytes without them are another program's,
-/// such as a property list of Dflat for Swift, which begins with `bplist`.
+/// The first bytes of values that this library writes. Another program wrote bytes without this
+/// prefix, such as a property list of Dflat for Swift, which begins with `bplist`.
 const MAGIC: &[u8] = b"\x00dflat";
 
 /// Follows [`MAGIC`]: the rest is the bytes themselves.
@@ -19,7 +19,7 @@ const MESSAGE_PACK: u8 = b'm';
 
 /// A type that the dictionary stores, or a reference to such a type.
 pub trait IntoDictionary {
-    /// The value as it is stored.
+    /// The stored form of the value.
     #[doc(hidden)]
     fn into_value(self) -> Result<Value>;
 }
@@ -30,7 +30,7 @@ pub trait FromDictionary: Sized {
     #[doc(hidden)]
     fn expected() -> String;
 
-    /// The value; `None` if it is of another type.
+    /// The value; `None` if it has another type.
     #[doc(hidden)]
     fn from_value(value: &Value) -> Result<Option<Self>>;
 }
@@ -68,7 +68,7 @@ pub(super) fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Bytes of this library, after the prefix that tells their encoding.
+/// Bytes with the prefix of this library, which shows their encoding.
 fn codable(kind: u8, content: &[u8]) -> Value {
     Value::Codable([MAGIC, &[kind], content].concat().into())
 }
@@ -165,7 +165,7 @@ impl IntoDictionary for &Vec<u8> {
     }
 }
 
-/// Bytes that were set as bytes, and the bytes of another program as they are.
+/// Reads bytes that were set as bytes, and, unchanged, bytes that another program wrote.
 impl FromDictionary for Vec<u8> {
     fn expected() -> String {
         "Vec<u8>".to_owned()
@@ -216,7 +216,7 @@ pub struct FlatBuffersValue {
 }
 
 impl FlatBuffersValue {
-    /// The payload of a value, of a version of its schema.
+    /// Encodes a value, with the version of its schema.
     ///
     /// # Errors
     /// As [`Payload::to_bytes`].
@@ -227,11 +227,11 @@ impl FlatBuffersValue {
         })
     }
 
-    /// The value, if it is of this version.
+    /// The value, if it has this version.
     ///
     /// # Errors
-    /// - [`WrongType`](ErrorKind::WrongType) if it is of another version.
-    /// - [`Corrupt`](ErrorKind::Corrupt) if the bytes are no payload of the type.
+    /// - [`WrongType`](ErrorKind::WrongType) if it has another version.
+    /// - [`Corrupt`](ErrorKind::Corrupt) if the bytes are not a payload of the type.
     pub fn read<P: Payload>(&self, version: &str) -> Result<P> {
         self.read_if(version)?.ok_or_else(|| {
             let message = format!(
@@ -242,10 +242,10 @@ impl FlatBuffersValue {
         })
     }
 
-    /// The value, or `None` if it is of another version, as in Dflat for Swift.
+    /// The value, or `None` if it has another version, as in Dflat for Swift.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if the bytes are no payload of the type.
+    /// [`Corrupt`](ErrorKind::Corrupt) if the bytes are not a payload of the type.
     pub fn read_if<P: Payload>(&self, version: &str) -> Result<Option<P>> {
         let is_same = self.version == version;
         is_same.then(|| P::from_bytes(&self.bytes)).transpose()

@@ -31,8 +31,9 @@ pub struct DictionarySubscription {
 }
 
 impl DictionarySubscription {
-    /// Ends the subscription. After this has returned, no callback runs and none will, unless it
-    /// was called inside a callback or handler: then one may still run on another thread.
+    /// Ends the subscription. After the return, the callback is not running and is not called
+    /// again. If this is called inside a callback or handler, a call may still be running on
+    /// another thread.
     pub fn cancel(&self) {
         self.inner.cancel();
     }
@@ -51,9 +52,9 @@ impl Dictionary {
     ///
     /// # Concurrency
     /// The first call is made before this returns. Later calls are made on the thread that sets the
-    /// value, before `set` returns and with no lock of the library held; if another thread runs
-    /// this callback at that time, that thread goes on with the new value. Values that a
-    /// transaction sets are delivered after its commit and before its completion.
+    /// value, before `set` returns and with no lock of the library held; if another thread is
+    /// running this callback at that time, that thread makes the call with the new value. Values
+    /// that a transaction sets are delivered after its commit and before its completion.
     ///
     /// # Errors
     /// As [`get`](Self::get). A value of another type is delivered as the error
@@ -116,7 +117,7 @@ impl Dictionary {
     }
 
     /// The values of a key as a stream: the current value, then each new one; `None` for no value.
-    /// The stream keeps all values that were not taken yet.
+    /// The stream keeps all values that the consumer has not taken yet.
     ///
     /// # Errors
     /// As [`subscribe`](Self::subscribe).

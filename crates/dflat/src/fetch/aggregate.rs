@@ -10,7 +10,7 @@ use crate::{Field, FieldType, Number, Object, Result};
 type Sum<N> = <<N as Number>::Wide as FieldType>::Owned;
 
 impl<T: Object> Fetch<'_, T> {
-    /// The number of objects of the query; a limit counts.
+    /// The number of objects of the query, with its limit applied.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -38,7 +38,7 @@ impl<T: Object> Fetch<'_, T> {
     /// As [`all`](Self::all).
     ///
     /// # Cost
-    /// A look-up if the field has an index and the query has no condition; else as
+    /// A look-up if the field has an index and the query has no condition; otherwise as
     /// [`count`](Self::count).
     pub fn min<V: FieldType + ?Sized>(self, field: Field<T, V>) -> Result<Option<V::Owned>> {
         self.extreme(field, Direction::Ascending)
@@ -55,12 +55,12 @@ impl<T: Object> Fetch<'_, T> {
         self.extreme(field, Direction::Descending)
     }
 
-    /// The sum of a field in `i64`, `u64` or `f64`; `None` if no object has a value, and for the
-    /// sum of both infinities. The sum is exact; a sum of floats is rounded once at the end, so it
-    /// does not depend on the order of the objects.
+    /// The sum of a field in `i64`, `u64` or `f64`; `None` if no object has a value, or if the
+    /// values include both infinities. The sum is exact; a sum of floats is rounded once at the
+    /// end, so it does not depend on the order of the objects.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sum does not fit; else as
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sum does not fit; otherwise as
     /// [`all`](Self::all).
     ///
     /// # Cost

@@ -6,9 +6,9 @@ use crate::{Error, ErrorKind, Result};
 
 /// A position in the order of a query: after an object, which may have been deleted since.
 ///
-/// It is found by the order values of that object and not by counting, so pages stay right whatever
-/// is committed between them: an object that existed when the first page was fetched, and is not
-/// changed meanwhile, is on exactly one page.
+/// The position is found by the order values of that object and not by counting. So pages stay
+/// right while other transactions commit: an object that exists when the first page is fetched, and
+/// is not changed meanwhile, is on exactly one page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor(dflat_model::Cursor);
 
@@ -24,7 +24,8 @@ impl Cursor {
     }
 
     /// Reads a position from the bytes of [`to_bytes`](Self::to_bytes). Any bytes may be given. A
-    /// query refuses a position of another order, also if one of its fields was renamed meanwhile.
+    /// query refuses a position of another order, and also a position whose fields were renamed
+    /// since.
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the bytes are malformed or of an unknown

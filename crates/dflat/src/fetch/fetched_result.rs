@@ -14,8 +14,8 @@ use crate::object::Objects;
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
 /// thread.
 ///
-/// The objects' bytes are kept together in blocks of up to 64 KiB, so that a result takes its
-/// payloads and 16 to 23 bytes an object.
+/// The objects' bytes are kept together in blocks of up to 64 KiB, so that a result takes the
+/// memory of its payloads and 16 to 23 bytes for each object.
 pub struct FetchedResult<T> {
     objects: Objects<T>,
     query: ShapedQuery,
@@ -48,7 +48,7 @@ impl<T: Object> FetchedResult<T> {
     }
 
     fn place(&self, object: &T) -> Option<Cursor> {
-        // Objects are verified, so that every key can be read.
+        // Objects are verified, so every key can be read.
         let cursor = fetch::cursor_of(&T::TABLE, self.frame(), object.handle());
         cursor.ok().map(Cursor::new)
     }

@@ -147,8 +147,8 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
-    /// Fails with [`Cancelled`](crate::ErrorKind::Cancelled) once `cancellation` is cancelled,
-    /// which any thread may do. It is checked every 64 rows.
+    /// Fails with [`Cancelled`](crate::ErrorKind::Cancelled) once any thread has cancelled
+    /// `cancellation`. The query checks it every 64 rows.
     ///
     /// This applies to reads; a subscription to the query ignores it.
     pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
@@ -160,20 +160,20 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// # Errors
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names it.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a row is damaged; the message names the row.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) in a transaction that was not given
     ///   the type.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a condition nests too deeply, or
-    ///   a [`Cursor`] is of another order.
+    ///   a [`Cursor`] belongs to another order.
     /// - [`Cancelled`](crate::ErrorKind::Cancelled) and
-    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as
-    ///   [`cancelled_by`](Self::cancelled_by) and [`timeout`](Self::timeout) say.
-    /// - Else as reading the file can fail.
+    ///   [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) as set with
+    ///   [`cancelled_by`](Self::cancelled_by) and [`timeout`](Self::timeout).
+    /// - Otherwise the errors of reading the file.
     ///
     /// # Cost
     /// A look-up if the condition fixes the primary key or an indexed field; a range of an index if
-    /// it bounds an indexed field; else a scan of all objects. If a range turns out to have more
-    /// than an eighth of all objects, and more than some hundred, the query scans all objects
+    /// it bounds an indexed field; otherwise a scan of all objects. If a range turns out to have
+    /// more than an eighth of all objects, and more than some hundred, the query scans all objects
     /// instead. A limit stops a scan early if the rows are scanned in the order of the query.
     pub fn all(self) -> Result<FetchedResult<T>> {
         self.check()?;
@@ -187,8 +187,8 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// sees by then.
     ///
     /// # Errors
-    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as [`all`](Self::all), from
-    /// the iterator.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise as [`all`](Self::all),
+    /// from the iterator.
     ///
     /// # Cost
     /// As [`all`](Self::all) in the order of an index or of insertion. In any other order, each
@@ -202,8 +202,8 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// serves condition and order has all these fields, the objects are not read at all. Floats are
     /// always read from the objects, because an index does not keep the sign of a zero.
     ///
-    /// A value is `None` if the object has none. Objects are not verified as a whole: damage
-    /// elsewhere in them is not noticed.
+    /// A value is `None` if the object does not have it. Objects are not verified as a whole:
+    /// damage elsewhere in them is not noticed.
     ///
     /// # Errors
     /// As [`all`](Self::all).

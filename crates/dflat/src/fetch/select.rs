@@ -1,4 +1,4 @@
-//! Some fields of the objects of a query, without the rest of them.
+//! Reading only some fields of the objects of a query.
 
 use dflat_engine::fetch::value_of;
 use dflat_engine::object::Malformed;

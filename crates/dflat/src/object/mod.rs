@@ -13,13 +13,13 @@ pub use payload::Payload;
 
 /// A stored type: implemented by generated code for each root table of a schema.
 pub trait Object: Clone + Send + Sync + 'static {
-    /// The type's storage, as `perform_changes` takes it.
+    /// The type's table, as an argument of `perform_changes`.
     const TABLE: Table;
 
     /// The primary key's type; a tuple if it has several fields.
     type Key<'k>;
 
-    /// The object's values as a plain struct, to create and change objects with.
+    /// The object's values as a plain struct, by which objects are created and changed.
     type Data: Message + Default;
 
     /// The key as plain data.
@@ -47,7 +47,8 @@ pub trait Object: Clone + Send + Sync + 'static {
     /// The bytes are verified and copied once. Fields of a newer schema are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are no payload of this type, or lack a required field.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, or lack a required
+    /// field.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let table = Self::TABLE;
         let handle = Handle::new(&table, RowId(0), Origin::default(), bytes).map_err(|_| {
@@ -73,8 +74,8 @@ pub trait Object: Clone + Send + Sync + 'static {
         Self::Data::decode(self.view())
     }
 
-    /// A copy that keeps no other object's bytes in memory. Without it, an object of a fetched
-    /// result keeps up to 64 KiB of other objects. So does an object returned by a transaction that
+    /// A copy that keeps no other object's bytes in memory. An object of a fetched result keeps up
+    /// to 64 KiB of other objects in memory. So does an object returned by a transaction that
     /// writes many objects to a table without subscribers.
     #[must_use]
     fn detach(&self) -> Self {

@@ -22,7 +22,8 @@ pub(crate) enum Objects<T> {
 }
 
 impl<T: Object> Objects<T> {
-    /// The objects of these handles. If the layout of their type is known, they are not read.
+    /// The objects of these handles. If the objects are nothing but their handles, the list is
+    /// shared and not copied.
     pub(crate) fn new(handles: Arc<Vec<Handle>>) -> Self {
         if are_handles::<T>(&handles) {
             return Self::Handles(handles);

@@ -14,9 +14,9 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// The bytes are those that `flatc` and every other FlatBuffers implementation read and write. JSON
 /// has the form of `flatc --json`: values that equal their default are left out, enums are names,
-/// and a union `content` has the name of its member in `content_type`. Numbers that JSON lacks are
-/// the strings `"nan"`, `"inf"` and `"-inf"`. Reading also accepts numbers for enums, and `null`
-/// for absent values; an unknown field is an error.
+/// and a union `content` has the name of its member in `content_type`. NaN and the infinities,
+/// which JSON lacks, are the strings `"nan"`, `"inf"` and `"-inf"`. Reading also accepts numbers
+/// for enums, and `null` for absent values; an unknown field is an error.
 ///
 /// # Examples
 /// ```
@@ -49,7 +49,8 @@ pub trait Payload: Message {
     /// newer schema may have, are dropped.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are no payload of this type, or lack a required field.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, or lack a required
+    /// field.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         verify_as(&Self::types(), Self::TYPE, bytes).map_err(|_| not_a_payload::<Self>())?;
         let table = TableView::root(bytes).map_err(|_| not_a_payload::<Self>())?;

@@ -124,7 +124,7 @@ impl<D: Send + 'static> Deliveries<D> {
         self.shared.lock().mailbox.coalesced()
     }
 
-    /// Subscribes, if that was not done; returns a delivery with the error if that fails.
+    /// Subscribes if that was not done before. If that fails, returns a delivery with the error.
     fn start(&mut self) -> Option<D> {
         let start = self.start.take()?;
         let sink = Sink(Arc::clone(&self.shared));

@@ -48,8 +48,8 @@ pub struct Observed<D> {
     pub(super) failed: fn(Error) -> Option<D>,
 }
 
-/// Makes a delivery of an event; `None` if the event needs none. The flag asks for the initial
-/// state.
+/// Makes a delivery of an event; `None` if the event needs none. The flag says whether the initial
+/// state is delivered too.
 pub(super) type Convert<D> = Box<dyn FnMut(Event, bool) -> Option<D> + Send>;
 
 impl<T: Object> Observable for &T {
@@ -169,8 +169,8 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 
     /// Some values of the query's objects, to be subscribed to: a delivery is made if one of the
-    /// values changes, or the objects or their order do. Changes to other fields of the objects
-    /// make none.
+    /// values changes, or if the objects of the result or their order change. Changes to other
+    /// fields of the objects make none.
     ///
     /// # Examples
     /// ```

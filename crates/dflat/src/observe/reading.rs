@@ -1,4 +1,4 @@
-//! The values that a subscriber to a query gets of its objects.
+//! The values of a query's objects that its subscriber gets.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ pub(super) trait Reading: Send + 'static {
 
     fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (Self::Read, Self::Kept);
 
-    /// The values, again.
+    /// Reads the values again.
     fn read_again(&self, kept: Self::Kept, query: &ShapedQuery) -> Self::Read;
 
-    /// The objects that the values are of.
+    /// The objects to which the values belong.
     fn objects(kept: &Self::Kept) -> &Arc<Vec<Handle>>;
 }
 
@@ -49,7 +49,7 @@ impl<T: Object> Reading for Whole<T> {
     }
 }
 
-/// The values of the expressions that the query is interested in.
+/// The values of a projection's expressions.
 pub(super) struct Selected<O>(pub(super) fn(&[Expression], &Row<'_>) -> Result<O, Unreadable>);
 
 impl<O: Send + Sync + 'static> Reading for Selected<O> {

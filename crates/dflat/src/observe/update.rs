@@ -11,7 +11,7 @@ use crate::{FetchedResult, Object};
 /// `R` is a [`FetchedResult`], or, for a [`Projection`](crate::Projection), a shared slice of the
 /// values of each object. An update dereferences to its result.
 ///
-/// Objects that did not change are shared with the result before.
+/// Objects that did not change are shared with the previous result.
 #[derive(Clone, Debug)]
 pub struct Update<R> {
     pub(super) result: R,

@@ -15,7 +15,7 @@ use super::{Operand, Order, Predicate};
 /// A type that a query field can have: numbers, `bool`, `str`, and generated enums.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries can compare")]
 pub trait FieldType: 'static {
-    /// The type of a value that is read alone.
+    /// The owned type of the field's value, for projections.
     type Owned: PartialEq + Send + Sync + 'static;
 
     /// The field's type as plain data.
@@ -94,7 +94,7 @@ impl FieldType for str {
     }
 }
 
-/// Names the types without owning values of them.
+/// Marks the types without owning values of them.
 type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 
 /// A field of objects of type `R`, with values of type `T`; or a value that is computed from
@@ -193,7 +193,8 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
         self.clone().ge(first) & self.le(last)
     }
 
-    /// The field's value is one of `values`, however many; never, if there are none.
+    /// The field's value is one of `values`. There may be any number of them; without any, the
+    /// condition is never true.
     #[must_use]
     pub fn in_<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
         let (mut literals, mut others) = (Vec::new(), Vec::new());
@@ -268,7 +269,7 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
 }
 
 impl<R, T: ?Sized> Field<R, T> {
-    /// A value that is computed, as deep as it says.
+    /// A computed value, with the depth of its computation.
     pub(super) fn nested(inner: Expression, depth: usize) -> Self {
         let inner = if depth > PREDICATE_DEPTH_MAX {
             Expression::Literal(Value::Null)
@@ -295,12 +296,12 @@ impl<R, T: ?Sized> Field<R, T> {
         Field::nested(compute(Box::new(self.inner)), self.depth + 1)
     }
 
-    /// The same as a value of another type.
+    /// The same value with another static type.
     pub(super) fn retyped<U: ?Sized>(self) -> Field<R, U> {
         Field::nested(self.inner, self.depth)
     }
 
-    /// The plain data, and how deep it computes.
+    /// The plain data, and the depth of the computation.
     pub(crate) fn into_data(self) -> (Expression, usize) {
         (self.inner, self.depth)
     }

@@ -9,10 +9,10 @@ use super::{Field, FieldType, Operand};
 /// A type of numbers in which queries compute.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries compute with")]
 pub trait Number: FieldType + Copy {
-    /// The type that it is computed in: `i64`, `u64` or `f64`.
+    /// The type in which it is computed: `i64`, `u64` or `f64`.
     type Wide: Number;
 
-    /// The same as plain data.
+    /// The type's domain as plain data.
     #[doc(hidden)]
     const DOMAIN: Domain;
 }
@@ -79,7 +79,7 @@ pub(super) fn arithmetic<R, T, U: ?Sized, W: ?Sized>(
         left: Box::new(left),
         right: Box::new(right),
     };
-    // Once too deep, always too deep.
+    // A value that is built on one that is too deep is too deep as well.
     Field::nested(inner, 1 + left_depth.max(right_depth))
 }
 

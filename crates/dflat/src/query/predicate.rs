@@ -76,7 +76,7 @@ impl<R> Predicate<R> {
     ) -> Self {
         let below = |part: &Self| part.depth - usize::from(is_list(&part.inner));
         let depth = 1 + below(&self).max(below(&other));
-        // Once too deep, always too deep.
+        // A condition that is built on one that is too deep is too deep as well.
         let depth = match self.depth.max(other.depth) {
             deepest if deepest > PREDICATE_DEPTH_MAX => deepest,
             _ => depth,

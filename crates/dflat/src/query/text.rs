@@ -39,7 +39,7 @@ impl<R> Field<R, str> {
         self.computed(Expression::Length)
     }
 
-    /// The field with tests that take upper and lower case for the same.
+    /// The field, with tests that ignore case.
     #[must_use]
     pub const fn ignore_case(self) -> IgnoreCase<R> {
         IgnoreCase(self)
@@ -48,10 +48,10 @@ impl<R> Field<R, str> {
 
 /// A field of strings whose tests ignore case, made by [`Field::ignore_case`].
 ///
-/// Two characters are the same if the lower case of their upper case is, by Unicode's mappings of
-/// one character to one, in any locale: an accented letter is its capital, the forms of the Greek
-/// sigma are one, but the German sharp s is not `ss`, and a letter with a combining accent is not
-/// the accented letter.
+/// Two characters are equal if the lower case of their upper case is equal, by Unicode's mappings
+/// of one character to one, in any locale. So an accented letter equals its capital, and the forms
+/// of the Greek sigma are equal. But the German sharp s does not equal `ss`, and a letter with a
+/// combining accent does not equal the accented letter.
 #[derive(Clone, Debug)]
 pub struct IgnoreCase<R>(Field<R, str>);
 

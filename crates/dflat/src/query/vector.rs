@@ -16,7 +16,7 @@ pub trait Element: 'static {
     const MEMBER: VectorMember;
 
     /// The input of a condition on a member: the member itself if it is a number, a string or an
-    /// enum, else its fields.
+    /// enum; otherwise its fields.
     type Fields<R>;
 
     /// The fields at the end of a path.
@@ -37,12 +37,12 @@ impl<T: FieldType + ?Sized> Element for T {
     }
 }
 
-/// The type of a vector's member in conditions: its fields are not those of the `R` that has the
-/// vector.
+/// The type of a vector's member in conditions. Its fields differ from those of the object `R` that
+/// has the vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<R>(PhantomData<fn() -> R>);
 
-/// Names the types without owning values of them.
+/// Marks the types without owning values of them.
 type Types<R, E> = PhantomData<fn() -> (R, Box<E>)>;
 
 /// A vector of objects of type `R`, with members of type `E`.
@@ -77,7 +77,7 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
         Field::nested(Expression::Count(self.into_data()), 0)
     }
 
-    /// There are no members.
+    /// The vector has no members.
     #[must_use]
     pub fn is_empty(self) -> Predicate<R> {
         self.len().eq(0)

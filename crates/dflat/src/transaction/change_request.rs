@@ -49,7 +49,7 @@ use crate::{Object, Result};
 pub struct ChangeRequest<T: Object> {
     data: T::Data,
     kind: Kind,
-    /// The object as it has to be for the request to be carried out.
+    /// The state that the stored object must have, if the request is optimistic.
     seen: Option<Handle>,
 }
 
@@ -145,8 +145,8 @@ impl<T: Object> ChangeRequest<T> {
 
     /// Makes the request optimistic: submitting it fails with
     /// [`ErrorKind::OutOfDate`](crate::ErrorKind::OutOfDate), and changes nothing, unless `seen` is
-    /// still stored with the same values. The transaction goes on. Changes of the same transaction
-    /// count, too.
+    /// still stored with the same values. The transaction goes on. Changes by the same transaction
+    /// count too.
     ///
     /// # Examples
     /// ```
@@ -161,7 +161,7 @@ impl<T: Object> ChangeRequest<T> {
     ///     let data = PostData { title: "a".into(), ..PostData::default() };
     ///     tx.submit(PostChangeRequest::creation(data))
     /// }).wait()?;
-    /// // Shown to somebody, who decides something because of it.
+    /// // The object is shown to a user, who decides by its values.
     /// let seen = workspace.get::<Post>("a")?.expect("it was created");
     /// let decide = |seen: Post| workspace.perform_changes_retrying([Post::TABLE], move |tx| {
     ///     let Some(mut request) = PostChangeRequest::change(tx, &seen)? else { return Ok(()) };
@@ -176,7 +176,7 @@ impl<T: Object> ChangeRequest<T> {
     /// ```
     ///
     /// # Cost
-    /// A look-up by row id, unless the transaction has read `seen` itself.
+    /// A look-up by row id, unless this transaction has read `seen`.
     #[must_use]
     pub fn if_unchanged(mut self, seen: &T) -> Self {
         self.seen = Some(seen.handle().clone());
@@ -195,7 +195,7 @@ impl<T: Object> ChangeRequest<T> {
         Self { data, kind, seen }
     }
 
-    /// The object as it has to be for the request to be carried out.
+    /// The state that the stored object must have, if the request is optimistic.
     pub(crate) fn seen(&self) -> Option<&Handle> {
         self.seen.as_ref()
     }

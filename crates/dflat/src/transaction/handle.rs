@@ -76,7 +76,7 @@ impl<R> Shared<R> {
 
     /// Keeps the value that the handler has returned.
     pub(crate) fn give(&self, value: R) {
-        // The value of an earlier run is dropped without the lock.
+        // The value of an earlier run is dropped after the lock is released.
         let _before = self.value().replace(value);
     }
 
@@ -99,7 +99,7 @@ impl<R> Shared<R> {
                 *state = State::Done(outcome);
                 drop(state);
                 match waiter {
-                    // Notifying without a waiter would cost a system call all the same.
+                    // Notifying costs a system call even without a waiter.
                     Waiter::Nobody => {}
                     Waiter::Thread => self.done.notify_all(),
                     Waiter::Task(waker) => waker.wake(),
@@ -117,7 +117,8 @@ fn no_value() -> crate::Error {
 
 impl<R> TransactionHandle<R> {
     /// Waits for the transaction and returns the value of its handler. When this returns, the
-    /// commit is done, and the callbacks of subscriptions that it concerns have returned.
+    /// commit is done, and the callbacks of the subscriptions that the commit concerns have
+    /// returned.
     ///
     /// # Errors
     /// - The handler's own error.

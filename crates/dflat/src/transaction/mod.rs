@@ -46,7 +46,7 @@ impl TransactionContext {
         Self { inner }
     }
 
-    /// The workspace's dictionary inside this transaction, which must name
+    /// The workspace's dictionary inside this transaction, which must declare
     /// [`Dictionary::TABLE`](crate::Dictionary::TABLE): its values change together with the
     /// objects.
     ///
@@ -75,9 +75,10 @@ impl TransactionContext {
     }
 
     /// Sets the durability of this transaction's commit, instead of the one that the workspace was
-    /// opened with: for example, a payment may survive a loss of power while all else is faster. It
-    /// may be called before or after changes; the last call counts. Transactions that share a
-    /// commit share the strongest durability that one of them asks for. In memory it has no effect.
+    /// opened with: for example, so that a payment survives a loss of power while all other commits
+    /// are faster. It may be called before or after changes; the last call counts. Transactions
+    /// that share a commit get the strongest durability that one of them requests. In memory it has
+    /// no effect.
     ///
     /// # Examples
     /// ```
@@ -123,13 +124,13 @@ impl TransactionContext {
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.
     /// - Any other error, such as a full disk, loses the transaction: none of its changes is kept,
-    ///   and its handle gives this error, whichever value the handler returns.
+    ///   and its handle returns this error, even if the handler returns `Ok`.
     ///
     /// # Cost
-    /// Until the commit is delivered, memory holds each changed object, as it was before and as it
-    /// is after. Of inserted objects it holds some hundreds at most, if the type has no subscribers
-    /// and the transaction changes nothing else of the type, outside of [savepoints](Self::nested):
-    /// an import may be of any size.
+    /// Until the commit is delivered, each changed object is in memory twice: before and after the
+    /// change. If a transaction only inserts objects of a type without subscribers, outside of
+    /// [savepoints](Self::nested), at most some hundreds of them are in memory: an import may have
+    /// any size.
     #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
         let transaction = self.inner.transaction();
@@ -164,11 +165,12 @@ impl TransactionContext {
     /// - Those of `changes`.
     /// - [`Aborted`](crate::ErrorKind::Aborted), without a call of `changes`, if the transaction is
     ///   aborted or lost.
-    /// - An error of undoing, such as a full disk, loses the transaction.
+    /// - If undoing fails, for example because the disk is full, the transaction is lost and the
+    ///   error returned.
     ///
     /// # Cost
-    /// Memory for each object changed behind the savepoint, until it ends. Undoing writes the rows
-    /// back.
+    /// Memory for each object changed behind the savepoint, until the savepoint ends. Undoing
+    /// writes the rows back.
     ///
     /// # Examples
     /// ```
@@ -208,21 +210,21 @@ impl TransactionContext {
         Fetch::new(self.inner.source())
     }
 
-    /// Fetches the object with a primary key, this transaction's own changes included.
+    /// Fetches the object with a primary key, including this transaction's own changes.
     ///
     /// # Errors
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type.
     /// - [`Aborted`](crate::ErrorKind::Aborted) if the transaction is aborted or lost.
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; else as reading the
-    ///   file can fail.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the object's row is damaged; otherwise the
+    ///   errors of reading the file.
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
         fetch::get(self.inner.source(), key)
     }
 
     /// Fetches the objects with these primary keys, as
-    /// [`Workspace::get_many`](crate::Workspace::get_many), this transaction's own changes
-    /// included.
+    /// [`Workspace::get_many`](crate::Workspace::get_many), including this transaction's own
+    /// changes.
     ///
     /// # Errors
     /// As [`get`](Self::get).

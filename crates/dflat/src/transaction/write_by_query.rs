@@ -9,9 +9,9 @@ impl TransactionContext {
     /// Changes all objects that meet a condition when this is called, in the order of insertion.
     /// Returns their number. If one of them can't be changed, none is.
     ///
-    /// It is the same as fetching them and submitting a change of each, behind a
-    /// [savepoint](Self::nested): the same conflicts, index entries and notifications. An object
-    /// that `change` leaves as it was counts as unchanged.
+    /// The effect is the same as fetching the objects and submitting a change of each, behind a
+    /// [savepoint](Self::nested), with the same conflicts, index entries and notifications. An
+    /// object that `change` leaves as it was counts as unchanged.
     ///
     /// # Errors
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if an object is given a key or a unique
@@ -53,8 +53,8 @@ impl TransactionContext {
         })
     }
 
-    /// Deletes all objects that meet a condition. Returns their number. It is the same as fetching
-    /// them and submitting a deletion of each, behind a [savepoint](Self::nested).
+    /// Deletes all objects that meet a condition. Returns their number. The effect is the same as
+    /// fetching the objects and submitting a deletion of each, behind a [savepoint](Self::nested).
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch) and [`submit`](Self::submit).

@@ -47,17 +47,17 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// About how many reading connections stay open between reads, at least 1. Defaults to 64. Any
-    /// number of reads may run at the same time: more connections are opened then, and closed
-    /// afterwards. Each held [`Snapshot`](crate::Snapshot) has a connection of its own, and so has
-    /// each transaction that has read and not yet changed anything.
+    /// The approximate number of reading connections that stay open between reads, at least 1.
+    /// Defaults to 64. Any number of reads may run at the same time: more connections are opened
+    /// then, and closed afterwards. Each held [`Snapshot`](crate::Snapshot) has a connection of its
+    /// own, and so has each transaction that has read and not yet changed anything.
     pub fn readers_max(mut self, readers: usize) -> Self {
         self.options.readers_max(readers);
         self
     }
 
-    /// About how many keys of a namespace the [`Dictionary`](crate::Dictionary) keeps in memory,
-    /// besides those that are not written yet. Defaults to no bound.
+    /// The approximate number of keys of a namespace that the [`Dictionary`](crate::Dictionary)
+    /// keeps in memory, besides those that are not written yet. Defaults to no bound.
     pub fn dictionary_keys_max(mut self, keys: usize) -> Self {
         self.options.dictionary_keys_max(keys);
         self
@@ -65,10 +65,11 @@ impl WorkspaceBuilder {
 
     /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
     /// at least 64 KiB. Defaults to 16 MiB. Checkpoints copy a quarter of the log at a time into
-    /// the file, in the background. If transactions come faster than the device takes them, they
-    /// wait to begin when the log has grown by half of this length since it exceeded this length,
-    /// five seconds at most. The writes of one commit group, and older states that are still read,
-    /// stay in the log: then the log is longer, and [`Stats`](crate::Stats) report it.
+    /// the file, in the background. If transactions write faster than the device, and the log has
+    /// grown by half of this length since it exceeded this length, the next transaction waits
+    /// before it begins, for at most five seconds. The log also keeps the writes of a whole commit
+    /// group and all states that are still read, and can be longer for that;
+    /// [`Stats`](crate::Stats) report it.
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.options.log_bytes_max(bytes);
         self
@@ -151,7 +152,7 @@ impl WorkspaceBuilder {
 
     /// A [`Snapshot`](crate::Snapshot) that has been held at least this long is reported to
     /// `tracing` as a warning with its age, "old snapshot", once: while it is held, the log can't
-    /// be cut back. Ages are checked at each commit of this process, at each new snapshot and at
+    /// start again. Ages are checked at each commit of this process, at each new snapshot and at
     /// each [`refresh`](crate::Workspace::refresh); commits of other programs are not noticed.
     /// Defaults to 10 s. [`Stats::oldest_snapshot`](crate::Stats::oldest_snapshot) has the age at
     /// any time.
@@ -177,8 +178,8 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// How long a transaction's completion waits for callbacks of subscribers, of its own commit
-    /// and of commits before it, all together. Defaults to a second.
+    /// How long a transaction's completion waits in all for callbacks of subscribers, of its own
+    /// commit and of earlier commits. Defaults to a second.
     ///
     /// After that time, each callback that takes longer than a 64th of it, from 1 to 16 ms, counts
     /// as slow. While more than 1,024 completions wait, each callback that takes longer than about

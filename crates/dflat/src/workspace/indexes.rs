@@ -11,7 +11,7 @@ use dflat_model::Value;
 use crate::transaction::channel;
 use crate::{Error, Result, Table, TransactionHandle, Workspace};
 
-/// How far an index is built, as [`Workspace::index_progress`] has it.
+/// How far an index is built; returned by [`Workspace::index_progress`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexProgress {
@@ -22,9 +22,10 @@ pub struct IndexProgress {
     pub index: String,
     /// Whether the index is unique.
     pub unique: bool,
-    /// The objects that this process has passed while it built the index.
+    /// The number of objects that this process has processed while it built the index.
     pub rows_done: u64,
-    /// The objects to pass when the building began; never less than `rows_done`.
+    /// The number of objects to process, counted when the building began; never less than
+    /// `rows_done`.
     pub rows_total: u64,
     /// The state of the index.
     pub state: IndexState,
@@ -42,7 +43,7 @@ pub enum IndexState {
     /// The index is ready: queries use it, and if it is unique, that is enforced.
     Ready,
     /// The index could not be built. Queries do not use it. If a damaged object is the reason,
-    /// [`Workspace::build_indexes`] tries again, else the next write of the type does.
+    /// [`Workspace::build_indexes`] tries again; otherwise the next write of the type does.
     Failed(Error),
 }
 
@@ -91,7 +92,7 @@ impl fmt::Debug for IndexesReady {
 impl Workspace {
     /// Starts to build the indexes of these types that are not ready, and returns at once.
     ///
-    /// There is seldom a need to call this: the first change of a type starts it, too. A thread of
+    /// A call is seldom needed, because the first change of a type starts building too. A thread of
     /// the workspace builds an index in batches of at most 512 objects, each a short transaction
     /// between other transactions. Finished batches are kept if the process ends, and the next
     /// process continues from there. Until an index is ready, queries find their objects without
@@ -128,7 +129,7 @@ impl Workspace {
     }
 
     /// The progress of all indexes that are being built, or were built since the file was opened in
-    /// this process. An index that was ready by then is not listed.
+    /// this process. An index that was ready when the file was opened is not listed.
     #[must_use]
     pub fn index_progress(&self) -> Vec<IndexProgress> {
         let progress = self.engine().index_progress().into_iter();
@@ -136,7 +137,7 @@ impl Workspace {
     }
 
     /// Returns a future that is ready when no index is being built: at once, if none is now.
-    /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves some unbuilt, and
+    /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves indexes unbuilt, and
     /// after shutdown, the future yields [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
         let (shared, handle) = channel();

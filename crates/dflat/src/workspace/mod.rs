@@ -32,20 +32,20 @@ pub use table_copy::TableCopy;
 /// subscribers that are notified of changes.
 ///
 /// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
-/// gives all resources back, as [`shutdown`](Self::shutdown) does.
+/// releases all resources, as [`shutdown`](Self::shutdown) does.
 #[derive(Clone)]
 pub struct Workspace {
     untyped: dflat_workspace::Workspace,
 }
 
 impl Workspace {
-    /// A workspace that keeps its objects in memory, and loses them when it is dropped.
+    /// A workspace that keeps its objects in memory. They are lost when the last clone is dropped.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(dflat_workspace::Workspace::in_memory())
     }
 
-    /// A workspace on a backend of the caller. Tests use it with backends that fail.
+    /// A workspace on a backend that the caller provides. Tests provide backends that fail.
     #[doc(hidden)]
     #[must_use]
     pub fn on_backend(backend: Arc<dyn Backend>, options: EngineOptions) -> Self {
@@ -102,13 +102,13 @@ impl Workspace {
     }
 
     /// Fetches the objects with these primary keys, all of one state, in the order of the keys:
-    /// `None` for a key without one.
+    /// `None` for a key without an object.
     ///
     /// # Errors
     /// As [`Fetch::all`].
     ///
     /// # Cost
-    /// A look-up a key.
+    /// A look-up for each key.
     pub fn get_many<'k, T: Object>(
         &self,
         keys: impl IntoIterator<Item = T::Key<'k>>,
@@ -116,7 +116,7 @@ impl Workspace {
         fetch::get_many(self.source(), keys)
     }
 
-    /// A view of the current state.
+    /// Takes a snapshot: a view of the current state.
     ///
     /// # Errors
     /// As [`Fetch::all`].
@@ -124,7 +124,7 @@ impl Workspace {
         self.engine().snapshot().map(Snapshot::new)
     }
 
-    /// Calls `read` with a view whose state is that of the first fetch through it.
+    /// Calls `read` with a snapshot, which is fixed by the first fetch through it.
     ///
     /// # Errors
     /// As [`Fetch::all`], and those of `read`.
@@ -293,7 +293,7 @@ impl Workspace {
     /// ```
     ///
     /// # Cost
-    /// Counting costs a few instructions a transaction. This call reads the size of a file.
+    /// Counting costs a few instructions for each transaction. This call reads the size of a file.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.untyped.stats()
@@ -309,15 +309,15 @@ impl Workspace {
         self.engine().settle()
     }
 
-    /// Finishes the transactions queued so far and gives every resource back. Every later call that
-    /// reads or writes fails with [`ShutDown`](crate::ErrorKind::ShutDown), those of the
-    /// [dictionary](Self::dictionary) and of upkeep included; only handlers that were queued before
-    /// can read until they end. Objects and results that were read stay readable. Snapshots that
-    /// are still held end, and so does a suspension. A second call does no harm.
+    /// Finishes the transactions queued so far and releases all resources. Every later call that
+    /// reads or writes fails with [`ShutDown`](crate::ErrorKind::ShutDown), including those of the
+    /// [dictionary](Self::dictionary) and of upkeep; only handlers that were queued before can read
+    /// until they end. Objects and results that were read stay readable. Snapshots that are still
+    /// held end, and so does a suspension. A second call does no harm.
     ///
     /// # Errors
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback: use
-    /// [`shutdown_then`](Self::shutdown_then) there. Else as closing the file can fail.
+    /// [`shutdown_then`](Self::shutdown_then) there. Otherwise the errors of closing the file.
     pub fn shutdown(&self) -> Result<()> {
         self.shutdown_with(CloseOptions::default())
     }
@@ -341,7 +341,7 @@ impl Workspace {
     ///
     /// # Errors
     /// As [`shutdown`](Self::shutdown); [`Busy`](crate::ErrorKind::Busy) if another program uses
-    /// the file. It is closed all the same.
+    /// the file. The file is closed nevertheless.
     ///
     /// # Cost
     /// `vacuum` moves as many pages as are unused; a file of Dflat for Swift is written anew.
@@ -349,8 +349,8 @@ impl Workspace {
         self.untyped.shutdown_with(options)
     }
 
-    /// Shuts down as [`shutdown`](Self::shutdown) does, without waiting: `completion` is called on
-    /// a thread of its own at the end.
+    /// Shuts down as [`shutdown`](Self::shutdown) does, without waiting: `completion` is called at
+    /// the end, on a separate thread.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
         self.untyped.shutdown_then(completion);
     }

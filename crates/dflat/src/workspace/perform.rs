@@ -140,8 +140,8 @@ impl Workspace {
     /// callbacks and completions of other transactions may run on this thread.
     ///
     /// # Errors
-    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
-    /// [`TransactionHandle::wait`].
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; otherwise
+    /// as [`TransactionHandle::wait`].
     pub fn perform_changes_blocking<R>(
         &self,
         types: impl IntoIterator<Item = Table>,

@@ -12,7 +12,7 @@ impl Workspace {
     /// It waits neither for the deliveries nor for a program that is writing.
     ///
     /// # Errors
-    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; else as reading can fail.
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading.
     ///
     /// # Cost
     /// If no program has committed, the cost of starting a read. The first call always reads again,

@@ -8,9 +8,9 @@ use dflat_workspace::Source;
 use crate::fetch;
 use crate::{Fetch, Object, Result};
 
-/// A view of one committed state: all objects fetched through it are of that state, whatever is
-/// committed meanwhile. It does not block writers. While it is held, the write-ahead log can't be
-/// cut back: see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
+/// A view of one committed state: all objects fetched through it are of that state, even if
+/// transactions commit meanwhile. It does not block writers. While it is held, the write-ahead log
+/// can't start again: see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
 /// [`snapshot_age_max`](crate::WorkspaceBuilder::snapshot_age_max). Any number may be held.
 pub struct Snapshot {
     inner: EngineSnapshot,

@@ -14,9 +14,9 @@ impl Workspace {
     /// Copies the objects of `A` into the table of `B`, for example from one version of a table to
     /// the next, which starts empty. `convert` returns an object's values in the new table.
     ///
-    /// An object whose key is in the new table already is skipped: it was copied before, or is
-    /// newer. So an interrupted copy is resumed by making it again. The old table stays as it is,
-    /// for programs that know only that table.
+    /// An object whose key is in the new table already is skipped: it was copied before, or was
+    /// created there later. So an interrupted copy is resumed by making it again. The old table
+    /// stays as it is, for programs that know only that table.
     ///
     /// # Examples
     /// ```
@@ -93,8 +93,8 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
     /// continues from there.
     /// - The error of `convert`.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has a unique value.
-    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; else as
-    ///   [`TransactionHandle::wait`](crate::TransactionHandle::wait).
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
+    ///   otherwise as [`TransactionHandle::wait`](crate::TransactionHandle::wait).
     pub fn run(self) -> Result<CopyProgress> {
         let mut convert = self.convert;
         let mut progress = self.progress;

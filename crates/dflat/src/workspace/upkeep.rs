@@ -1,4 +1,4 @@
-//! Upkeep of the file: space, copies, and leaving it alone for a while.
+//! Upkeep of the file: space, copies, suspension, checks and repairs.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,7 +18,7 @@ impl Workspace {
     ///   incremental vacuum, as those of Dflat for Swift are: [`compact`](Self::compact) changes
     ///   that.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - Else as writing can fail.
+    /// - Otherwise the errors of writing.
     pub fn reclaim(&self, pages: u32) -> Result<u64> {
         self.untyped().reclaim(pages)
     }
@@ -28,7 +28,7 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
-    /// - Else as [`reclaim`](Self::reclaim).
+    /// - Otherwise as [`reclaim`](Self::reclaim).
     ///
     /// # Cost
     /// The whole file is written anew.
@@ -41,7 +41,7 @@ impl Workspace {
     /// there is nothing to do.
     ///
     /// # Errors
-    /// As [`purge`](Self::purge), on any file.
+    /// As [`purge`](Self::purge), but a file without incremental vacuum is no error.
     pub fn compact(&self) -> Result<()> {
         self.untyped().compact()
     }
@@ -50,10 +50,9 @@ impl Workspace {
     /// go on. The copy is a database like any other.
     ///
     /// The copy gets its name when it is complete and on the device; an existing file is never
-    /// overwritten. Until then the write-ahead log can't be cut back, as while a snapshot is held,
-    /// and the unfinished copy has the same name with `-dflat-part-` and a random number appended.
-    /// If a killed program has left an unfinished copy, the next backup of the same name deletes
-    /// it.
+    /// overwritten. Until then the write-ahead log can't start again, as while a snapshot is held.
+    /// The unfinished copy has the same name with `-dflat-part-` and a random number appended. If a
+    /// killed program has left an unfinished copy, the next backup of the same name deletes it.
     ///
     /// # Examples
     /// ```
@@ -74,7 +73,8 @@ impl Workspace {
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is a file or link at `to`,
     ///   or a log or journal of an earlier file beside it; or if the workspace is in memory.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
-    /// - Else as reading the file and writing the copy can fail. Nothing is left of the copy then.
+    /// - Otherwise the errors of reading the file and writing the copy. The unfinished copy is
+    ///   deleted then.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
         self.backup_with(to, |_| ControlFlow::Continue(()))
     }
@@ -103,10 +103,10 @@ impl Workspace {
     /// timeout](crate::WorkspaceBuilder::busy_timeout). All this holds for all workspaces of this
     /// process on the file. A shutdown ends the suspension. In memory there is nothing to do.
     ///
-    /// A running handler that has nothing open at the time of the call is not waited for, and its
-    /// reads wait like all others. Other programs may use the file during the suspension. So if
-    /// such a handler has read before the suspension, and makes its first change after it, its
-    /// transaction fails with [`Busy`](crate::ErrorKind::Busy).
+    /// The call does not wait for a running handler that has no read or write open at that time;
+    /// the reads of such a handler wait like all others. Other programs may use the file during the
+    /// suspension. So if such a handler has read before the suspension, and makes its first change
+    /// after it, its transaction fails with [`Busy`](crate::ErrorKind::Busy).
     ///
     /// # Examples
     /// ```
@@ -160,12 +160,12 @@ impl Workspace {
     /// ```
     ///
     /// # Errors
-    /// As reading can fail for other reasons than damage, which the report lists;
+    /// The errors of reading, except those that damage causes, which the report lists;
     /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     ///
     /// # Cost
     /// Reads the whole file twice, and looks up each index entry. Until the check ends, the
-    /// write-ahead log can't be cut back.
+    /// write-ahead log can't start again.
     pub fn check(&self, types: impl IntoIterator<Item = Table>) -> Result<CheckReport> {
         self.check_with(types, |_| ControlFlow::Continue(()))
     }
@@ -196,14 +196,14 @@ impl Workspace {
     /// # Errors
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if pages are damaged in a way that can't be mended
     ///   in place: [`salvage`](Self::salvage) saves the readable objects into a new file.
-    /// - Else as [`check`](Self::check), and as writing can fail.
+    /// - Otherwise the errors of [`check`](Self::check) and of writing.
     pub fn repair(&self, types: impl IntoIterator<Item = Table>) -> Result<RepairReport> {
         self.repair_with(types, |_| ControlFlow::Continue(()))
     }
 
     /// Repairs as [`repair`](Self::repair) does. `progress` is called on this thread with the
     /// number of checked objects of the current type, before and after the repair, and, while
-    /// indexes are built, with the number of passed objects. If it breaks, the repair ends:
+    /// indexes are built, with the number of processed objects. If it breaks, the repair ends:
     /// finished parts stay, and indexes that are being built are built to the end. `progress` is a
     /// callback: calls that wait, such as a shutdown, are refused inside.
     ///
@@ -230,11 +230,11 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) or [`Corrupt`](crate::ErrorKind::Corrupt)
-    ///   if not even the list of the tables can be read.
+    ///   if the list of the tables can't be read.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is a file at `to`, or the
     ///   log or journal of an earlier file beside it.
-    /// - Else as reading the one and writing the other can fail. Nothing is left of the new file
-    ///   then.
+    /// - Otherwise the errors of reading the damaged file and of writing the new one. The new file
+    ///   is deleted then.
     pub fn salvage(
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,

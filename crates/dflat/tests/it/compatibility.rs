@@ -108,7 +108,7 @@ fn fetch_and_subscribe(workspace: &Workspace) -> Result<()> {
 fn every_block_of_the_page_is_in_this_file() {
     let squeeze = |text: &str| {
         let text = text.split_whitespace().collect::<String>();
-        // rustfmt breaks lines where a page need not, and then puts a comma.
+        // rustfmt breaks lines that are on one line of the page, and then adds a comma.
         text.replace(",)", ")").replace(",}", "}")
     };
     let source = squeeze(include_str!("compatibility.rs"));

@@ -98,7 +98,7 @@ fn every_block_of_the_page_is_in_this_file() {
     assert_eq!(blocks.len(), 4);
 }
 
-/// A post with something beside its handle, as no generated code makes it.
+/// A post with a field beside its handle, unlike the types of generated code.
 #[derive(Clone)]
 struct Labelled(Post, u64);
 
