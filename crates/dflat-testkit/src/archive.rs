@@ -28,7 +28,7 @@ impl Input {
     /// An input.
     ///
     /// # Errors
-    /// If the name has other characters than ASCII letters, digits, `-` and `_`.
+    /// An error if the name has other characters than ASCII letters, digits, `-` and `_`.
     pub fn new(name: &str, bytes: Vec<u8>) -> io::Result<Self> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -49,7 +49,7 @@ pub fn folder() -> PathBuf {
 /// The inputs of a target, by its name.
 ///
 /// # Errors
-/// If its archive can't be read, or a line is not an input.
+/// An error if the target's archive can't be read, or if a line is not an input.
 pub fn read(target: &str) -> io::Result<Vec<Input>> {
     let path = path_of(target);
     parse(&fs::read_to_string(&path)?).map_err(|line| {
@@ -61,7 +61,7 @@ pub fn read(target: &str) -> io::Result<Vec<Input>> {
 /// Replaces the inputs of a target. Comments at the top of its archive are kept.
 ///
 /// # Errors
-/// If the archive can't be read or written.
+/// An error if the archive can't be read or written.
 pub fn write(target: &str, inputs: Vec<Input>) -> io::Result<()> {
     let path = path_of(target);
     let old = fs::read_to_string(&path)?;
@@ -87,7 +87,7 @@ fn text(mut inputs: Vec<Input>) -> String {
     lines.collect()
 }
 
-/// The inputs of an archive; the number of the first line that is none, if there is one.
+/// The inputs of an archive. The error is the number of the first line that is not an input.
 fn parse(text: &str) -> Result<Vec<Input>, usize> {
     let lines = text.lines().zip(1..);
     let lines = lines.filter(|(line, _)| !line.starts_with('#'));

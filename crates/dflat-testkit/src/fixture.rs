@@ -1,4 +1,4 @@
-//! New workspaces to test, and waiting with an end.
+//! New workspaces for tests, and waiting with timeouts.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use dflat::{Object, Result, Table, TransactionContext, Workspace};
 use tempfile::TempDir;
 
-/// How long anything may take before a test counts as hung: 30 s, or as many as
-/// `DFLAT_PATIENCE_SECONDS` says, where programs are slower than usual.
+/// The time after which a test counts as hung: 30 s, or the number of seconds in
+/// `DFLAT_PATIENCE_SECONDS`, for machines where programs are slow.
 pub(crate) fn patience() -> Duration {
     let seconds = std::env::var("DFLAT_PATIENCE_SECONDS").ok();
     Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(30))
 }
 
-/// A new, empty workspace, with the directory it lives in.
+/// A new, empty workspace, with the directory of its file.
 pub struct Fixture {
     // Order: the workspace is dropped before its directory.
     workspace: Workspace,
@@ -54,7 +54,7 @@ impl Fixture {
         Some(directory.path().join("test.db"))
     }
 
-    /// The workspace without what keeps it: for laws on dropping it.
+    /// The workspace and its directory, for laws on dropping workspaces.
     #[must_use]
     pub fn into_parts(self) -> (Workspace, Option<TempDir>) {
         (self.workspace, self.directory)
@@ -124,7 +124,7 @@ impl Deref for Fixture {
     }
 }
 
-/// Runs a test on a thread of its own; one that hangs fails.
+/// Runs a test on a separate thread; a test that hangs fails.
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
     let (done, ended) = mpsc::channel();
     let thread = thread::Builder::new().name(thread::current().name().unwrap_or("test").to_owned());
@@ -144,7 +144,7 @@ fn rethrow(outcome: std::result::Result<(), Box<dyn Any + Send>>) {
     }
 }
 
-/// The next message of a channel, waited for with an end.
+/// Waits for the next message of a channel, with a timeout.
 pub fn next<M>(channel: &Receiver<M>) -> M {
     channel
         .recv_timeout(patience() / 3)
@@ -169,7 +169,7 @@ pub fn drained<M>(channel: &Receiver<M>) -> Vec<M> {
     channel.try_iter().collect()
 }
 
-/// Runs a law on a backend, with an end.
+/// Runs a law on a backend, with a timeout.
 pub fn check(law: fn(Open), open: Open) {
     bounded(move || law(open));
 }

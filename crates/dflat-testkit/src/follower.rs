@@ -40,8 +40,8 @@ const SEEN: (Field<Sample, str>, Field<Sample, i32>, Field<Sample, u64>) =
     (Sample::NAME, Sample::SIZE, Sample::WIDE);
 
 impl Follower {
-    /// Follows a query from its fetched result or from nothing, by calls where deliveries are made
-    /// or by jobs that are run there, in which several commits may be one.
+    /// Follows a query, from its fetched result or from nothing. The deliveries are made by calls,
+    /// or by jobs of an executor, which may merge several commits.
     #[must_use]
     pub fn new(
         workspace: &Workspace,
@@ -126,7 +126,7 @@ impl Follower {
         assert_eq!(told.projected.as_ref(), Some(&fresh), "{self:?}");
     }
 
-    /// Ends it.
+    /// Ends the subscription.
     pub fn cancel(&self) {
         self.subscriptions.iter().for_each(Subscription::cancel);
     }
@@ -214,7 +214,7 @@ fn row_ids(samples: &[Sample]) -> Vec<RowId> {
     samples.iter().map(Object::row_id).collect()
 }
 
-/// A list that was made by a difference is the result.
+/// Checks that the list made from a difference equals the result.
 fn agree(list: &[Sample], result: &[Sample], how: &str) {
     assert_eq!(row_ids(list), row_ids(result), "{how}");
     for (made, expected) in list.iter().zip(result) {

@@ -24,7 +24,7 @@ pub(super) fn owned_ids(items: &FetchedResult<Item>) -> Vec<String> {
     items.iter().map(|item| item.id().to_owned()).collect()
 }
 
-/// An object with something in each of its vectors.
+/// An object with members in each of its vectors.
 pub(super) fn bag(id: i32) -> BagData {
     let note = |text: &str| Note {
         text: Some(text.into()),

@@ -1,4 +1,5 @@
-//! A file whose objects want indexes: they are built in several batches, between transactions.
+//! A workload on a file whose indexes are missing: they are built in several batches, between
+//! transactions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,13 +15,13 @@ use crate::shelf::{v1::library as v1, v2::library as v2};
 /// More than a batch of rows, and fewer than two.
 const BOOKS: i32 = 600;
 
-/// Two books have this.
+/// The ISBN that two books have.
 const TWICE: &str = "twice";
 
 /// The transactions of the workload.
 const STEPS: u64 = 3;
 
-/// Pages and ISBN.
+/// The pages and the ISBN of a book.
 type Values = (i32, Option<String>);
 
 /// The books by id.
@@ -54,7 +55,8 @@ fn books(commits: u64) -> Books {
     books
 }
 
-/// Puts the file there: written by the version without indexes, past what is counted or fails.
+/// Creates the file, as the version without indexes writes it, on a device without counts and
+/// faults.
 pub fn prepare_building(device: &Device) {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
@@ -79,11 +81,11 @@ pub fn prepare_building(device: &Device) {
     std::fs::write(device.path(), file).unwrap();
 }
 
-/// Writes, builds the indexes and writes again; bears all errors. Then heals the device, and goes
-/// on with the same workspace to the end.
+/// Writes, builds the indexes and writes again, and ignores errors. Then heals the device, and
+/// finishes the workload with the same workspace.
 ///
 /// # Errors
-/// If an answer is wrong, or the work can't go on.
+/// An error if an answer is wrong, or if the work fails on the healed device.
 pub fn run_building(device: &Device) -> Outcome {
     let Ok(workspace) = device.open() else {
         device.heal();
@@ -99,7 +101,7 @@ pub fn run_building(device: &Device) -> Outcome {
     let mut commits = u64::from(step(1));
     let _ = build(&workspace);
     answers(&workspace, &books(commits)).map_or(Ok(()), |found| found)?;
-    // Each transaction needs the one before: their number distinguishes the states.
+    // Each transaction requires the one before, so the number of transactions identifies the state.
     if commits == 1 && step(2) {
         commits = 2;
     }
@@ -129,7 +131,7 @@ fn build(workspace: &Workspace) -> Result<()> {
     workspace.indexes_ready().wait()
 }
 
-/// Makes the transaction of a number; the first is of the version without indexes.
+/// Performs the transaction with a number. The first is performed by the version without indexes.
 fn perform(workspace: &Workspace, number: u64) -> Result<()> {
     if number == 1 {
         let created = workspace.perform_changes([v1::Book::TABLE], |tx| {
@@ -206,7 +208,7 @@ fn answers(workspace: &Workspace, books: &Books) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Both indexes serve queries, and what they hold is right.
+/// Checks that queries use both indexes, and that their answers are right.
 fn is_ready(workspace: &Workspace) -> Outcome {
     let failed = |error: dflat::Error| error.to_string();
     for index in workspace.index_progress() {
@@ -228,14 +230,15 @@ fn is_ready(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Opens the file on a device that is well, finds after which transaction it is, builds the
-/// indexes to the end, and compares. The number of the last transaction.
+/// Opens the file on a device without faults, finds out which transaction was committed last,
+/// builds the indexes to the end, and compares. Returns the number of that transaction.
 ///
 /// # Errors
-/// If the file holds what no transaction left, or an index lies or can't be built.
+/// An error if the file has a state that no transaction left, or if an index gives wrong answers or
+/// can't be built.
 pub fn check_building(path: &Path) -> std::result::Result<u64, String> {
     let failed = |error: dflat::Error| error.to_string();
-    // A plan without faults: it spares the waiting for the device.
+    // A plan without faults, which skips the waits for the device.
     let well = FaultPlan::attach(path).map_err(failed)?;
     well.skip_syncs();
     let workspace = Workspace::builder(path).io_stats(true).open();

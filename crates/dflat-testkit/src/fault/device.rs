@@ -12,24 +12,24 @@ use tempfile::TempDir;
 
 use crate::fixture::patience;
 
-/// A directory of its own, and the plan of what fails in it.
+/// A directory for one database, and the plan of the calls that fail in it.
 #[derive(Debug)]
 pub struct Device {
-    // Order: the plan ends before the directory goes.
+    // Order: the plan ends before the directory is deleted.
     plan: FaultPlan,
     durability: Durability,
-    /// The log is taken into the file when it is longer, in the background.
+    /// The length of the log above which checkpoints are made in the background.
     log_bytes_max: u64,
     acknowledged: AtomicU64,
-    /// The calls that met a fault, since healed.
+    /// The number of calls that met a fault that was healed since.
     met: AtomicU64,
-    /// The calls until the device was healed.
+    /// The counts of calls until the device was healed.
     until_healed: OnceLock<IoReport>,
     directory: TempDir,
 }
 
 impl Device {
-    /// A device that is well.
+    /// A device without faults.
     #[must_use]
     pub fn new(durability: Durability) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -38,7 +38,7 @@ impl Device {
         Self {
             plan,
             durability,
-            // The calls are to be the same each time.
+            // No checkpoint in the background, so that the calls are the same in each run.
             log_bytes_max: u64::MAX,
             acknowledged: AtomicU64::new(0),
             met: AtomicU64::new(0),
@@ -47,8 +47,8 @@ impl Device {
         }
     }
 
-    /// A device whose log is bounded by checkpoints in the background, which are not at the same
-    /// calls each time.
+    /// A device whose log is bounded by checkpoints in the background. So the calls differ from run
+    /// to run.
     #[must_use]
     pub fn with_checkpoints(durability: Durability, log_bytes_max: u64) -> Self {
         Self {
@@ -66,14 +66,14 @@ impl Device {
     /// Opens the database.
     ///
     /// # Errors
-    /// As opening a workspace.
+    /// The errors of opening a workspace.
     pub fn open(&self) -> dflat::Result<Workspace> {
         Workspace::builder(self.path())
             .durability(self.durability)
             .busy_timeout(Duration::from_millis(100))
             .log_bytes_max(self.log_bytes_max)
             .reclaim(Reclaim::Never)
-            // On a busy machine, too, completions wait for the subscribers.
+            // Completions wait for the subscribers even on a busy machine.
             .subscriber_patience(patience())
             .io_stats(true)
             .open()
@@ -109,7 +109,7 @@ impl Device {
         self.plan.mark(number);
     }
 
-    /// The last commit that was acknowledged; 0 for none.
+    /// The number of the last acknowledged commit; 0 for none.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Acquire)

@@ -1,4 +1,4 @@
-//! The workload of the foundation, and what the file must hold after each of its commits.
+//! The basic workload, and the contents that the file must have after each of its commits.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
@@ -18,22 +18,22 @@ use crate::schema::{Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest
 /// How many transactions the workload makes.
 const STEPS: u64 = 9;
 
-/// The transaction that is large, if one is.
+/// The number of the large transaction, if there is one.
 const LARGE: u64 = 3;
 
-/// How large: more than SQLite's cache.
+/// The size of the large transaction: more than SQLite's cache.
 const LARGE_BYTES: usize = 9 << 18;
 
-/// The row that names the commit, written in each transaction.
+/// The row with the number of the commit, written in each transaction.
 const COUNTER: i32 = 0;
 
-/// The key in the dictionary that names the commit, too.
+/// The key in the dictionary whose value is the number of the commit too.
 const LAST: &str = "last";
 
 /// The key that maintenance writes.
 const MAINTAINED: &str = "maintained";
 
-/// Objects by key; what is not stored in it is derived from it.
+/// The objects, by key.
 type Contents = BTreeMap<String, ItemData>;
 
 /// The contents after each transaction, whether it was committed or not.
@@ -42,10 +42,10 @@ pub struct Ledger {
     states: BTreeMap<u64, Contents>,
     /// Whether a transaction is too large for SQLite's cache, which writes before the commit.
     pub large: bool,
-    /// Each transaction of so many asks for full durability; 0 for none.
+    /// One in this many transactions requests full durability; 0 for none.
     pub full_every: u64,
-    /// The transaction before which the device is well again, and from which on none may fail; 0
-    /// for none.
+    /// The transaction before which the device is healed, so that no later one may fail; 0 for
+    /// none.
     pub heals_before: u64,
     /// The kinds of the errors of transactions that failed.
     pub errors: Vec<ErrorKind>,
@@ -58,8 +58,8 @@ enum Step {
     Delete(String),
 }
 
-/// Inserts, updates, deletes, reads by key, index and scan, follows a query and shuts down. Bears
-/// all errors while the device may fail; fails if a delivery or an outcome is wrong.
+/// Inserts, updates, deletes, reads by key, index and scan, follows a live query and shuts down.
+/// Ignores errors while the device may fail, but fails if a delivery or an outcome is wrong.
 ///
 /// # Errors
 /// A wrong delivery or outcome, or an operation that fails on a healed device.
@@ -116,12 +116,12 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
 }
 
 /// Writes to the dictionary in the background, gives space back, checks, purges, suspends,
-/// compacts, repairs, backs up and closes to one small file; bears all errors. None of it may
-/// change what is stored. Whether the dictionary said that it was written, which
-/// [`is_maintained`] then must find.
+/// compacts, repairs, backs up and closes to one small file; ignores all errors. None of it may
+/// change the stored objects. Returns whether the dictionary reported that its value was written;
+/// [`is_maintained`] must then find the value.
 ///
 /// # Errors
-/// If something else is stored then.
+/// An error if the stored objects have changed.
 pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<bool, String> {
     let Ok(workspace) = device.open() else {
         return Ok(false);
@@ -144,7 +144,7 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
         let _ = work(&workspace);
         read(&workspace, contents).map_or(Ok(()), |found| found)?;
     }
-    // A copy that is there is whole.
+    // If the copy exists, it is complete.
     let copy = device.path().with_extension("copy");
     if workspace.backup(&copy).is_ok() {
         let found = check(&copy, ledger)?;
@@ -154,7 +154,7 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
     } else if copy.exists() {
         return Err("there is a copy of a backup that failed".to_owned());
     }
-    // As one file: it turns from a log to a rollback journal.
+    // Closing to one file switches it from a log to a rollback journal.
     let _ = workspace.shutdown_with(CloseOptions {
         truncate: true,
         vacuum: true,
@@ -162,17 +162,17 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
     Ok(is_maintained.is_ok())
 }
 
-/// Whether a file has what maintenance wrote to the dictionary.
+/// Whether a file has the value that maintenance wrote to the dictionary.
 ///
 /// # Errors
-/// If it can't be read.
+/// An error if the file can't be read.
 pub fn is_maintained(path: &std::path::Path) -> std::result::Result<bool, String> {
     let workspace = Workspace::open(path).map_err(|error| error.to_string())?;
     let value = workspace.dictionary().get::<bool>(MAINTAINED);
     Ok(value.map_err(|error| error.to_string())? == Some(true))
 }
 
-/// Runs a transaction; waits for it with an end.
+/// Runs a transaction, and waits for it with a timeout.
 fn perform(
     workspace: &Workspace,
     number: u64,
@@ -183,11 +183,12 @@ fn perform(
     let types = [Item::TABLE, Other::TABLE, Dictionary::TABLE];
     let handle = workspace.perform_changes(types, move |tx| {
         for (position, step) in steps.iter().enumerate() {
-            // Before the first change or after it.
+            // Full durability is requested before the first change or after it.
             if is_full && position == usize::from(number.is_multiple_of(2)) {
                 tx.set_durability(Durability::Full);
             }
-            // Every other handler disregards that a change failed, which must not matter.
+            // Every other handler ignores the error of a failed change, which must make no
+            // difference.
             match submit(tx, step)? {
                 Err(error) if number.is_multiple_of(2) => return Err(error),
                 _ => {}
@@ -208,7 +209,8 @@ fn perform(
         .map_err(|_| format!("transaction {number} did not complete"))
 }
 
-/// Makes a change: an error of looking the object up, and one of changing it.
+/// Makes a change. The outer error is that of looking the object up, the inner one that of changing
+/// it.
 fn submit(tx: &TransactionContext, step: &Step) -> Result<Result<()>> {
     let submitted = match step {
         Step::Put(data) => match tx.get::<Item>(&data.id)? {
@@ -234,12 +236,12 @@ fn submit(tx: &TransactionContext, step: &Step) -> Result<Result<()>> {
     Ok(submitted.map(drop))
 }
 
-/// The changes of a transaction: a function of its number and what there is.
+/// The changes of a transaction, computed from its number and the contents.
 fn plan(number: u64, contents: &Contents, large: bool) -> Vec<Step> {
     let mut random = Random::new(number);
     let mut steps = Vec::new();
     if number > LARGE {
-        // It is not to be read by all that follows.
+        // The large values are deleted, so that later reads need not read them.
         let large = contents.values().filter(|data| is_large(data));
         steps.extend(large.map(|data| Step::Delete(data.id.clone())));
     }
@@ -285,7 +287,7 @@ fn applied(contents: &Contents, steps: &[Step]) -> Contents {
     contents
 }
 
-/// Reads in every way and compares; `None` if reading failed.
+/// Reads in every way, and compares; `None` if a read failed.
 fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
     let all = workspace.fetch::<Item>().all().ok()?;
     let found: Contents = all
@@ -330,7 +332,8 @@ fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
     Some(Ok(()))
 }
 
-/// Compares what the dictionary names with the number of the last commit; `None` if reading failed.
+/// Compares the value in the dictionary with the number of the last commit; `None` if a read
+/// failed.
 fn read_dictionary(workspace: &Workspace, number: u64) -> Option<Outcome> {
     let last = workspace.dictionary().get::<u64>(LAST).ok()?.unwrap_or(0);
     Some(if last == number {
@@ -372,7 +375,7 @@ impl Follower {
         }
     }
 
-    /// Deliveries come before the completion: all that is to come has come.
+    /// Deliveries come before the completion, so all of them are there now.
     fn catch_up(&mut self) {
         for told in self.deliveries.try_iter() {
             match told {
@@ -410,13 +413,13 @@ impl Follower {
     }
 }
 
-/// Opens the file on a device that is well, compares it with the ledger at the commit that its
-/// counter names, and writes to it. The commit's number.
+/// Opens the file on a device without faults, compares it with the ledger at the commit whose
+/// number the file has, and writes to it. Returns the commit's number.
 ///
 /// # Errors
-/// If the file can't be opened, read or written, or holds what no commit left.
+/// An error if the file can't be opened, read or written, or has contents that no commit left.
 pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64, String> {
-    // A plan without faults: it spares the waiting for the device.
+    // A plan without faults, which skips the waits for the device.
     let well = FaultPlan::attach(path).map_err(|error| error.to_string())?;
     well.skip_syncs();
     let opened = Workspace::builder(path).io_stats(true).open();

@@ -2,27 +2,27 @@
 //!
 //! # What must be survived
 //!
-//! *A call that fails* (EIO, ENOSPC, a lock that can't be taken), once or from some moment on, at
-//! whichever call: the transaction that meets it gives an error, keeps nothing, and completes. No
-//! thread panics or waits for ever. Reading gives an error or the truth. When the device is well
-//! again the same workspace goes on, and the file, opened again, holds every commit that was
-//! acknowledged, and else nothing, save one: if a COMMIT itself failed, and nothing was committed
-//! after it, and the log could not be put away either, then that transaction may turn up. All of it
-//! does, or none.
+//! *Any call fails* (EIO, ENOSPC, a lock that can't be taken), once or from that call on. The
+//! transaction that makes the call returns an error, keeps nothing, and completes. No thread panics
+//! or waits for ever. A read returns an error or the right result. When the device works again, the
+//! same workspace goes on. The file, opened again, has every acknowledged commit and no other
+//! change, with one exception: if a COMMIT itself failed, nothing was committed after it, and the
+//! log could not be deleted either, then that transaction may be in the file, as a whole.
 //!
-//! *The end of the process*: every acknowledged commit is there, whatever the durability.
+//! *The process ends*: every acknowledged commit is in the file, with any durability.
 //!
-//! *A loss of power*, which takes any part of what was not synced, torn between sectors: with
-//! `Durability::Full` every acknowledged commit is there; with `Durability::Normal` some prefix of
-//! the commits, never a part of one. Indexes agree with their objects. The file can be opened and
-//! written.
+//! *The power is lost*, and with it any part of the data that was not synced, torn between sectors.
+//! With `Durability::Full` the file has every acknowledged commit; with `Durability::Normal` it has
+//! a prefix of the commits, each of them whole. Indexes agree with their objects. The file can be
+//! opened and written.
 //!
-//! *Both*: a call that fails, and a loss of power later. A sync that failed is taken to have done
-//! nothing, and to be worth repeating.
+//! *Both*: a call fails, and the power is lost later. The model assumes that a failed sync has
+//! synced nothing, and that a later sync can succeed.
 //!
-//! *Not survived*: a device that reports a sync or a write it did not do, or bytes that change by
-//! themselves. With those the harness tests itself: it must notice. Neither is a system that drops
-//! what a failed sync should have written and reports the next one as done, as some do.
+//! *Not survived*: a device that reports a sync or a write that it did not make, and bytes that
+//! change by themselves. With these faults the harness tests itself: it must notice them. Also not
+//! survived: an operating system that drops the data of a failed sync and reports the next sync as
+//! successful, as some do.
 //!
 //! # How a test uses it
 //!
@@ -41,15 +41,15 @@
 //! });
 //! ```
 //!
-//! Cases are deterministic. A loss of power that takes what it must not adds its line to
-//! `tests/fault_seeds.txt`, and is run first ever after. The failing calls need no such list: all
-//! of them are run each time.
+//! Cases are deterministic. A loss of power that loses an acknowledged commit is added as a line to
+//! `tests/fault_seeds.txt`, and is run first in later runs. Failing calls need no such list,
+//! because all of them are run each time.
 //!
 //! # Which pass meets which calls
 //!
-//! Each call of the kind fails once; with `some` the usual tests let a few of them fail, evenly
-//! spread, and each does so with `DFLAT_FAULTS_ALL` in the environment, as
-//! `cargo xtask long --only calls` sets it. *Look* is to read and to ask for a length or a name.
+//! Each call of the kind fails once. With `some`, a few calls, evenly spread, fail in the usual
+//! tests, and every call fails if the environment has `DFLAT_FAULTS_ALL`, as `cargo xtask long
+//! --only calls` sets it. *Look* means reads, and calls for a file's length or existence.
 //!
 //! | Work | write, sync, truncate | look | open, map | lock | delete |
 //! |---|---|---|---|---|---|

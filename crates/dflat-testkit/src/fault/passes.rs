@@ -15,13 +15,13 @@ use crate::fixture::patience;
 /// The result of a check: an error describes the loss.
 pub type Outcome = Result<(), String>;
 
-/// A kind of file, and what is done with it.
+/// A kind of file and an operation on it.
 pub type Site = (FileKind, Operation);
 
-/// Runs a workload on a device that is well, and counts what it calls.
+/// Runs a workload on a device without faults, and counts its calls.
 ///
 /// # Panics
-/// If the workload fails.
+/// Panics if the workload fails.
 pub fn count(workload: impl Fn(&Device) -> Outcome + Send + Sync + 'static) -> IoReport {
     let workload: Workload = Arc::new(workload);
     count_shared(&workload)
@@ -41,10 +41,11 @@ fn count_on(device: Device, workload: &Workload) -> IoReport {
 }
 
 /// Runs a workload once for each call of these operations that it makes, with each action. The
-/// workload opens the database, bears errors, heals the device, opens it again and looks.
+/// workload opens the database, ignores errors, heals the device, opens the database again and
+/// checks it.
 ///
 /// # Panics
-/// If one of the runs fails, panics or hangs.
+/// Panics if one of the runs fails, panics or hangs.
 pub fn each(
     operations: &[Operation],
     actions: &[Action],
@@ -58,8 +59,9 @@ pub fn each(
     pass.run(&(Arc::new(workload) as Workload));
 }
 
-/// As [`each`], at no more than `samples` calls of each operation on each kind of file, evenly
-/// spread: for workloads of very many. With `DFLAT_FAULTS_ALL` in the environment at all of them.
+/// As [`each`], but with faults at no more than `samples` calls of each operation on each kind of
+/// file, evenly spread, for workloads with very many calls. If the environment has
+/// `DFLAT_FAULTS_ALL`, all calls get a fault.
 ///
 /// # Panics
 /// As [`each`].
@@ -96,9 +98,9 @@ pub fn each_lasting(
     pass.run(&(Arc::new(workload) as Workload));
 }
 
-/// As [`each_sampled`], with a log that is bounded to 64 KiB. Checkpoints are made by
-/// a thread, so that calls are not the same each time, and some faults are met by none. The calls
-/// that met one, by the kind of file and the operation.
+/// As [`each_sampled`], with a log that is bounded to 64 KiB. A thread makes the checkpoints, so
+/// the calls differ from run to run, and some faults meet no call. Returns the kind of file and the
+/// operation of each call that met a fault.
 ///
 /// # Panics
 /// As [`each`].
@@ -118,14 +120,14 @@ pub fn each_checkpointing(
     pass.run(&(Arc::new(workload) as Workload))
 }
 
-/// How long the log may get where checkpoints are made.
+/// The limit of the log if checkpoints are made.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
 fn sampled(samples: u64) -> u64 {
     if is_whole() { u64::MAX } else { samples }
 }
 
-/// Whether nothing is to be left out, however long it takes.
+/// Whether all calls get a fault, however long that takes.
 pub(super) fn is_whole() -> bool {
     std::env::var_os("DFLAT_FAULTS_ALL").is_some()
 }
@@ -136,7 +138,7 @@ struct Pass<'p> {
     actions: &'p [Action],
     lasting: bool,
     samples: u64,
-    /// There if checkpoints are made in the background.
+    /// `Some` if checkpoints are made in the background.
     log_bytes_max: Option<u64>,
 }
 
@@ -156,7 +158,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Where faults were met.
+    /// Runs the pass. Returns the sites where faults were met.
     fn run(&self, workload: &Workload) -> Vec<Site> {
         let calls = |counted: &IoReport| -> u64 {
             let counts = sites(self.operations).map(|(kind, of)| counted.count_of(kind, of));
@@ -213,7 +215,7 @@ impl Pass<'_> {
         faults
     }
 
-    /// Of so many faults one may be met by no call.
+    /// One in this many faults may meet no call.
     fn unmet_part(&self) -> usize {
         match self.log_bytes_max {
             Some(_) => 10,
@@ -280,7 +282,7 @@ fn sites(operations: &[Operation]) -> impl Iterator<Item = Site> + '_ {
     kinds.flat_map(|kind| operations.iter().map(move |operation| (kind, *operation)))
 }
 
-/// Runs a workload on a thread of its own, with an end.
+/// Runs a workload on a separate thread, with a timeout.
 fn run(device: &Arc<Device>, workload: &Workload) -> Outcome {
     let (done, ended) = mpsc::channel();
     let (workload, device) = (Arc::clone(workload), Arc::clone(device));

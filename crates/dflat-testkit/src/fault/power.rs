@@ -7,10 +7,10 @@ use dflat_sqlite::faults::{Event, PowerCut, Recording};
 use super::passes::{Outcome, is_whole};
 use crate::seeds;
 
-/// Where cases that failed are kept.
+/// The file of the cases that failed.
 const SEEDS_FILE: &str = "tests/fault_seeds.txt";
 
-/// Seeds for each point and manner.
+/// The number of seeds for each point and kind of cut.
 const SEEDS: u64 = 3;
 
 /// The files after a loss of power.
@@ -18,13 +18,13 @@ const SEEDS: u64 = 3;
 pub struct Image {
     /// The database.
     pub path: PathBuf,
-    /// The last commit that was acknowledged before; 0 for none.
+    /// The number of the last commit that was acknowledged before the loss; 0 for none.
     pub acknowledged: u64,
     /// The treatment of data that was not synced.
     pub cut: PowerCut,
 }
 
-/// A case, as it is printed and kept.
+/// A case, in the form in which it is printed and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     point: usize,
@@ -32,12 +32,12 @@ struct Case {
     seed: u64,
 }
 
-/// Cuts the power around each sync and, with one seed, at each event; cases that failed before
-/// come first. `name` is that of the recording's workload in `tests/fault_seeds.txt`; none if what
-/// fails is not to be kept, as that of a canary.
+/// Cuts the power around each sync and, with one seed, at each event; cases that failed before come
+/// first. `name` is the name of the recording's workload in `tests/fault_seeds.txt`; `None` if
+/// failing cases are not stored, for example for a canary.
 ///
 /// # Errors
-/// The first case that fails, as a line of that file, to which it is added, and why.
+/// The first case that fails, with the reason. The case is added to that file as a line.
 pub fn cut_power(
     name: Option<&str>,
     recording: &Recording,
@@ -55,8 +55,8 @@ pub fn cut_power(
     run(name, recording, cases.chain(between), check)
 }
 
-/// As [`cut_power`], around syncs only and with one seed: for many recordings. With
-/// `DFLAT_FAULTS_ALL` in the environment everywhere.
+/// As [`cut_power`], but around syncs only and with one seed, for many recordings. If the
+/// environment has `DFLAT_FAULTS_ALL`, at all points.
 ///
 /// # Errors
 /// As [`cut_power`].

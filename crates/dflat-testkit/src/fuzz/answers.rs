@@ -1,4 +1,4 @@
-//! Everything that a query can be asked beside its objects, against the model.
+//! Compares the counts, values and pages of a query with those of the model.
 
 use dflat::{Cursor, ErrorKind, Predicate, Workspace};
 
@@ -8,7 +8,7 @@ use crate::model::{Cell, Condition, Domain, Model, Path, Question, stand};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// Asks for numbers, fields and pages of a question's result.
+/// Checks the aggregates, fields and pages of a question's result.
 pub(super) fn check(
     workspaces: &[&Workspace],
     model: &Model,
@@ -58,8 +58,8 @@ pub(super) fn check(
     );
 }
 
-/// A condition comes back from its bytes, and damaged bytes are refused or are another condition,
-/// which can be asked.
+/// Checks that a condition is read back from its bytes, and that damaged bytes are refused or give
+/// another condition, which can be queried.
 fn check_bytes(workspace: &Workspace, condition: &Condition, random: &mut Random) {
     let predicate = lower::condition(condition);
     let mut bytes = predicate.to_bytes().unwrap();
@@ -80,7 +80,7 @@ fn check_bytes(workspace: &Workspace, condition: &Condition, random: &mut Random
     }
 }
 
-/// Zeros are equal, whichever is met first.
+/// Zero without its sign, because it depends on the plan which of two zeros is met first.
 fn zero(cell: Cell) -> Cell {
     match cell {
         Cell::Real(number) => Cell::Real(number + 0.0),
@@ -116,7 +116,7 @@ fn check_sum(domain: Domain, cells: impl Iterator<Item = Cell>, found: dflat::Re
     }
 }
 
-/// The page behind an object of the result is the rest of it.
+/// Checks that the page after an object of the result has the rest of the result.
 fn page(workspace: &Workspace, question: &Question, expected: &[&SampleData], place: usize) {
     let fetch = || lower::fetch(workspace.fetch::<Sample>(), question);
     let first = fetch().all().unwrap();

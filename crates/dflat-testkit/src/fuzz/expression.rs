@@ -1,4 +1,4 @@
-//! Random conditions that compute, test strings, and ask for the members of vectors.
+//! Random conditions with arithmetic, tests of strings, and members of vectors.
 
 use super::question::{REALS, TEXTS, WIDES, cell, number, operator, real};
 use crate::model::{Case, Cell, Condition, Domain, Each, Path, Share, Term, Test, Vector};
@@ -24,7 +24,7 @@ const PATTERNS: [&str; 16] = [
     "", "%", "_", "%a%", "a%", "%b", "_b", "a_", "\\%", "%\\_", "É", "E%", "文_", "%%", "A", "\0%",
 ];
 
-/// A condition that is no plain comparison.
+/// A condition that is not a plain comparison.
 pub(super) fn computing(random: &mut Random, path: Path) -> Condition {
     let share = *random.pick(&[Share::All, Share::Any]);
     match random.below(6) {
@@ -81,7 +81,7 @@ fn each(random: &mut Random) -> Each {
     }
 }
 
-/// Something computed.
+/// A computed term.
 pub(super) fn term(random: &mut Random) -> Term {
     match random.below(5) {
         0 => Term::Length(*random.pick(&STRINGS)),

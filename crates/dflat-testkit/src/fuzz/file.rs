@@ -1,4 +1,4 @@
-//! Damaged files: whatever is done with them gives a value or an error, and ends.
+//! Damaged files: every operation on them ends, with a value or an error.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::fixture::{Fixture, bounded};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// A file's bytes, and its log's.
+/// The bytes of a file, and those of its log.
 pub(super) type File = (Vec<u8>, Vec<u8>);
 
 /// Runs a seed.
@@ -31,13 +31,13 @@ pub fn run_seed(seed: u64) {
     });
 }
 
-/// Uses any bytes as a file.
+/// Uses arbitrary bytes as a file.
 pub fn check_bytes(file: &[u8]) {
     let file = file.to_vec();
     bounded(move || use_file(&file, &[], &mut Random::new(file.len() as u64)));
 }
 
-/// The files of the original, and one of ours.
+/// Files of Dflat for Swift, and a file of this library.
 pub(super) fn files() -> &'static [File] {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -103,7 +103,7 @@ fn use_workspace(path: &Path, random: &mut Random) {
     sane(workspace.shutdown());
 }
 
-/// Does all that can be done with a type.
+/// Makes all operations on a type.
 pub(super) fn use_type<T: Object>(
     workspace: &Workspace,
     key: T::Key<'static>,
@@ -144,7 +144,7 @@ pub(super) fn use_type<T: Object>(
     drop(followed);
 }
 
-/// The value, or none if there is an error; one that hides a panic is none to have.
+/// The value; `None` for an error. Panics if the error reports a panic.
 pub(super) fn sane<R>(result: dflat::Result<R>) -> Option<R> {
     match result {
         Ok(value) => Some(value),

@@ -1,5 +1,5 @@
-//! Files with the log of another: of a file that has nothing to do with it, or of a copy of it that
-//! went another way, whose log has the same salts.
+//! Files with the log of another file: of an unrelated file, or of a copy that was changed
+//! differently, whose log has the same salts.
 //!
 //! SQLite accepts a log whose checksums match, even if the log belongs to another file. The library
 //! must read exactly what SQLite reads from the two.
@@ -30,7 +30,7 @@ pub fn run_seed(seed: u64) {
     });
 }
 
-/// A file, and the log of another.
+/// A file, and the log of another file.
 fn pair(random: &mut Random) -> File {
     let (own, original) = (versions(), files());
     let all: Vec<&File> = own.iter().chain(original).collect();
@@ -42,8 +42,8 @@ fn pair(random: &mut Random) -> File {
     (random.pick(&all).0.clone(), random.pick(&logs).1.clone())
 }
 
-/// A file at three moments: the second follows the first, and so does the third, which knows
-/// nothing of the second. And one that has begun by itself.
+/// A file in three states: the second and the third both follow the first, independently of each
+/// other. And an unrelated file.
 fn versions() -> &'static [File] {
     static VERSIONS: OnceLock<Vec<File>> = OnceLock::new();
     VERSIONS.get_or_init(|| {
@@ -61,7 +61,7 @@ fn versions() -> &'static [File] {
         write(&workspace, 3, 20..90);
         let third = taken(&b);
         workspace.shutdown().unwrap();
-        // The salts of the first log begin the others.
+        // The other logs start with the salts of the first log.
         assert!(second.1[16..24] == first.1[16..24] && third.1[16..24] == first.1[16..24]);
         let c = directory.path().join("c.db");
         let workspace = Workspace::open(&c).unwrap();

@@ -1,14 +1,14 @@
 //! Fuzzers: ordinary functions of a seed, or of the bytes that a coverage-guided fuzzer makes.
 //!
-//! - [`predicate`] asks random questions and hunts wrong answers.
-//! - [`twin`] asks each question by fields with an index and by the same without.
+//! - [`predicate`] makes random queries, and compares their results with the model.
+//! - [`twin`] makes each query by fields with an index, and by equal fields without an index.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
-//! - [`foreign_log`] puts the log of another file beside one.
-//! - [`repair`] damages files, and has them repaired.
+//! - [`foreign_log`] puts the log of another file beside a file.
+//! - [`repair`] damages files, and repairs or salvages them.
 //! - [`tables`] changes the tables of files by SQL.
 //! - [`schema`] damages the text of schemas.
-//! - [`shape`] makes schemas, and asks random questions to objects of them; also while the schemas
+//! - [`shape`] makes random schemas, and random queries on objects of them; also while the schemas
 //!   change from one opening to the next.
 //!
 //! The tests run the corpus, which holds each seed that failed once, and then some new seeds;
@@ -37,11 +37,11 @@ use std::time::{Duration, Instant};
 use crate::seeds;
 
 /// Runs the seeds of a fuzzer that failed once, then those from 1 to `count`, and more for as long
-/// as `DFLAT_FUZZ_SECONDS` says. `DFLAT_FUZZ_FIRST` is the first instead of 1, `DFLAT_FUZZ_SEEDS`
-/// the most that `count` may be.
+/// as `DFLAT_FUZZ_SECONDS` says. `DFLAT_FUZZ_FIRST` is the first seed instead of 1, and
+/// `DFLAT_FUZZ_SEEDS` the largest number of seeds.
 ///
 /// # Panics
-/// With the seed, if one fails; it is added to the corpus.
+/// Panics with the seed if one fails; the seed is added to the corpus.
 pub fn run(name: &str, count: u64, one: fn(u64)) {
     let file = format!("src/fuzz/corpus/{name}.txt");
     for seed in seeds::kept(&file) {

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// Does one kind of damage that any bytes can have.
+/// Makes one kind of damage that suits any bytes.
 pub(super) fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
     if bytes.is_empty() {
         bytes.extend((0..random.below(8)).map(|n| n as u8));
@@ -32,7 +32,7 @@ pub(super) fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Puts a number at the edge of something.
+/// Writes a number at the limit of a type or of the bytes.
 fn number(bytes: &mut [u8], at: usize, random: &mut Random) {
     let numbers = [
         0,
@@ -60,8 +60,8 @@ fn write(bytes: &mut [u8], at: usize, number: u32) {
     }
 }
 
-/// Does damage to a payload: an offset leads to where another one leads, or nearby, or a vtable or
-/// a length is a little off.
+/// Damages a payload: an offset leads to the target of another one, or near its own, or a vtable or
+/// a length is slightly wrong.
 pub(super) fn payload(payload: &mut Vec<u8>, random: &mut Random) {
     let target = |at: usize| {
         let to = at + read(payload, at)? as usize;
@@ -75,7 +75,7 @@ pub(super) fn payload(payload: &mut Vec<u8>, random: &mut Random) {
     let (at, to) = *random.pick(&offsets);
     let (_, other) = *random.pick(&offsets);
     match random.below(4) {
-        // Forwards or, as a number that wraps, backwards: to a cycle.
+        // Forwards or, because the number wraps, backwards, which makes a cycle.
         0 => write(payload, at, (other as u32).wrapping_sub(at as u32)),
         1 => {
             let near = to + random.below(9);
@@ -95,7 +95,7 @@ pub(super) fn payload(payload: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Does damage to a file of pages of this size.
+/// Damages a file with pages of this size.
 pub(super) fn file(file: &mut Vec<u8>, page: usize, random: &mut Random) {
     let pages = file.len() / page;
     if pages == 0 {
@@ -111,13 +111,13 @@ pub(super) fn file(file: &mut Vec<u8>, page: usize, random: &mut Random) {
             let copy = file[from..from + page].to_vec();
             file.extend(copy);
         }
-        // The headers of the file and of a page, where a bit says most.
+        // The headers of the file and of a page, where a bit has the largest effect.
         4 => file[random.below(100)] ^= 1 << random.below(8),
         5 | 6 => {
             let start = if to == 0 { 100 } else { to };
             file[start + random.below(12)] = random.below(256) as u8;
         }
-        // The places of a page's cells.
+        // The offsets of a page's cells.
         7 => file[to + 8 + random.below(64)] = random.below(256) as u8,
         _ => {
             for _ in 0..1 + random.below(8) {

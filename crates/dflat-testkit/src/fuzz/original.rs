@@ -1,4 +1,4 @@
-//! The types of the files that the original wrote.
+//! The types of the files that Dflat for Swift wrote.
 
 #[allow(clippy::use_self, reason = "generated")]
 pub(super) mod bench {

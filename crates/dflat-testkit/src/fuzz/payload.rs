@@ -1,4 +1,4 @@
-//! Damaged payloads: each is refused, or reads the same by every way to read it.
+//! Damaged payloads: each is refused, or all ways to read it give the same values.
 
 use std::fmt::Debug;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ use crate::schema::{Bag, BagData, Body, Nested, NestedData, Note, Point, Profile
 /// How many payloads a seed damages.
 const PAYLOADS: usize = 40;
 
-/// A payload, and the check of what it may be.
+/// A payload, and the check for its type.
 type Source = (Vec<u8>, fn(&[u8]) -> bool);
 
 /// Runs a seed.
@@ -55,7 +55,7 @@ fn source(random: &mut Random) -> Source {
     }
 }
 
-/// The payloads of a file that the original wrote, some of each type.
+/// Payloads of a file that Dflat for Swift wrote, some of each type.
 fn originals() -> &'static [Source] {
     static ORIGINALS: OnceLock<Vec<Source>> = OnceLock::new();
     ORIGINALS.get_or_init(|| {
@@ -83,7 +83,7 @@ fn encoded<M: Message>(data: &M) -> Vec<u8> {
     writer.finish().unwrap().to_vec()
 }
 
-/// Asks for the members of a vector where there need not be one, and for the members of those.
+/// Reads the members of a vector at a path where there may be none, and their members.
 fn ask_for_members(payload: &[u8], field: &FieldPath) {
     for member in [
         VectorMember::Scalar(Scalar::F64),
@@ -106,7 +106,8 @@ fn ask_for_members(payload: &[u8], field: &FieldPath) {
     }
 }
 
-/// Whether bytes are an object of a type; all that can be done with either must go well.
+/// Returns whether bytes are an object of a type. All operations on them must succeed or fail
+/// without a panic.
 fn check<T: Object + Debug>(payload: &[u8]) -> bool {
     let table = T::TABLE;
     let fields = table.primary_key.iter();
@@ -117,7 +118,7 @@ fn check<T: Object + Debug>(payload: &[u8]) -> bool {
         steps: vec![*step].into(),
         ..fields[0].clone()
     };
-    // The first step of each path alone, as what it is not.
+    // The first step of each path alone, read with a wrong type.
     let odd: Vec<_> = fields
         .iter()
         .flat_map(|f| f.steps.first())
@@ -180,7 +181,7 @@ fn note(stars: i32) -> Note {
     }
 }
 
-/// An object with something in each place where bytes can be wrong.
+/// An object with a value of each kind whose bytes can be wrong.
 fn bag() -> BagData {
     let tree = |name: &str| Tree {
         name: Some(name.into()),

@@ -1,5 +1,5 @@
-//! Random questions to random objects: the model, each backend, each state that an index can be in,
-//! and live queries that random commits went through must all give the same.
+//! Random queries on random objects. The model, each backend, each state of an index, and live
+//! queries after random commits must all give the same result.
 
 use dflat::{ChangeRequest, Object, Workspace};
 use rusqlite::Connection;
@@ -13,9 +13,9 @@ use crate::model::{Model, Question, same};
 use crate::random::Random;
 use crate::schema::{Sample, SampleData};
 
-/// How many commits a seed makes.
+/// The number of commits of a seed.
 const COMMITS: usize = 4;
-/// How many questions are asked after each, in each state.
+/// The number of queries after each commit, in each state.
 const QUESTIONS: usize = 12;
 
 /// Statements by which another program changes the indexes of a file.
@@ -62,7 +62,7 @@ impl Run {
             self.follow();
             self.commit();
             self.check_live();
-            // The next commit meets whichever state comes last.
+            // The next commit meets the state that was made last.
             for state in &STATES[..1 + self.random.below(STATES.len())] {
                 lose(&self.file, "sample", state, &mut self.random);
                 for _ in 0..QUESTIONS {
@@ -140,7 +140,7 @@ impl Run {
     }
 }
 
-/// Does a change to most of the indexes of a table.
+/// Makes a change to most of the indexes of a table.
 pub(super) fn lose(file: &Fixture, table: &str, change: &str, random: &mut Random) {
     let sql = Connection::open(file.path().unwrap()).unwrap();
     let query = format!(

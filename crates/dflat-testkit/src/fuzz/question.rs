@@ -1,4 +1,5 @@
-//! Random objects, and random questions whose parts meet: few fields at a time, from few values.
+//! Random objects, and random queries with few fields and few values, so that results are not
+//! empty.
 
 use super::expression::{computing, term};
 use crate::model::{Cell, Condition, Key, Operator, Path, Question, Term};
@@ -60,7 +61,7 @@ pub(super) const WIDES: [u64; 9] = [
 ];
 const NUMBERS: [i32; 9] = [i32::MIN, -2, -1, 0, 1, 2, 3, 4, i32::MAX];
 
-/// The paths that have an index, or are the key.
+/// The paths that have an index or are the key.
 const FAST: [Path; 10] = [
     Path::Id,
     Path::Rank,
@@ -89,7 +90,7 @@ fn point(random: &mut Random) -> Point {
     }
 }
 
-/// A key of a few, so that they meet.
+/// One of a few keys, so that equal ones are frequent.
 pub(super) fn key(random: &mut Random) -> i32 {
     match random.below(40) {
         0 => i32::MIN,
@@ -117,7 +118,7 @@ fn body(random: &mut Random) -> Option<Body> {
     }
 }
 
-/// None, or a few.
+/// No values, or a few.
 fn several<T>(random: &mut Random, one: impl Fn(&mut Random) -> T) -> Vec<T> {
     let count = if random.one_in(2) { 0 } else { random.below(4) };
     (0..count).map(|_| one(random)).collect()
@@ -149,7 +150,7 @@ pub(super) fn sample(random: &mut Random) -> SampleData {
     }
 }
 
-/// A question on a few fields.
+/// A query on a few fields.
 pub(super) fn question(random: &mut Random) -> Question {
     let paths: Vec<Path> = (0..1 + random.below(3)).map(|_| path(random)).collect();
     let order = (0..random.below(3))

@@ -1,4 +1,4 @@
-//! Damaged files are checked, repaired and saved: nothing that can be read is lost.
+//! Damaged files are checked, repaired and salvaged: no readable row is lost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::schema::{Item, ItemChangeRequest, ItemData};
 
 const ITEMS: i32 = 150;
 
-/// Runs a seed: damage by SQL, which is known exactly, or of bytes.
+/// Runs a seed: damage by SQL, which is known exactly, or damage to bytes.
 pub fn run_seed(seed: u64) {
     bounded(move || {
         let mut random = Random::new(seed);
@@ -65,7 +65,7 @@ fn sound() -> &'static [u8] {
     })
 }
 
-/// The items that there are, by row id.
+/// The stored items, by row id.
 fn rows(connection: &Connection) -> BTreeMap<i64, Vec<u8>> {
     let mut statement = connection.prepare("SELECT rowid, p FROM item").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -74,7 +74,7 @@ fn rows(connection: &Connection) -> BTreeMap<i64, Vec<u8>> {
 
 fn damage_by_sql(path: &Path, random: &mut Random) {
     let connection = Connection::open(path).unwrap();
-    // Damage does not tell of itself, as those who write do by triggers.
+    // Triggers are off, so that nothing notes the damage.
     let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
     connection.set_db_config(triggers, false).unwrap();
     connection
@@ -112,7 +112,7 @@ fn damage_by_sql(path: &Path, random: &mut Random) {
                     format!("UPDATE {index} SET {column} = {row} + 100000 WHERE rowid = {row}");
                 (ProblemKind::Index, sql)
             }
-            // The one at the end would make the index look unfinished, which is no damage.
+            // Without its last entry the index would look unfinished, which is not damage.
             4 => (
                 ProblemKind::Index,
                 format!("DELETE FROM {index} WHERE rowid = min({row}, 100)"),
@@ -221,7 +221,7 @@ fn damage_bytes(path: &Path, random: &mut Random) {
             );
         }
     }
-    // In place: an error or a sound file.
+    // A repair in place gives an error or a sound file.
     let Ok(workspace) = Workspace::open(path) else {
         return;
     };
@@ -255,9 +255,9 @@ fn expect_known(kind: ErrorKind, error: &dyn std::fmt::Display) {
 /// The payloads that plain SQL reads, row by row.
 #[derive(Default)]
 struct Found {
-    /// The items that are as they were written.
+    /// The unchanged items.
     sound: Vec<i32>,
-    /// The bytes of all.
+    /// The bytes of all rows.
     bytes: Vec<Vec<u8>>,
 }
 

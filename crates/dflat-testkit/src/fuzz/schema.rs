@@ -10,10 +10,10 @@ use dflat_schema::{MemoryLoader, Options, Style, compile};
 use crate::fixture::bounded;
 use crate::random::Random;
 
-/// How many texts a seed damages.
+/// The number of texts that a seed damages.
 const TEXTS: usize = 12;
 
-/// Tokens that mean something.
+/// Tokens that have a meaning in schemas.
 const WORDS: &str = "table struct enum union namespace include attribute root_type rpc_service \
     file_identifier file_extension native_include bool byte ubyte short ushort int uint long ulong \
     float double string int8 uint64 float64 true false null nan inf -inf -0 0 1 -1 255 256 65535 \
@@ -33,7 +33,7 @@ pub fn run_seed(seed: u64) {
     });
 }
 
-/// Checks any text as a schema. The text may include files of the corpus.
+/// Checks an arbitrary text as a schema. The text may include files of the corpus.
 pub fn check_text(text: &str) {
     let loader = sources()
         .iter()

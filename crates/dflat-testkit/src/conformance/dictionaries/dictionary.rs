@@ -16,7 +16,7 @@ mod rows {
 
 use rows::{DictItem, DictItemChangeRequest, DictItemData, ValueType};
 
-/// The rows of the namespace without a name, once all is written.
+/// The rows of the namespace without a name, after all values are written.
 fn stored(w: &Workspace) -> BTreeMap<String, DictItem> {
     w.dictionary().synchronize().unwrap();
     let rows = w.fetch::<DictItem>().filter(DictItem::NAMESPACE.eq(""));
@@ -29,7 +29,7 @@ pub(super) fn stored_numbers(w: &Workspace) -> BTreeMap<String, i64> {
     rows.map(|(key, row)| (key, row.long_value())).collect()
 }
 
-/// Stores a number where the dictionary does not see it.
+/// Stores a number directly in the table, without the dictionary.
 pub(super) fn store_behind(w: &Workspace, key: &str, long_value: i64) {
     let data = DictItemData {
         key: key.into(),

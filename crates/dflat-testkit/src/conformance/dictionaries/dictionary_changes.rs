@@ -25,7 +25,7 @@ pub fn a_transaction_changes_values_with_objects(open: Open) {
         inside.namespace("ui").set("m", 3_i64)?;
         assert_eq!(inside.update("n", |n: Option<i64>| n.map(|n| n + 5))?, Some(7));
         assert_eq!(inside.get("n")?, Some(7_i64));
-        // Outside, it is what it was.
+        // Outside of the transaction, the value is unchanged.
         assert_eq!(outside.get("n")?, Some(1_i64));
         assert_eq!(outside.namespace("ui").get::<i64>("m")?, None);
         let refused = outside.set("n", 5_i64).unwrap_err();
@@ -65,7 +65,7 @@ pub fn a_transaction_that_fails_changes_no_value(open: Open) {
         assert_eq!(d.get::<i64>("new").unwrap(), None);
         let numbers = [("n".to_owned(), 1), ("gone".to_owned(), 1)];
         assert_eq!(stored_numbers(&w), BTreeMap::from(numbers));
-        // Nothing waits for ever for the keys.
+        // The keys were released, so this does not wait.
         d.set("new", way).unwrap();
         d.remove("new").unwrap();
     }
@@ -77,7 +77,7 @@ pub fn undone_savepoint_changes_no_dictionary_value(open: Open) {
     let outside = d.clone();
     w.perform([Dictionary::TABLE], move |tx| {
         tx.dictionary().set("kept", 1_i64)?;
-        // Not written yet, and written first by the group that is undone.
+        // This value is not written yet, and the undone savepoint is the first to write its key.
         outside.set("direct", 5_i64)?;
         let undone: dflat::Result<()> = tx.nested(|tx| {
             tx.dictionary().set("kept", 2_i64)?;
@@ -116,7 +116,8 @@ pub fn panic_in_a_savepoint_loses_no_direct_dictionary_change(open: Open) {
     assert_eq!(stored_numbers(&w), BTreeMap::from([("direct".to_owned(), 5)]));
 }
 
-/// The second begins before the first is acknowledged; the direct change is older than both.
+/// The second transaction begins before the first is acknowledged; the direct change is older than
+/// both.
 pub fn transactions_in_a_row_build_on_one_another(open: Open) {
     for way in 0..3_i64 {
         let w = open();
@@ -137,7 +138,7 @@ pub fn transactions_in_a_row_build_on_one_another(open: Open) {
         let fourth = w.perform_changes(types, |tx| {
             tx.dictionary().update("k", |n: Option<i64>| n.map(|n| n + 10))
         });
-        // Its own write is queued after all of them.
+        // The write of this value is queued after all transactions.
         d.set("k", 1_i64).unwrap();
         go.send(()).unwrap();
         first.wait().unwrap();
@@ -193,7 +194,7 @@ pub fn a_direct_change_waits_for_the_transaction_that_uses_the_key(open: Open) {
         setter.set("n", 2_i64).unwrap();
         set.send(before).unwrap();
     });
-    // Other keys are free.
+    // Other keys can be set meanwhile.
     d.set("m", 3_i64).unwrap();
     assert!(is_set.try_recv().is_err());
     go.send(()).unwrap();
@@ -214,7 +215,7 @@ pub fn transaction_must_declare_the_dictionary(open: Open) {
         Ok(())
     });
     d.set("n", 2_i64).unwrap();
-    // It can be read inside any handler, also if it is not in memory.
+    // A value can be read inside any handler, also if it is not in memory.
     store_behind(&w, "cold", 4);
     w.perform([Item::TABLE], move |_| {
         assert_eq!(d.get("n")?, Some(2_i64));

@@ -31,7 +31,7 @@ pub fn each_change_of_a_key_is_delivered_on_the_thread_that_sets_it(open: Open) 
     let d = w.dictionary();
     d.set("n", 1_i64).unwrap();
     let (_subscription, told) = subscribe(&d, "n");
-    // Before `subscribe` has returned.
+    // This was delivered before `subscribe` returned.
     assert_eq!(values(&told), [Initial(Some(1))]);
     d.set("n", 2_i64).unwrap();
     d.set("other", 9_i64).unwrap();
@@ -51,7 +51,7 @@ pub fn a_key_without_a_value_is_delivered_as_missing(open: Open) {
     let (_subscription, told) = subscribe(&d, "n");
     assert_eq!(values(&told), [Initial(None)]);
     d.remove_all().unwrap();
-    // Whether it had a value or not.
+    // The deletion is delivered whether or not the key had a value.
     assert_eq!(values(&told), [Deleted]);
     d.set("n", 1_i64).unwrap();
     d.remove_all().unwrap();
@@ -141,7 +141,7 @@ pub fn a_value_set_by_a_transaction_is_delivered_before_its_completion(open: Ope
         tx.dictionary().set("n", 1_i64)?;
         tx.dictionary().set("n", 2_i64)
     });
-    // Once, with what was committed.
+    // There is one delivery, with the committed value.
     let all = drained(&told);
     assert!(all[1].1 != thread::current().id());
     assert_eq!((&all[0].0, &all[1].0, all.len()), (&Initial(None), &Updated(2), 2));
@@ -154,7 +154,8 @@ pub fn a_value_set_by_a_transaction_is_delivered_before_its_completion(open: Ope
     assert_eq!(values(&told), []);
 }
 
-/// Each subscriber sees the changes of many threads in one order, which ends with the last.
+/// Each subscriber gets the changes of many threads in the same order, which ends with the last
+/// change.
 pub fn changes_by_many_threads_are_delivered_in_one_order(open: Open) {
     let w = open();
     let d = w.dictionary();

@@ -1,4 +1,4 @@
-//! Laws of the indexes that a table has because of the values in its fields.
+//! Laws of indexes on the values inside the fields of a table.
 
 use dflat::{ChangeRequest, ErrorKind, IndexState, Result, Table};
 

@@ -1,4 +1,4 @@
-//! Laws of indexes over several fields, and of some objects.
+//! Laws of indexes over several fields, and of indexes with a condition.
 
 use dflat::{ChangeRequest, ErrorKind, IndexState, Object, Order, Predicate, Result, Workspace};
 
@@ -28,7 +28,7 @@ fn task(id: i32, random: &mut Random) -> TaskData {
 
 /// A condition with a number.
 type Ask = fn(i64) -> Predicate<Task>;
-/// Whether a task meets it.
+/// Whether a task meets the condition.
 type Test = fn(&Task, i64) -> bool;
 /// The sort keys of an order.
 type Sort = fn(&Task) -> (i64, String);
@@ -37,7 +37,7 @@ fn open_tasks(n: i64) -> Predicate<Task> {
     Task::STATE.eq(State::Open) & Task::DUE.le(n)
 }
 
-/// Conditions, and the same in Rust.
+/// Conditions, and the same conditions in Rust.
 const CONDITIONS: [(Ask, Test); 12] = [
     (
         |n| Task::LIST.eq(n as i32),
@@ -115,7 +115,7 @@ fn agree(w: &Fixture) {
             let plan = || fetch().explain().unwrap().to_string();
             assert_eq!(ids(&fetch().all().unwrap()), ids(&expected), "{}", plan());
             assert_eq!(fetch().count().unwrap(), expected.len(), "{}", plan());
-            // In orders of indexes, of parts of them, and of none.
+            // Orders that an index has, orders that a part of an index has, and others.
             let orders: [(Order<Task>, Sort); 4] = [
                 (Task::DUE.ascending(), |task| {
                     (task.due().unwrap_or(i64::MIN), String::new())
@@ -143,7 +143,7 @@ fn agree(w: &Fixture) {
     }
 }
 
-/// Creates, changes and deletes, in transactions that may be given up.
+/// Creates, changes and deletes tasks, in transactions some of which are aborted.
 fn work(w: &Fixture, random: &mut Random, next: &mut i32) {
     let tasks: Vec<Task> = w.fetch::<Task>().all().unwrap().iter().cloned().collect();
     let mut seed = Random::new(random.number());
@@ -178,7 +178,7 @@ fn work(w: &Fixture, random: &mut Random, next: &mut i32) {
         Ok(())
     });
     let outcome = done.wait().map_err(|error| error.kind());
-    // Titles are moved to other lists where they may be taken.
+    // A title that is moved to another list may be taken there.
     let refused = [ErrorKind::Aborted, ErrorKind::AlreadyExists];
     assert!(outcome.is_ok() || refused.contains(&outcome.unwrap_err()));
 }
@@ -221,7 +221,7 @@ pub fn unique_index_over_several_fields_refuses_equal_combinations(open: Open) {
         message.contains("list = 1, title = \"a\""),
         "{message} names the values"
     );
-    // Where one is missing, nothing is refused.
+    // If one of the values is missing, nothing is refused.
     create(&w, 5, 1, None).unwrap();
     create(&w, 6, 1, None).unwrap();
     let moved = w.perform_changes([Task::TABLE], |tx| {
@@ -311,7 +311,7 @@ pub fn index_with_a_condition_serves_queries_that_imply_its_condition(open: Open
         plan(open() & Task::DUE.le(3)),
         "range of the index on due where state == 0, sort"
     );
-    // Less than the condition follows from more, in any words.
+    // The query implies the condition of the index, in different forms.
     assert_eq!(
         plan(!Task::STATE.gt(State::Open) & Task::STATE.ge(State::Open) & Task::DUE.gt(4)),
         "range of the index on due where state == 0, sort"
@@ -330,7 +330,7 @@ pub fn index_with_a_condition_serves_queries_that_imply_its_condition(open: Open
         plan(Task::SLUG.eq("slug 7") & Task::STATE.in_([State::Open, State::Doing])),
         "range of the index on slug where state != 2, check state in [0, 1]"
     );
-    // An index that lacks some of the objects is of no use.
+    // An index that lacks some of the query's objects is not used.
     for beyond in [
         Task::DUE.le(3),
         Task::STATE.ne(State::Done) & Task::DUE.le(3),
@@ -366,7 +366,7 @@ pub fn index_over_several_fields_serves_their_order(open: Open) {
     );
     let mixed = plan(Task::RANK.ge(0), [list(), Task::TITLE.descending()]);
     assert_eq!(mixed, "all rows, check rank >= 0, sort and keep 5");
-    // Pages go on where the last one ended.
+    // Each page begins where the page before ended.
     let all = |fetch: dflat::Fetch<'_, Task>| -> Vec<i32> {
         fetch.all().unwrap().iter().map(Task::id).collect()
     };

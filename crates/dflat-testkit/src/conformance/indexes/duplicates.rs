@@ -1,5 +1,4 @@
-//! Laws of what was there twice before it was to be unique, together with another value or among
-//! some objects.
+//! Laws of duplicates that are older than a unique index over several fields, or with a condition.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use crate::fixture::{Fixture, Open};
 use crate::shelf::v1::library as v1;
 use crate::shelf::v6::library as v6;
 
-/// The values that objects have in a unique index more than once, and their keys.
+/// The values that several objects have in a unique index, with the keys of these objects.
 fn twice<V: Ord>(books: &[v1::BookData], of: fn(&v1::BookData) -> Option<V>) -> Vec<(V, Vec<i32>)> {
     let mut found: BTreeMap<V, Vec<i32>> = BTreeMap::new();
     for book in books {
@@ -26,7 +25,7 @@ fn isbn_of_the_heavy(book: &v1::BookData) -> Option<String> {
     book.isbn.clone().filter(|_| book.weight > 3)
 }
 
-/// Books of which two at most have the same pages and weight together, or the same ISBN.
+/// A book. At most two of these books have the same pages and weight, or the same ISBN.
 fn doubled(id: i32) -> v1::BookData {
     v1::BookData {
         id,
@@ -36,7 +35,7 @@ fn doubled(id: i32) -> v1::BookData {
     }
 }
 
-/// Creates a book by the code in which these are unique.
+/// Creates a book with the code that declares the unique indexes.
 fn insert_unique(
     w: &Fixture,
     id: i32,

@@ -1,5 +1,4 @@
-//! Laws of indexes that are added to objects which are there already. Tests named as a defect of
-//! the original are named as its reference names it.
+//! Laws of indexes that are added to a table with objects.
 
 use dflat::{ChangeRequest, ErrorKind, IndexProgress, IndexState, Result, Workspace};
 
@@ -10,7 +9,7 @@ use crate::shelf::v2::library as v2;
 use crate::shelf::v3::library as v3;
 use crate::shelf::v5::library as v5;
 
-/// More than a batch.
+/// More objects than a batch of index building.
 pub(super) const MANY: i32 = 1300;
 
 fn book(id: i32) -> v1::BookData {
@@ -22,7 +21,7 @@ fn book(id: i32) -> v1::BookData {
     }
 }
 
-/// Books by the code that knows no index.
+/// Books written by code without indexes.
 pub(super) fn shelf(open: Open, books: impl IntoIterator<Item = v1::BookData>) -> Fixture {
     let w = open();
     w.create::<v1::Book>(books);
@@ -53,7 +52,7 @@ pub(super) fn progress(w: &Workspace, index: &str) -> IndexProgress {
     all.find(|progress| progress.index == index).unwrap()
 }
 
-/// Queries by the indexed fields and by what has the same values agree.
+/// Queries by the indexed fields agree with queries by unindexed fields of the same values.
 fn agree(w: &Fixture) {
     let ids = |predicate| -> Vec<i32> {
         let found = w.fetch::<v2::Book>().filter(predicate).all().unwrap();
@@ -126,7 +125,7 @@ pub fn duplicates_from_before_a_unique_index_stay_and_are_reported(open: Open) {
         ..book(id)
     };
     let w = shelf(open, (0..MANY).map(twice));
-    // No write is refused because of what is there.
+    // Existing duplicates refuse no write.
     insert(&w, MANY, "new", 3).unwrap();
     w.indexes_ready().wait().unwrap();
     let built = progress(&w, "isbn");
@@ -196,7 +195,7 @@ pub fn object_changed_while_an_index_is_built_has_its_new_values_in_it(open: Ope
                 next += 1;
             }
         }
-        // A stale entry stays stale. The comparison is slow, so it does not run in each round.
+        // A stale entry would stay, so the slow comparison need not run in each round.
         if round % 5 == 4 {
             agree(&w);
         }
@@ -255,7 +254,7 @@ pub fn index_may_become_unique_or_stop_being_unique(open: Open) {
     let same = |predicate| w.fetch::<v3::Book>().filter(predicate).count().unwrap();
     assert_eq!(same(v3::Book::ISBN.eq("a")), 3);
     assert_eq!(same(v3::Book::PAGES.eq(2)), 2);
-    // And back: what is there more than once is met again.
+    // Back to a unique index: it meets the duplicates again.
     assert_eq!(insert(&w, 6, "a", 5).map_err(|error| error.kind()), Ok(()));
     Workspace::settle(&w).unwrap();
     let isbn = progress(&w, "isbn");
@@ -265,7 +264,7 @@ pub fn index_may_become_unique_or_stop_being_unique(open: Open) {
     agree(&w);
 }
 
-/// Queries of the code with other defaults give what filtering all objects gives.
+/// Queries of the code with other defaults return the objects that filtering all objects returns.
 fn agree_with_other_defaults(w: &Fixture) {
     type Test = fn(&v5::Book, i32) -> bool;
     let all: Vec<v5::Book> = w.fetch::<v5::Book>().all().unwrap().iter().cloned().collect();
@@ -314,7 +313,7 @@ pub fn changed_default_changes_no_answer(open: Open) {
     for round in 0..3 {
         assert_eq!(plan(&w), "range of the index on pages");
         agree(&w);
-        // With other defaults the index is not what it should be, until it is built anew.
+        // With other defaults the index has wrong entries, and is not used before it is built anew.
         assert_eq!(later_plan(), "all rows, check pages == 3");
         agree_with_other_defaults(&w);
         w.create::<v5::Book>([v5::BookData {
@@ -327,7 +326,7 @@ pub fn changed_default_changes_no_answer(open: Open) {
         Workspace::settle(&w).unwrap();
         assert_eq!(later_plan(), "range of the index on pages");
         agree_with_other_defaults(&w);
-        // And back.
+        // Back to the first defaults.
         assert_eq!(plan(&w), "all rows, check pages == 3");
         agree(&w);
         insert(&w, 2000 + round, &format!("back {round}"), 8).unwrap();

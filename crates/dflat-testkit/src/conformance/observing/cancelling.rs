@@ -105,7 +105,7 @@ pub fn dropping_does_not_wait_for_a_callback_that_is_running(open: Open) {
     // Only now may the callback end.
     go.send(()).unwrap();
     handle.wait().unwrap();
-    // It is gone with what it held.
+    // The callback was dropped, with everything that it held.
     assert!(starts.recv().is_err());
 }
 

@@ -159,7 +159,7 @@ pub fn pending_projection_distinguishes_zero_and_minus_zero(open: Open) {
         let update = values.next().now_or_never()?;
         Some(update.unwrap().unwrap()[0].unwrap().to_bits())
     };
-    // It subscribes when it is polled, and may have a value by then.
+    // The stream subscribes when it is polled; the object may have a value by then.
     let first = bits();
     w.settle::<Twin>();
     assert_eq!(first.or_else(&mut bits), Some(0.0_f64.to_bits()));
@@ -442,7 +442,7 @@ pub fn window_is_updated_without_a_fetch_while_it_holds_rows_beside_it(open: Ope
     let query = || w.fetch::<Item>().order_by(Item::RANK.ascending()).offset(50).limit(20);
     let (subscription, told) = updates(&w, query());
     assert_eq!(next(&told).len(), 20);
-    // From before the window, within, behind; back again; many at once.
+    // Objects move between the places before, within and after the window, and back.
     for (place, rank) in [(0, 500), (60, -1), (120, 65), (0, 0), (60, 60), (120, 120)] {
         w.change(&objects[place], move |data| data.rank = rank);
         assert_eq!(next(&told).result(), &query().all().unwrap());
@@ -458,7 +458,7 @@ pub fn window_is_updated_without_a_fetch_while_it_holds_rows_beside_it(open: Ope
 }
 
 pub fn query_registered_after_many_ranges_gets_every_delivery(open: Open) {
-    // So few that all are looked through, and so many that they are put in order.
+    // So few ranges that all are compared, and so many that they are kept in order.
     for count in [2, 40] {
         let (w, _) = four(open);
         let ranges = (0..count).map(|n| w.fetch::<Item>().filter(Item::RANK.gt(100 + n)));

@@ -10,16 +10,16 @@ use crate::conformance::samples::item;
 use crate::fixture::{Fixture, Open, drained, next};
 use crate::schema::Item;
 
-/// How often it is raced, and how many commits race with those who subscribe: few, so that often it
-/// is the last of them. Each moves a clock on by one.
+/// The number of races, and of the commits that race with a registration in each. They are few, so
+/// that a registration often races with the last of them. Each commit advances a clock by one.
 const ROUNDS: usize = 60;
 const COMMITS: i32 = 8;
 
-/// How many commits are followed by who has subscribed.
+/// The number of commits that a subscriber follows before it cancels.
 const FOLLOWED: i32 = 2;
 
-/// Subscribes again and again while two threads move a clock on: `follow` is given the clock as it
-/// was created and says how far it was when it was left.
+/// Subscribes again and again while two threads advance a clock. `follow` gets the clock as it was
+/// created, and returns its value when it stopped following.
 fn race(open: Open, follow: impl Fn(&Fixture, &Item) -> i32 + Sync) {
     let w = open();
     w.create::<Item>((1..5).map(|n| item(&format!("k{n}"), -n)));
@@ -39,7 +39,7 @@ fn race(open: Open, follow: impl Fn(&Fixture, &Item) -> i32 + Sync) {
     }
 }
 
-/// Subscribes to a result that may be out of date by then.
+/// Subscribes to a fetched result, which may be out of date.
 fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
     let known = query(w).all().unwrap();
     let (send, told) = mpsc::channel();
@@ -56,8 +56,8 @@ fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
         let update = next(&told);
         let now = update[0].rank();
         assert_eq!(states(update.previous().unwrap()), list, "told before");
-        // The first delivery has the missed changes. It names no commit, or is merged with the
-        // next delivery if the callback was busy.
+        // The first delivery has the missed changes. Its count of commits is 0, unless it was
+        // merged with the next delivery because the callback was busy.
         let is_alone = update.commits() == 0 || subscription.coalesced() > 0;
         let is_missed = is_first && is_alone && now > at;
         let commits = i64::from(now - at);

@@ -1,4 +1,4 @@
-//! Laws of what live results share.
+//! Laws of the objects and lists that live results share.
 
 use std::sync::mpsc::{self, Receiver};
 
@@ -57,7 +57,7 @@ pub fn subscribers_of_one_result_share_its_list(open: Open) {
     drop((one, two));
 }
 
-/// Rows that leave, come and change, alone and in runs, at the ends and between.
+/// Rows leave, enter and change, alone and in runs, at the ends and in the middle.
 pub fn live_result_changed_at_any_positions_equals_a_fetch(open: Open) {
     let w = open();
     let mut objects = ranked(&w, 60);
@@ -67,7 +67,7 @@ pub fn live_result_changed_at_any_positions_equals_a_fetch(open: Open) {
     let subscription = w.subscribe(query(), callback).unwrap();
     let mut list: Vec<Item> = next(&told).to_vec();
     for step in 0..40_usize {
-        // Bits that look random and are the same each time.
+        // Pseudo-random bits, the same in each run.
         let bits = (step as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         let chosen = |at: usize| bits >> (at / (1 + step % 4)) & 1 == 1;
         let moved = (0..60).filter(|at| chosen(*at)).map(|at| objects[at].clone());

@@ -22,7 +22,7 @@ fn sizes(items: &[Item]) -> Vec<i32> {
     items.iter().map(Item::size).collect()
 }
 
-/// The limit was applied by row id and the rest sorted.
+/// The limit was applied in the order of row ids, before the sort.
 pub fn limit_applies_after_an_order_without_an_index(open: Open) {
     let w = sized(open, &[9, 5, 1, 7, 3]);
     let two = w.fetch::<Item>().order_by(Item::SIZE.ascending()).limit(2).all().unwrap();
@@ -35,7 +35,7 @@ fn smallest(w: &Fixture, limit: usize) -> Fetch<'_, Item> {
     w.fetch::<Item>().order_by(Item::SIZE.ascending()).limit(limit)
 }
 
-/// A limited live query kept an object that was to leave.
+/// A limited live query kept an object that no longer belonged to it.
 pub fn limited_live_query_drops_an_object_that_leaves(open: Open) {
     let w = sized(open, &[1, 2, 3]);
     let mut told = w.stream(smallest(&w, 2)).unwrap();
@@ -61,7 +61,7 @@ pub fn unchanged_live_query_makes_no_delivery(open: Open) {
     let mut told = w.stream(smallest(&w, 2)).unwrap();
     let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
     assert_eq!(next(), [1, 2]);
-    // Behind the limit, and back to what it was within it.
+    // A change beyond the limit, and a change within it that is undone.
     w.create::<Item>([item("x", 9)]);
     w.perform([Item::TABLE], |tx| {
         tx.update_where(Item::ID.eq("000"), |data| data.size = 8)?;
@@ -93,7 +93,7 @@ pub fn booleans_are_ordered(open: Open) {
     }
 }
 
-/// A scan took canonically equal strings for equal, an index did not, and NUL ended a value.
+/// A scan treated canonically equal strings as equal and an index did not; NUL ended a value.
 pub fn strings_are_equal_only_if_their_bytes_are(open: Open) {
     let w = open();
     let names = ["\u{e9}", "e\u{301}", "a", "a\0b", "a\0"];
@@ -118,7 +118,7 @@ pub fn strings_are_equal_only_if_their_bytes_are(open: Open) {
     }
 }
 
-/// An empty union's type code had three answers.
+/// Three queries gave three different type codes for an empty union.
 pub fn type_code_of_an_empty_union_is_the_same_in_all_queries(open: Open) {
     let w = open();
     let empty = NestedData { id: 1, ..NestedData::default() };
@@ -150,7 +150,7 @@ pub fn in_takes_more_values_than_sqlite_has_variables(open: Open) {
     }
 }
 
-/// Values above the signed range ended the process when they were asked for.
+/// A query for a value above the signed range ended the process.
 pub fn large_unsigned_values_are_queried(open: Open) {
     let w = open();
     w.create::<Wide>([u64::MAX, 1 << 63, 5].map(|id| WideData { id, rank: id, size: id }));

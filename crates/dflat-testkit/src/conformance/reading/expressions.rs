@@ -1,4 +1,5 @@
-//! Laws of what is computed, tested and asked of vectors: the same on every path to the rows.
+//! Laws of arithmetic, tests of strings and flags, and conditions on vectors. They hold for every
+//! plan.
 
 use dflat::{ErrorKind, Order, Predicate};
 use futures::StreamExt;

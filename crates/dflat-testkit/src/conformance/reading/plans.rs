@@ -78,7 +78,7 @@ pub fn many_rows_of_two_indexes_are_intersected(open: Open) {
         w.fetch::<Item>().filter(fast()).count().unwrap(),
         w.fetch::<Item>().filter(slow).count().unwrap()
     );
-    // Where one has few, it is enough.
+    // If one index has few rows, the other is not read.
     let few = Item::RANK.eq(4) & Item::NAME.lt("20");
     assert_eq!(plan(&w, few), "range of the index on rank, check name < \"20\"");
 }
@@ -182,7 +182,7 @@ pub fn range_of_most_objects_reads_the_whole_table(open: Open) {
 
 pub fn value_of_most_objects_reads_the_whole_table(open: Open) {
     let w = open();
-    // Of one value there are more than are followed at first, and fewer than an eighth.
+    // One value has more rows than the engine follows at first, and fewer than an eighth of all.
     w.create::<Item>((0..6000).map(|n| item(&format!("{n:04}"), i32::from(n % 10 == 1))));
     for n in [0, 900, 1100, 5998] {
         w.delete(&w.get::<Item>(&*format!("{n:04}")).unwrap().unwrap());

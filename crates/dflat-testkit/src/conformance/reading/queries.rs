@@ -6,7 +6,7 @@ use crate::conformance::samples::{ids, item, owned_ids};
 use crate::fixture::{Fixture, Open};
 use crate::schema::{Item, ItemData};
 
-/// Items a to f: ranks 3 1 2 1 3 2, names for every other.
+/// Items a to f with ranks 3 1 2 1 3 2; every other item has a name.
 fn ranked(open: Open) -> Fixture {
     let w = open();
     let ranks = [3, 1, 2, 1, 3, 2];

@@ -9,7 +9,8 @@ fn keys(found: &FetchedResult<Twin>) -> Vec<i32> {
     found.iter().map(Twin::id).collect()
 }
 
-/// Whether both fields of a pair answer alike, and as `expected` does for each object's value.
+/// Checks that queries by both fields of a pair find the objects for whose value `expected` is
+/// true.
 fn alike<T, V>(w: &Fixture, pair: [Field<Twin, T>; 2], values: &[Option<V>])
 where
     T: FieldType + ?Sized,
@@ -40,7 +41,7 @@ where
     in_order(w, pair, values);
 }
 
-/// Whether both fields of a pair order alike: missing values first, ties by row id.
+/// Checks that both fields of a pair give the same order: missing values first, ties by row id.
 fn in_order<T, V>(w: &Fixture, pair: [Field<Twin, T>; 2], values: &[Option<V>])
 where
     T: FieldType + ?Sized,

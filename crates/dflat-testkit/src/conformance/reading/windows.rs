@@ -107,7 +107,7 @@ pub fn live_result_of_a_window_stays_exact(open: Open) {
     let mut told = w.stream(query()).unwrap();
     let mut next = || owned_ids(&block_on(told.next()).unwrap().unwrap());
     assert_eq!(next(), ["0002", "0003"]);
-    // Neither was ever in the window.
+    // Neither object was ever in the window.
     w.delete(&w.get::<Item>("0000").unwrap().unwrap());
     assert_eq!(next(), ["0003", "0004"]);
     w.create::<Item>([item("0000", 0)]);
@@ -129,7 +129,7 @@ pub fn objects_stream_in_batches_of_one_state(open: Open) {
         let mut streamed = Vec::new();
         for (n, object) in fetch().iter().unwrap().enumerate() {
             if n == 10 {
-                // The objects streamed are those of the beginning.
+                // The stream returns the state of its beginning.
                 w.delete(&w.get::<Item>("0600").unwrap().unwrap());
                 w.create::<Item>([item("0600a", 6)]);
             }
@@ -240,7 +240,7 @@ pub fn cancelled_and_late_reads_are_given_up(open: Open) {
     assert!(w.fetch::<Item>().filter(choice()).explain().is_ok());
     let planned = fetch().filter(choice()).explain();
     assert_eq!(planned.unwrap_err().kind(), ErrorKind::Cancelled, "ranges are counted");
-    // A transaction that gave up a read goes on.
+    // A transaction goes on after one of its reads was cancelled.
     w.perform([Item::TABLE], move |tx| {
         tx.submit(dflat::ChangeRequest::<Item>::creation(item("kept", 1)))?;
         let given_up = tx.fetch::<Item>().cancelled_by(&cancellation).all();

@@ -1,4 +1,4 @@
-//! Laws of shutting down, and of dropping what is in use.
+//! Laws of shutting down, and of dropping workspaces and subscriptions that are in use.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! Laws of code of several ages that share a table: older code loses nothing of what newer wrote.
+//! Laws of code of several versions that share a table: older code loses nothing that newer code
+//! wrote.
 
 use dflat::{ChangeRequest, ErrorKind, Object, Result, UpdatedObject};
 
@@ -98,7 +99,7 @@ pub fn update_by_older_code_keeps_fields_of_newer_code(open: Open) {
     wanted.place.as_mut().unwrap().x = 100;
     assert_eq!(stored(&w, "a"), wanted);
     assert_eq!(w.get::<v1::Note>("a").unwrap().unwrap().old(), 11);
-    // The next version still has what the latest added to it.
+    // The next version still has the fields that the latest version wrote.
     w.perform([v2::Note::TABLE], |tx| {
         let object = tx.get::<v2::Note>("a")?.unwrap();
         let mut request = ChangeRequest::change(tx, &object)?.unwrap();
@@ -193,7 +194,7 @@ pub fn ambiguous_members_are_refused_and_the_transaction_goes_on(open: Open) {
     w.perform([v1::Note::TABLE], |tx| {
         let object = tx.get::<v1::Note>("a")?.unwrap();
         let mut request = ChangeRequest::change(tx, &object)?.unwrap();
-        // Which of the two is the one that was changed?
+        // It is ambiguous which of the two equal members was changed.
         request.parts.remove(1);
         request.parts[0].id = 77;
         let error = tx.submit(request).unwrap_err();
@@ -243,7 +244,7 @@ pub fn older_code_never_replaces_the_newest_schema(open: Open) {
     let mut wanted = newest("a");
     wanted.rank = 6;
     assert_eq!(stored(&w, "a"), wanted);
-    // A field that newer code gave up is kept while only older code writes the object.
+    // A field that newer code no longer has is kept while only older code writes the object.
     assert_eq!(w.get::<v1::Note>("first").unwrap().unwrap().old(), 4);
 }
 
@@ -270,7 +271,8 @@ pub fn newer_code_finds_objects_of_older_code_by_its_indexes(open: Open) {
     assert_eq!(ids(v3::Note::STARS.eq(3)), ["old"]);
     w.create::<v3::Note>([newest("new")]);
     assert_eq!(ids(v3::Note::STARS.eq(3)), ["old"]);
-    // The older code does not know the index, and must not make it lie.
+    // The older code does not know the index. Its writes must not make the index give wrong
+    // answers.
     w.create::<v1::Note>([v1::NoteData {
         id: "older".into(),
         ..v1::NoteData::default()
@@ -316,7 +318,7 @@ macro_rules! change {
     }};
 }
 
-/// Older code changes this and that; the same changes, made by newer code, give the same note.
+/// Older code makes random changes. Newer code that makes the same changes gets the same note.
 pub fn random_changes_by_older_code_change_nothing_else(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);
@@ -379,7 +381,7 @@ pub fn index_removed_by_newer_code_gives_right_answers(open: Open) {
     w.change(&note, |note| note.rank = 2);
     assert!(ids(1).is_empty());
     assert_eq!(ids(2), ["a"]);
-    // Older code goes on without it.
+    // Older code still works without the field.
     change_by_v1(&w, "a", |note| note.rank = 3).unwrap();
     assert_eq!((ids(2).len(), ids(3).len()), (0, 1));
 }

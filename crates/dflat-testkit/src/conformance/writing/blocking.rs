@@ -90,7 +90,7 @@ pub fn blocking_transactions_take_their_turn_with_the_others(open: Open) {
         blocking.join().unwrap().unwrap();
     });
     first.wait().unwrap();
-    // A lost update or a turn that is lost would show here.
+    // A lost update or a lost turn would change this count.
     thread::scope(|scope| {
         for n in 0..6 {
             let w = &w;
@@ -182,7 +182,8 @@ pub fn blocking_transaction_finishes_before_shutdown_and_is_refused_after_it(ope
         go.send(()).unwrap();
         first.wait().unwrap();
         w.shutdown().unwrap();
-        // It was queued in time, or it was not; it does not hang, and says which.
+        // The transaction either was queued in time and ran, or it fails with `ShutDown`; it does
+        // not hang.
         if let Err(error) = blocking.join().unwrap() {
             assert_eq!(error.kind(), ErrorKind::ShutDown);
         }

@@ -17,7 +17,7 @@ fn items(w: &Fixture, from: i32, to: i32) {
     }));
 }
 
-/// An item under its number.
+/// An item as an object whose key is the item's number.
 fn numbered(item: &Item) -> Result<OtherData> {
     let note = Some(format!("from {}", item.id()));
     Ok(OtherData { id: item.rank(), note })

@@ -11,7 +11,7 @@ use crate::conformance::samples::{ids, item, other};
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest, Keyed, KeyedData, Other, OtherChangeRequest};
 
-/// Far longer than a group waits, and far shorter than a hang.
+/// Far longer than a group waits, and far shorter than the limit for a hanging test.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Holds the turn of the items until the sender is used or dropped, so that a queue can form.
@@ -256,7 +256,8 @@ pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
     let w = open();
     let held = hold(&w);
     let (go, goes) = mpsc::channel();
-    // Waits for the transaction behind it: allowed, as that does not wait for any completion.
+    // A completion may wait for the next transaction if that transaction's handle needs no
+    // completion.
     w.perform_changes([Item::TABLE], |_| Ok(()))
         .on_completion(move |_: Result<()>| {
             assert!(goes.recv_timeout(SOON).is_ok(), "the next handler should have run");
@@ -319,7 +320,8 @@ pub fn settle_inside_a_handler_is_refused(open: Open) {
     assert_eq!(kind, ErrorKind::WouldDeadlock);
 }
 
-/// An object fetched before a queue of transactions is, in each, what those before made of it.
+/// Each queued transaction sees an object that was fetched before the queue with the changes of the
+/// preceding transactions.
 pub fn group_members_see_earlier_changes_of_an_object_fetched_before(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 0), item("b", 0), item("c", 0)]);

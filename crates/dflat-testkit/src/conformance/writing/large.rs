@@ -15,7 +15,7 @@ use crate::fixture::{Fixture, Open, drained, next, until};
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
-/// How many objects are inserted before anything else is done with them: more than are listed.
+/// The number of objects to insert before other changes: more than the engine lists.
 const MANY: usize = 300;
 
 /// The stored items: their ranks by key.
@@ -26,7 +26,7 @@ struct Work<'t> {
     tx: &'t TransactionContext,
     random: Random,
     model: Model,
-    /// Objects as they were met, which may be out of date or gone.
+    /// Objects that were read earlier. They may be out of date or deleted.
     met: Vec<Item>,
     next_id: usize,
 }
@@ -45,7 +45,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Changes or deletes an object that was met before, or one that is looked for by its key.
+    /// Changes or deletes an object that was read before, or one that is looked up by its key.
     fn change(&mut self) -> Result<()> {
         let object = match self.random.one_in(2) {
             true => Some(self.random.pick(&self.met).clone()),
@@ -56,7 +56,7 @@ impl Work<'_> {
         };
         let Some(object) = object else { return Ok(()) };
         let id = object.id().to_owned();
-        // Made before other changes of the object: it starts from the values stored then.
+        // This request is made before other changes of the object, and has the values of that time.
         let early = ItemChangeRequest::change(self.tx, &object)?;
         let known = self.model.get(&id).copied();
         assert_eq!(early.as_ref().map(|request| request.rank), known, "{id}");
@@ -81,7 +81,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A nested group of a few steps, which is kept or undone.
+    /// A savepoint with a few steps, which is kept or undone.
     fn nested(&mut self) -> Result<()> {
         let before = self.model.clone();
         let tx = self.tx;
@@ -119,7 +119,7 @@ impl Work<'_> {
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
-        // A group may contain the first change of its transaction.
+        // A savepoint may contain the first change of its transaction.
         if self.random.one_in(2) {
             self.nested()?;
             self.check()?;
@@ -300,7 +300,7 @@ pub fn request_made_before_many_insertions_replaces_the_stored_object(open: Open
         later.rank = 2;
         tx.submit(later)?;
         insert_some(tx, "b", MANY)?;
-        // It says rank 1, which is not what is stored.
+        // The request has rank 1, which differs from the stored rank.
         tx.submit(early)
     });
     assert_eq!(w.get::<Item>("a").unwrap().unwrap().rank(), 1);
@@ -341,7 +341,8 @@ fn subscribe_all(w: &Fixture, object: &Item) -> (Vec<Subscription>, Log) {
     (subscriptions.into_iter().map(Result::unwrap).collect(), log)
 }
 
-/// Inserts many, changes an older object, and changes and deletes some of those inserted.
+/// Inserts many objects, changes an older object, and changes and deletes some of the inserted
+/// ones.
 fn import(tx: &TransactionContext, older: &Item) -> Result<()> {
     insert_some(tx, "n", MANY)?;
     for (id, rank) in [("n00003", 3), ("n00004", 4)] {
@@ -368,8 +369,8 @@ fn change_again(tx: &TransactionContext) -> Result<()> {
     Ok(())
 }
 
-/// The deliveries of an import and of a commit after it. With `late`, no delivery is made, and so
-/// no subscriber is registered, before both are committed.
+/// The deliveries of an import and of a commit after it. With `late`, no delivery is made before
+/// both are committed, so no subscriber is registered before.
 fn deliveries_of_an_import(w: &Fixture, late: bool) -> BTreeMap<&'static str, Vec<String>> {
     let old: Vec<Item> = w.create((0..6).map(|n| item(&format!("a{n}"), n)));
     let (go, goes) = mpsc::channel::<()>();

@@ -1,4 +1,4 @@
-//! Laws of groups of changes inside a transaction, each kept or undone as a whole.
+//! Laws of savepoints: changes inside a transaction that are kept or undone together.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use crate::fixture::{Open, drained, next};
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest};
 
-/// The error that a group returns to be undone.
+/// The error that a savepoint returns to be undone.
 fn undo<R>() -> Result<R> {
     Err(Error::new(ErrorKind::InvalidArgument, "undo"))
 }
@@ -274,7 +274,7 @@ pub fn request_of_an_undone_savepoint_starts_from_the_stored_object(open: Open) 
         assert!(failed.is_err());
         let lost = requests.pop().unwrap();
         assert_eq!(tx.submit(lost).unwrap_err().kind(), ErrorKind::NotFound);
-        // It says rank 5, which is no longer what is stored.
+        // The request has rank 5, which is no longer stored.
         tx.submit(requests.pop().unwrap())?;
         let mut early = early;
         early.rank = 2;
@@ -345,7 +345,8 @@ pub fn undone_savepoint_is_not_written_again_with_its_transaction(open: Open) {
         let (tell, told) = mpsc::channel();
         w.perform_changes([Item::TABLE], |tx| insert(tx, "first", 1).map(drop))
             .on_completion(move |outcome: Result<()>| tell.send(outcome).unwrap());
-        // The first is committed under the second, whose changes are undone and written again.
+        // The first transaction is committed while the second runs; the second's changes are undone
+        // and written again.
         let second = w.perform_changes([Item::TABLE], move |tx| {
             let kept = insert(tx, "kept", 2)?;
             let wait = || told.recv_timeout(Duration::from_secs(5)).unwrap();
@@ -373,7 +374,7 @@ pub fn undone_savepoint_is_not_written_again_with_its_transaction(open: Open) {
 
 type Model = BTreeMap<String, i32>;
 
-/// Random changes to the transaction and to the model, with groups in groups.
+/// Makes random changes to the transaction and to the model, with nested savepoints.
 fn change_at_random(
     tx: &TransactionContext,
     model: &mut Model,

@@ -1,4 +1,4 @@
-//! Laws of requests that hold only for what their maker has seen.
+//! Laws of optimistic requests, which are refused if the object was changed since it was read.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ pub fn change_of_an_unchanged_object_is_carried_out(open: Open) {
             let mut change = ItemChangeRequest::change(tx, &seen)?.unwrap();
             change.rank = 2;
             tx.submit(change.if_unchanged(&seen))?;
-            // To the same values again, so that the next one finds what it has seen.
+            // This restores the values, so that the next request finds the values that it has seen.
             let mut change = ItemChangeRequest::change(tx, &seen)?.unwrap();
             change.rank = 1;
             tx.submit(change)

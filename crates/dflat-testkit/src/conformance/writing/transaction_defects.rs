@@ -43,7 +43,8 @@ pub fn update_to_an_existing_unique_value_is_a_conflict(open: Open) {
 
 pub fn indexes_follow_transactions_of_changing_sets_of_types(open: Open) {
     let w = open();
-    // A transaction of two types writes the first ones; then one of each type alone; then both.
+    // A transaction over both types writes first, then one over each type alone, then one over both
+    // again.
     let insert = |n: i32, items: bool, others: bool| {
         let tables = [(items, Item::TABLE), (others, Other::TABLE)];
         let tables = tables.into_iter().filter(|(used, _)| *used).map(|(_, table)| table);
@@ -129,7 +130,7 @@ pub fn duplicate_declaration_of_a_type_is_harmless(open: Open) {
 
 pub fn dropped_queries_hold_no_reader(open: Open) {
     let w = open();
-    // Far more than there are readers.
+    // Far more queries than the pool has readers.
     for _ in 0..200 {
         drop(w.fetch::<Item>().filter(Item::RANK.eq(1)));
     }
@@ -184,7 +185,7 @@ pub fn large_unsigned_keys_are_stored_and_found(open: Open) {
 }
 
 pub fn two_requests_of_one_object_are_both_carried_out(open: Open) {
-    // The same request twice does not compile. Two of one object are two changes.
+    // Submitting one request twice does not compile. Two requests for one object are two changes.
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     w.perform([Item::TABLE], move |tx| {
@@ -219,7 +220,7 @@ pub fn subscription_to_an_aborted_insert_delivers_its_deletion(open: Open) {
 }
 
 pub fn request_outside_its_transaction_is_refused(open: Open) {
-    // Looking an object up to change it takes a transaction; without one it does not compile.
+    // Outside of a transaction, code that makes a change request does not compile.
     optimistic::request_of_another_transaction_is_refused(open);
 }
 
@@ -232,7 +233,7 @@ pub fn duplicate_key_undoes_a_handler_that_returns_the_error(open: Open) {
     w.create::<Item>([item("a", 1)]);
     let submitted = w.perform_changes([Item::TABLE], |tx| {
         tx.submit(ItemChangeRequest::creation(item("b", 1)))?;
-        // `?` is what `try(submit:)` is there.
+        // In Dflat for Swift, this is `try(submit:)`.
         tx.submit(ItemChangeRequest::creation(item("a", 1)))
     });
     assert_eq!(submitted.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);

@@ -1,4 +1,4 @@
-//! Laws of transactions: all or nothing, who sees what, and in which order.
+//! Laws of transactions: atomicity, isolation and order.
 
 use std::fmt;
 use std::sync::mpsc;
@@ -460,7 +460,8 @@ pub fn acknowledged_changes_are_seen_by_every_reader_at_once(open: Open) {
 pub fn handlers_may_hold_a_quarter_of_a_megabyte(open: Open) {
     let w = open();
     let called = dflat::Workspace::clone(&w);
-    // It is moved several times on the caller's thread, which has room, and once where it runs.
+    // The handler is moved several times on the caller's thread, which has a large stack, and once
+    // on the thread that runs it.
     let caller = std::thread::Builder::new().stack_size(64 << 20);
     let thread = caller.spawn(move || {
         let much = [7_u8; 1 << 18];

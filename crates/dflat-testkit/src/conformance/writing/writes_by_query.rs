@@ -1,4 +1,4 @@
-//! Laws of writes by query: they do what writes one by one do.
+//! Laws of writes by query: their effect is that of single writes.
 
 use std::sync::mpsc;
 
@@ -20,7 +20,8 @@ fn many(open: Open) -> Fixture {
 
 pub fn update_by_condition_changes_all_matching_objects(open: Open) {
     let w = many(open);
-    // Each object is moved to where the condition holds again: it must not be met twice.
+    // Each changed object meets the condition again, later in the order. It must not be changed
+    // twice.
     let changed = w.perform([Item::TABLE], |tx| {
         let changed = tx.update_where(Item::RANK.ge(1), |item| {
             item.rank += 1;
